@@ -1,0 +1,161 @@
+"""The labelled table P(a,t), P(a), P(t) of one world.
+
+Axes are always (attribute, task): a table of A attributes and T tasks has shape (A, T),
+and leading axes, such as one per template, come before them. This is said here once and
+holds in every module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lmprobe.errors import InputError
+from lmprobe.labels import Labels, indicators
+from lmprobe.tally import Floats, Tally, checked_weight, tally
+
+Direction = Literal["task->attribute", "attribute->task"]
+"""What is given, an arrow, what is predicted: `task->attribute` guesses the group."""
+
+DIRECTIONS: tuple[Direction, ...] = ("task->attribute", "attribute->task")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Association:
+    """P(attribute, task), P(attribute) and P(task) of one world.
+
+    The marginals are kept beside the joint table, not derived from it: when an image may
+    show two attributes at once, or none, rows do not add up to P(attribute).
+
+    >>> world = Association.from_counts([[30, 10], [10, 30]], ["woman", "man"], ["paint", "not"])
+    >>> world.attribute_given_task[:, 0].tolist()
+    [0.75, 0.25]
+    """
+
+    joint: Floats
+    p_attribute: Floats
+    p_task: Floats
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    counts: Floats | None = None
+    """The counts that the table was made from, where it was made from counts."""
+
+    def __post_init__(self) -> None:
+        """Check the shapes, the labels and that every number is a probability."""
+        shape = (len(self.attributes), len(self.tasks))
+        for name, axis in (("attributes", self.attributes), ("tasks", self.tasks)):
+            if not axis:
+                raise InputError(f"an association needs at least one of its {name}")
+            if len(set(axis)) != len(axis):
+                twice = sorted({label for label in axis if axis.count(label) > 1})[0]
+                raise InputError(f"the {name} must differ from each other; {twice!r} appears twice")
+        expected = {"joint": shape, "p_attribute": shape[:1], "p_task": shape[1:]}
+        for name, wanted in expected.items():
+            table = getattr(self, name)
+            if table.shape != wanted:
+                raise InputError(f"`{name}` must have shape {wanted}, found {table.shape}")
+            # A sum of a million rounded shares may pass 1 by a hair.
+            if not (np.isfinite(table).all() and table.min() >= 0 and table.max() <= 1 + 1e-9):
+                raise InputError(f"`{name}` must hold probabilities between 0 and 1")
+
+    @classmethod
+    def from_tally(
+        cls, sums: Tally, attributes: Sequence[str], tasks: Sequence[str]
+    ) -> Association:
+        """Return the world that was counted."""
+        if not sums.total > 0:
+            raise InputError("an association needs at least one row with a positive weight")
+        return cls(
+            sums.joint / sums.total,
+            sums.attribute / sums.total,
+            sums.task / sums.total,
+            tuple(attributes),
+            tuple(tasks),
+            counts=sums.joint,
+        )
+
+    @classmethod
+    def from_labels(
+        cls, attribute_labels: Labels, task_labels: Labels, *, sample_weight: Any = None
+    ) -> Association:
+        """Return the world of labelled rows: (n, A) and (n, T), or a categorical column each."""
+        group = indicators(attribute_labels, role="attribute_labels")
+        doing = indicators(task_labels, role="task_labels", binary=True)
+        weight = checked_weight(sample_weight, len(group.values))
+        return cls.from_tally(tally(group.values, doing.values, weight), group.names, doing.names)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Any, attributes: Sequence[str], tasks: Sequence[str]
+    ) -> Association:
+        """Return the world in which each (attribute, task) was counted so often; (A, T)."""
+        table = np.asarray(counts, dtype=np.float64)
+        if table.ndim != 2:
+            raise InputError(f"`counts` must have the axes (attribute, task), found {table.shape}")
+        if not np.isfinite(table).all() or (table < 0).any():
+            raise InputError("`counts` must be finite and not negative")
+        sums = Tally(table, table.sum(axis=1), table.sum(axis=0), float(table.sum()))
+        return cls.from_tally(sums, attributes, tasks)
+
+    @classmethod
+    def from_conditional(
+        cls,
+        attribute_given_task: Any,
+        attributes: Sequence[str],
+        tasks: Sequence[str],
+        *,
+        p_task: Any = None,
+    ) -> Association:
+        """Return the world with these P(a|t), (A, T); tasks are equally common unless told."""
+        table = np.asarray(attribute_given_task, dtype=np.float64)
+        if table.ndim != 2 or not np.allclose(table.sum(axis=0), 1.0, atol=1e-6):
+            raise InputError("`attribute_given_task` must be (A, T) with columns that add up to 1")
+        size = table.shape[1]
+        share = np.full(size, 1 / size) if p_task is None else np.asarray(p_task, dtype=np.float64)
+        if share.shape != (size,) or (share < 0).any() or not share.sum() > 0:
+            raise InputError(f"`p_task` must hold {size} numbers that are not negative")
+        share = share / share.sum()
+        joint = table * share
+        return cls(joint, joint.sum(axis=1), share, tuple(attributes), tuple(tasks))
+
+    @property
+    def attribute_given_task(self) -> Floats:
+        """P(a|t), (A, T); NaN where the task never occurs."""
+        return _divide(self.joint, self.p_task[None, :])
+
+    @property
+    def task_given_attribute(self) -> Floats:
+        """P(t|a), (A, T); NaN where the attribute never occurs."""
+        return _divide(self.joint, self.p_attribute[:, None])
+
+    def conditional(self, direction: Direction) -> Floats:
+        """Return what `direction` predicts: P(a|t) or P(t|a), (A, T)."""
+        if direction == "task->attribute":
+            return self.attribute_given_task
+        return self.task_given_attribute
+
+    def reorder(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
+        """Return the same world with its labels in another order."""
+        if set(attributes) != set(self.attributes) or set(tasks) != set(self.tasks):
+            raise InputError(
+                f"reordering needs the same labels; here: {self.attributes} and {self.tasks}"
+            )
+        rows = [self.attributes.index(name) for name in attributes]
+        columns = [self.tasks.index(name) for name in tasks]
+        return Association(
+            self.joint[np.ix_(rows, columns)],
+            self.p_attribute[rows],
+            self.p_task[columns],
+            tuple(attributes),
+            tuple(tasks),
+            counts=None if self.counts is None else self.counts[np.ix_(rows, columns)],
+        )
+
+
+def _divide(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole; 0/0 is NaN, because undefined is not zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)

@@ -1,0 +1,1 @@
+"""One file per command: parses, calls, prints; no formula."""

@@ -1,0 +1,1 @@
+"""Attackers that guess the attribute from labels or predictions, and what removes the leak."""

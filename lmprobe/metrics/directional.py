@@ -1,0 +1,289 @@
+"""Directional bias amplification (Wang & Russakovsky 2021, Eq. 2).
+
+How much further do predictions lean than the world does? For each pair of an attribute a
+and a task t, the change of a conditional probability, signed by the way the world leans:
+
+    attribute->task:  lean(a,t) * (P(predicted t | a) - P(t | a))
+    task->attribute:  lean(a,t) * (P(predicted a | t) - P(a | t))
+
+A positive value means that predictions exaggerate the link, a negative one that they
+weaken it. The value is the mean over the pairs that are defined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lmprobe.association import Association, Direction
+from lmprobe.errors import InputError
+from lmprobe.labels import Indicators, Labels, indicators
+from lmprobe.metrics.lean import lean
+from lmprobe.tally import Floats, Tally, checked_weight, tally
+
+
+def amplification(predicted: Floats, base: Floats, lean: Floats) -> Floats:
+    """Return how much further the predictions lean than the base does, pair by pair.
+
+    All are (..., A, T); leading axes, such as one table per template, are kept, and NaN,
+    the mark of an undefined pair, stays NaN.
+    """
+    return lean * (predicted - base)
+
+
+def defined_mean(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
+    """Return the mean of what is defined, NaN where nothing is: the only NaN-skipping mean."""
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    counted = known.sum(axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)[()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Amplification:
+    """The amplification of every pair in one direction, and its summaries.
+
+    Arrays are (A, T), NaN where a pair is undefined.
+    """
+
+    direction: Direction
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    predicted: Floats
+    base_rate: Floats
+    lean: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse a table in which nothing is defined: its mean would be nothing."""
+        if np.isnan(self.by_pair).all():
+            raise InputError(
+                f"no pair of an attribute and a task is defined for {self.direction}: "
+                "every condition has zero rows"
+            )
+
+    @property
+    def by_pair(self) -> Floats:
+        """The amplification of each pair, (A, T)."""
+        return amplification(self.predicted, self.base_rate, self.lean)
+
+    @property
+    def value(self) -> float:
+        """The mean over the defined pairs: positive exaggerates, negative weakens."""
+        return float(defined_mean(self.by_pair))
+
+    @property
+    def absolute(self) -> float:
+        """The mean size, sign aside: large when pairs cancel in `value`."""
+        return float(defined_mean(np.abs(self.by_pair)))
+
+    @property
+    def by_task(self) -> Floats:
+        """The mean over attributes, (T,)."""
+        return np.asarray(defined_mean(self.by_pair, axis=0))
+
+    @property
+    def by_attribute(self) -> Floats:
+        """The mean over tasks, (A,)."""
+        return np.asarray(defined_mean(self.by_pair, axis=1))
+
+    @property
+    def undefined_pairs(self) -> int:
+        """How many pairs are 0/0 and so left out of every mean."""
+        return int(np.isnan(self.by_pair).sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair."""
+        size = len(self.tasks)
+        return pd.DataFrame(
+            {
+                "direction": self.direction,
+                "attribute": np.repeat(self.attributes, size),
+                "task": np.tile(self.tasks, len(self.attributes)),
+                "predicted": self.predicted.ravel(),
+                "base_rate": self.base_rate.ravel(),
+                "lean": self.lean.ravel(),
+                "amplification": self.by_pair.ravel(),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionalAmplification:
+    """Both directions; one is None where its prediction was not given."""
+
+    attribute_to_task: Amplification | None
+    task_to_attribute: Amplification | None
+
+    @property
+    def directions(self) -> tuple[Amplification, ...]:
+        """The directions that were measured."""
+        both = (self.attribute_to_task, self.task_to_attribute)
+        return tuple(one for one in both if one is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tallies:
+    """The sums that the metric needs; those of two chunks of rows can be added."""
+
+    labels: Tally
+    predicted_task: Tally | None
+    predicted_attribute: Tally | None
+
+    def __add__(self, other: Tallies) -> Tallies:
+        """Return the tallies of both chunks."""
+        return Tallies(
+            self.labels + other.labels,
+            _add(self.predicted_task, other.predicted_task),
+            _add(self.predicted_attribute, other.predicted_attribute),
+        )
+
+
+def _add(one: Tally | None, other: Tally | None) -> Tally | None:
+    return None if one is None or other is None else one + other
+
+
+def from_tallies(
+    sums: Tallies,
+    attributes: tuple[str, ...],
+    tasks: tuple[str, ...],
+    *,
+    train: Association | None = None,
+) -> DirectionalAmplification:
+    """Return both directions from the sums alone; the lean is that of `train` where given."""
+    world = Association.from_tally(sums.labels, attributes, tasks)
+    leaning = world if train is None else train
+
+    def one(direction: Direction, predicted: Tally | None) -> Amplification | None:
+        if predicted is None:
+            return None
+        guessed = _conditional(predicted, direction)
+        base = world.conditional(direction)
+        return Amplification(direction, attributes, tasks, guessed, base, lean(leaning, direction))
+
+    return DirectionalAmplification(
+        one("attribute->task", sums.predicted_task),
+        one("task->attribute", sums.predicted_attribute),
+    )
+
+
+def _conditional(predicted: Tally, direction: Direction) -> Floats:
+    """Return P(predicted | given), (A, T): the given side is the true label."""
+    given = (
+        predicted.task[None, :] if direction == "task->attribute" else predicted.attribute[:, None]
+    )
+    return np.where(given > 0, predicted.joint / np.where(given > 0, given, 1.0), np.nan)
+
+
+def directional_amplification(
+    attribute_labels: Labels,
+    task_labels: Labels,
+    *,
+    attribute_predictions: Labels | None = None,
+    task_predictions: Labels | None = None,
+    train_attribute_labels: Labels | None = None,
+    train_task_labels: Labels | None = None,
+    sample_weight: Any = None,
+) -> DirectionalAmplification:
+    """Measure directional bias amplification on labelled rows.
+
+    Each input is an (n, A) or (n, T) array or DataFrame of 0/1 or probabilities, or one
+    categorical column. A task column of 0/1 is one task, present or not; an attribute
+    column of 0/1 is two groups.
+
+    Parameters
+    ----------
+    attribute_labels, task_labels
+        The truth about each row.
+    attribute_predictions, task_predictions
+        What a model said; give either or both. The direction that predicts the attribute
+        (task->attribute) needs the first, the other the second.
+    train_attribute_labels, train_task_labels
+        Where given, the lean is that of the train set (Appendix A.1 of the paper); all
+        else is computed on the test rows.
+    sample_weight
+        (n,) weights; a weight of 2 is the row twice.
+
+    Examples
+    --------
+    The first example of the paper's section 3.2: three groups, one task; the model never
+    predicts it for the second group and always for the third.
+
+    >>> groups = np.repeat(["A1", "A2", "A3"], [50, 50, 30])
+    >>> truth = np.repeat([0, 1, 0, 1, 0, 1], [10, 40, 40, 10, 10, 20])
+    >>> guess = np.repeat([0, 1, 0, 1], [10, 40, 50, 30])
+    >>> result = directional_amplification(groups, truth, task_predictions=guess)
+    >>> round(result.attribute_to_task.value, 4)
+    0.1778
+    """
+    if attribute_predictions is None and task_predictions is None:
+        raise InputError("give `attribute_predictions`, `task_predictions` or both")
+    if (train_attribute_labels is None) != (train_task_labels is None):
+        raise InputError("`train_attribute_labels` and `train_task_labels` go together")
+    groups = _read(attribute_labels, attribute_predictions, train_attribute_labels, "attribute")
+    doings = _read(task_labels, task_predictions, train_task_labels, "task")
+    weight = checked_weight(sample_weight, len(groups[0].values))
+    sums = tallies(groups[0], doings[0], groups[1], doings[1], weight)
+    train = None
+    if groups[2] is not None and doings[2] is not None:
+        seen = tally(groups[2].values, doings[2].values)
+        train = Association.from_tally(seen, groups[2].names, doings[2].names)
+    return from_tallies(sums, groups[0].names, doings[0].names, train=train)
+
+
+def tallies(
+    attribute: Indicators,
+    task: Indicators,
+    attribute_predicted: Indicators | None,
+    task_predicted: Indicators | None,
+    weight: Floats | None = None,
+) -> Tallies:
+    """Count one chunk of rows."""
+    return Tallies(
+        tally(attribute.values, task.values, weight),
+        None if task_predicted is None else tally(attribute.values, task_predicted.values, weight),
+        None
+        if attribute_predicted is None
+        else tally(attribute_predicted.values, task.values, weight),
+    )
+
+
+def _read(
+    labels: Labels, predictions: Labels | None, train: Labels | None, axis: str
+) -> tuple[Indicators, Indicators | None, Indicators | None]:
+    """Read the three inputs of one axis into indicators with the same columns."""
+    binary = axis == "task"
+    truth = indicators(labels, role=f"{axis}_labels", binary=binary)
+    roles = ((predictions, f"{axis}_predictions"), (train, f"train_{axis}_labels"))
+    read: list[Indicators | None] = []
+    for other, role in roles:
+        read.append(None if other is None else _matching(other, role, truth, binary))
+    names = _all_names(truth, *read)
+    aligned = [None if one is None else one.aligned(names) for one in (truth, *read)]
+    assert aligned[0] is not None
+    return aligned[0], aligned[1], aligned[2]
+
+
+def _matching(other: Labels, role: str, truth: Indicators, binary: bool) -> Indicators:
+    if np.ndim(other) == 1:
+        fixed = truth.names if set(truth.names) <= {"0", "1"} else None
+        return indicators(other, role=role, names=fixed, binary=binary)
+    found = indicators(other, role=role)
+    if found.values.shape[1] != len(truth.names):
+        raise InputError(
+            f"`{role}` has {found.values.shape[1]} columns, the labels have {len(truth.names)}: "
+            f"{', '.join(truth.names)}"
+        )
+    same = set(found.names) == set(truth.names)
+    return found if same else Indicators(found.values, truth.names)
+
+
+def _all_names(*read: Indicators | None) -> tuple[str, ...]:
+    """Return the names of the labels, then those only predicted or only in the train set."""
+    names: dict[str, None] = {}
+    for one in read:
+        names.update(dict.fromkeys(one.names if one is not None else ()))
+    return tuple(names)

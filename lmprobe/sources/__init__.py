@@ -1,0 +1,1 @@
+"""How attributes and tasks go together outside the model: one file per source."""
