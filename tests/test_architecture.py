@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1] / "lmprobe"
 ORDER = [
     "errors",
     "progress",
+    "figure",
     "registry",
     "resources",
     "atomic",
