@@ -118,7 +118,7 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     if values.shape[0] == 0 or values.shape[1] == 0:
         raise InputError(f"`{role}` is empty; its shape is {values.shape}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        row = _first(np.asarray(~np.isfinite(values).all(axis=1)))
+        row = _first((~np.isfinite(values)).any(axis=1))
         raise InputError(f"`{role}` has NaN or infinity, first in row {row}; remove or impute it")
     if not _in_unit(values):
         row = _first(((values < 0) | (values > 1)).any(axis=1))
