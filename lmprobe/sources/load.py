@@ -1,0 +1,109 @@
+"""Turns a name, a path or an object into a source of base rates, and lists what there is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lmprobe import resources
+from lmprobe.association import Association
+from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.sources.csv_file import read_table
+from lmprobe.sources.source import PROVENANCE, Source, sources
+from lmprobe.sources.table import Table, from_frame, table_of
+
+_SHIPPED = "base_rates"
+
+
+def load_base_rates(source: Any, *, model: Any = None) -> Source:
+    """Return the base rates that a name, a path or an object means.
+
+    A name is a table of yours (see `user_folder`), a source that is code, built in or
+    installed, or a table that comes with lmprobe, in this order. A path is a CSV. A DataFrame,
+    an `Association` and any object with the methods of a `Source` work as they are. `model` is
+    needed by sources that belong to a model, such as "corpus".
+
+    >>> load_base_rates("labor").association(["he", "she"], ["nurse"]).joint.round(2).tolist()
+    [[0.1], [0.9]]
+    """
+    if isinstance(source, str | Path):
+        found = _named(str(source))
+    elif isinstance(source, Association):
+        counts = source.joint if source.counts is None else source.counts
+        found = table_of("association", counts, source.attributes, source.tasks)
+    elif isinstance(source, pd.DataFrame):
+        found = from_frame(source)
+    else:
+        found = source
+    if callable(getattr(found, "of", None)):
+        found = found.of(model)  # type: ignore[attr-defined]
+    if isinstance(found, type) or not isinstance(found, Source):
+        raise InputError(
+            f"base rates must be a name, a path, a DataFrame or an object with `name`, "
+            f"`provenance` and `association(attributes, tasks)`; found {type(source).__name__}"
+        )
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Return the name of every source: code, shipped tables and your own, alphabetically."""
+    own = user_folder().glob("*.csv")
+    shipped = resources.names(_SHIPPED, ".csv")
+    return tuple(sorted({*sources.names(), *shipped, *(path.stem for path in own)}))
+
+
+def user_folder() -> Path:
+    """Return the folder of your own named tables.
+
+    It is $LMPROBE_BASE_RATES if that is set, else `lmprobe/base_rates` in the usual place
+    for the data of programs. A table there goes before a shipped one of the same name.
+    """
+    chosen = os.environ.get("LMPROBE_BASE_RATES")
+    if chosen:
+        return Path(chosen)
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "lmprobe" / _SHIPPED
+
+
+def describe() -> list[dict[str, Any]]:
+    """Return name, provenance and size of every source; any labels is None."""
+    return [_described(name) for name in names()]
+
+
+def _described(name: str) -> dict[str, Any]:
+    found = _named(name)
+    table = found if isinstance(found, Table) else None
+    return {
+        "name": name,
+        **{key: found.provenance.get(key) for key in PROVENANCE},
+        "tasks": len(table.tasks) if table else None,
+        "attributes": list(table.attributes) if table else None,
+        "file": str(_own(name)) if _own(name).is_file() else None,
+    }
+
+
+def _named(text: str) -> Source:
+    is_path = "/" in text or os.sep in text or text.endswith(".csv")
+    if not is_path:
+        if _own(text).is_file():
+            return read_table(_own(text), text)
+        if text in sources.names():
+            return sources.get(text)()
+        shipped = resources.folder(_SHIPPED) / f"{text}.csv"
+        if shipped.is_file():
+            return read_table(shipped, text)
+        if not Path(text).is_file():
+            raise DataFileError(
+                f'no base rates called "{text}"; {did_you_mean(text, names())}; '
+                "or give the path of a CSV"
+            )
+    if not Path(text).is_file():
+        raise DataFileError(f"{text}: no such file")
+    return read_table(Path(text))
+
+
+def _own(name: str) -> Path:
+    return user_folder() / f"{name}.csv"

@@ -1,0 +1,61 @@
+"""What a source of base rates is, and where the known ones are filed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from lmprobe.association import Association
+from lmprobe.errors import LmprobeError
+from lmprobe.registry import Registry
+
+Provenance = Mapping[str, Any]
+"""Where a table comes from; the keys are `PROVENANCE`, an unknown one is None."""
+
+PROVENANCE = ("title", "source", "year", "licence", "unit", "method", "sha256", "notes")
+
+
+@runtime_checkable
+class Source(Protocol):
+    """How attributes and tasks go together outside the model.
+
+    A source may also have a `lean_source`, the name of the source that says which way the
+    world leans when this one cannot (see `uniform`), and a method `of(model)` that returns
+    the source for one model (see `corpus`).
+    """
+
+    @property
+    def name(self) -> str:
+        """What results call this source."""
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where its numbers come from; missing keys are unknown."""
+
+    def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
+        """Return the world of exactly these labels, or raise `MissingLabels`."""
+
+
+class MissingLabels(LmprobeError, LookupError):
+    """A source was asked for attributes or tasks that it does not have."""
+
+    def __init__(
+        self, source: str, *, attributes: Sequence[str] = (), tasks: Sequence[str] = ()
+    ) -> None:
+        """Keep what is missing, so that a policy can leave it out or fill it in."""
+        self.attributes = tuple(attributes)
+        self.tasks = tuple(tasks)
+        kinds = {"attribute": self.attributes, "task": self.tasks}
+        missing = " and ".join(
+            f"{len(labels)} {kind}{'s' * (len(labels) > 1)} ({', '.join(labels)})"
+            for kind, labels in kinds.items()
+            if labels
+        )
+        super().__init__(
+            f'base rates "{source}" lack {missing}; leave the words out, add them to the '
+            'table, or choose the policy "drop" or "smooth"'
+        )
+
+
+sources: Registry[Callable[[], Source]] = Registry("sources", "lmprobe.sources")
+"""Sources that are code: each is called without arguments and gives a `Source`."""

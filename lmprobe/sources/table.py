@@ -1,0 +1,117 @@
+"""Base rates that are a table of counts or weights, whatever it was read from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lmprobe.association import Association
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.sources.source import PROVENANCE, MissingLabels, Provenance
+from lmprobe.tally import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A source made of `counts` (A, T): counts, or weights such as thousands of people."""
+
+    name: str
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    counts: Floats
+    provenance: Provenance
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other spellings that mean a task of the table; nothing else is matched loosely."""
+
+    def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
+        """Return the world of exactly these labels, or raise `MissingLabels`."""
+        meant = [self.aliases.get(task, task) if task not in self.tasks else task for task in tasks]
+        no_attribute = [name for name in attributes if name not in self.attributes]
+        no_task = [task for task, row in zip(tasks, meant, strict=True) if row not in self.tasks]
+        if no_attribute or no_task:
+            raise MissingLabels(self.name, attributes=no_attribute, tasks=no_task)
+        rows = [self.attributes.index(name) for name in attributes]
+        columns = [self.tasks.index(task) for task in meant]
+        chosen = self.counts[np.ix_(rows, columns)]
+        if not chosen.sum() > 0:
+            raise InputError(f'base rates "{self.name}": every count of the words asked is zero')
+        return Association.from_counts(chosen, attributes, tasks)
+
+    def csv(self) -> str:
+        """Return the table as the text of a base-rate CSV."""
+        lines = [",".join(("task", *map(_cell, self.attributes)))]
+        for task, column in zip(self.tasks, self.counts.T, strict=True):
+            lines.append(",".join((_cell(task), *(_number(value) for value in column))))
+        return "\n".join(lines) + "\n"
+
+
+def provenance_of(found: Mapping[str, Any], *, title: str, sha256: str) -> Provenance:
+    """Return `found` with every key of a provenance in it, unknown ones None."""
+    known = {key: found.get(key) for key in PROVENANCE}
+    notes = found.get("notes") or ()
+    return {
+        **known,
+        "title": found.get("title") or title,
+        "sha256": sha256,
+        "notes": (notes,) if isinstance(notes, str) else tuple(notes),
+    }
+
+
+def table_of(
+    name: str,
+    counts: Any,
+    attributes: Sequence[str],
+    tasks: Sequence[str],
+    *,
+    provenance: Provenance | None = None,
+) -> Table:
+    """Return a table of numbers that are in memory; its sha256 is that of its CSV text."""
+    world = Association.from_counts(counts, attributes, tasks)
+    assert world.counts is not None
+    bare = Table(name, world.attributes, world.tasks, world.counts, {})
+    sha256 = hashlib.sha256(bare.csv().encode()).hexdigest()
+    known = provenance_of(provenance or {}, title=name, sha256=sha256)
+    return Table(name, bare.attributes, bare.tasks, bare.counts, known)
+
+
+def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:
+    """Return the table in a DataFrame: a column `task` or tasks as index, attributes beside."""
+    if "task" in frame.columns:
+        frame = frame.set_index("task")
+    tasks, attributes = [str(row) for row in frame.index], [str(one) for one in frame.columns]
+    for kind, labels in (("task", tasks), ("column", attributes)):
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise DataFileError(f'{name}: the {kind} "{twice[0]}" appears twice; keep one of them')
+    try:
+        counts = frame.to_numpy(dtype=np.float64).T
+    except (TypeError, ValueError) as problem:
+        raise DataFileError(
+            f"{name}: every column but `task` must hold numbers: {problem}"
+        ) from None
+    bad = np.argwhere(~(np.isfinite(counts) & (counts >= 0)))
+    if len(bad):
+        row, column = bad[0]
+        raise DataFileError(
+            f'{name}: task "{tasks[column]}", column "{attributes[row]}": found '
+            f"{counts[row, column]}; counts must be finite and not negative"
+        )
+    return table_of(name, counts, attributes, tasks)
+
+
+def _cell(text: str) -> str:
+    """Quote a label that the CSV would read as more than one cell."""
+    special = any(mark in text for mark in ',"\n\r') or text != text.strip()
+    return '"' + text.replace('"', '""') + '"' if special else text
+
+
+def _number(value: float) -> str:
+    """Write a count as a whole number and a weight with all its digits."""
+    return str(int(value)) if value == int(value) else repr(float(value))
