@@ -1,0 +1,320 @@
+"""Probes a model: templates -> model -> scores -> association <- sources -> metric -> interval.
+
+The whole program in one function. The model is asked once; every base is compared with the
+same guesses, so swapping the world costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lmprobe import __version__
+from lmprobe.association import DIRECTIONS, Direction
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.intervals.probe import probe_interval
+from lmprobe.metrics.directional import amplification
+from lmprobe.metrics.lean import LeanWeighting
+from lmprobe.metrics.lean import lean as lean_table
+from lmprobe.models import load_model
+from lmprobe.progress import Progress, silent
+from lmprobe.result import ProbeResult, ProbeRow
+from lmprobe.scores import Scores, score_templates
+from lmprobe.sources import load_base_rates, world
+from lmprobe.tally import Floats
+from lmprobe.templates import TemplateSet, load_templates
+
+if TYPE_CHECKING:
+    from lmprobe.models import MaskedModel
+    from lmprobe.sources import Source, World
+
+Base = Any
+"""The name of a source, the path of a table, a DataFrame, or an object with `association`."""
+
+
+def probe(
+    model: str | Path | MaskedModel,
+    templates: str | Path | TemplateSet = "fitbert",
+    base: Base | Sequence[Base] = "labor",
+    *,
+    attributes: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+    lean: Base | None = None,
+    lean_weighting: LeanWeighting = "joint",
+    scorer: str = "word-l2r",
+    prior: bool = False,
+    missing: str = "drop",
+    pseudo_count: float = 0.5,
+    interval: str = "bootstrap",
+    resample: str = "both",
+    confidence: float = 0.95,
+    seed: int = 0,
+    cache: bool = True,
+    progress: Progress = silent,
+) -> ProbeResult:
+    """Measure how far a masked language model exaggerates the world that `base` describes.
+
+    Parameters
+    ----------
+    model
+        A name for `load_model` (a hub id, a folder, `reference:amplified`) or a loaded model.
+    templates
+        A template set, its name or its path.
+    base
+        The world to compare with: a name, a table's path, a DataFrame, any object that fits
+        the `Source` protocol, or a list of these. More bases ask the model nothing more.
+    attributes, tasks
+        The words to compare; by default those of the template set.
+    lean
+        Where the direction of bias comes from; by default the base itself, and for
+        `uniform`, which has none, the majorities of WinoBias.
+    lean_weighting
+        `joint` (Eq. 2 of the paper) or `paper` (its published code).
+    scorer, prior
+        How a word's probability is read off the model; `prior` divides it by the word's
+        probability when the other word is masked as well.
+    missing, pseudo_count
+        What happens to words that a base does not know: `drop`, `error` or `smooth`.
+    interval, resample, confidence, seed
+        The interval's method, what it resamples (`templates`, `tasks` or `both`), its
+        confidence, and the seed of everything random.
+    cache
+        Whether to keep the model's answers for the next run.
+    progress
+        Called with (done, total) sentences.
+    """
+    chosen = load_templates(templates) if isinstance(templates, str | Path) else templates
+    groups = _chosen(attributes, chosen.attributes, chosen.all_attributes, "attribute")
+    doings = _chosen(tasks, chosen.tasks, chosen.tasks, "task")
+    loaded = load_model(str(model)) if isinstance(model, str | Path) else model
+    sources = [load_base_rates(one, model=loaded) for one in _listed(base)]
+    leaning = None if lean is None else load_base_rates(lean, model=loaded)
+    worlds = [
+        _compared(source, leaning, groups, doings, missing, pseudo_count) for source in sources
+    ]
+    scores = _ask(loaded, chosen, groups, doings, scorer, prior, cache, progress)
+    rows = tuple(
+        _row(compared, scores[direction], chosen, direction, lean_weighting, interval, resample,
+             confidence, np.random.default_rng(seed))
+        for compared in worlds
+        for direction in DIRECTIONS
+    )  # fmt: skip
+    settings = {
+        "attributes": list(groups), "tasks": list(doings), "lean": None if leaning is None else leaning.name,
+        "lean_weighting": lean_weighting, "prior": prior, "missing": missing, "pseudo_count": pseudo_count,
+        "interval": interval, "resample": resample, "confidence": confidence,
+    }  # fmt: skip
+    split = {word: count for one in scores.values() for word, count in one.pieces.items()}
+    return ProbeResult(
+        rows=rows,
+        templates=tuple(template.name for template in chosen.templates),
+        families=chosen.families,
+        provenance=_provenance(loaded, chosen, worlds, scorer, seed, settings),
+        notes=_notes(scorer, split),
+        split_words=split,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A base and where its lean comes from."""
+
+    name: str
+    world: World
+    lean_name: str
+    lean_world: World
+
+
+def _compared(
+    source: Source,
+    leaning: Source | None,
+    attributes: tuple[str, ...],
+    tasks: tuple[str, ...],
+    missing: str,
+    pseudo_count: float,
+) -> _Compared:
+    there = world(source, attributes, tasks, missing=missing, pseudo_count=pseudo_count)
+    own = getattr(source, "lean_source", None)
+    if leaning is None and own is not None:
+        leaning = load_base_rates(own)
+    if leaning is None:
+        return _Compared(source.name, there, source.name, there)
+    kept = there.association
+    # A word without a lean is undefined, not an error: it is counted with the rest.
+    elsewhere = world(leaning, kept.attributes, kept.tasks, missing="drop")
+    return _Compared(source.name, there, leaning.name, elsewhere)
+
+
+def _ask(
+    model: MaskedModel,
+    templates: TemplateSet,
+    attributes: tuple[str, ...],
+    tasks: tuple[str, ...],
+    scorer: str,
+    prior: bool,
+    cache: bool,
+    progress: Progress,
+) -> dict[Direction, Scores]:
+    """Return the model's guesses in both directions."""
+    return {
+        direction: score_templates(
+            model,
+            templates,
+            direction,
+            attributes=attributes,
+            tasks=tasks,
+            scorer=scorer,
+            prior=prior,
+            cache=cache,
+            progress=progress,
+        )
+        for direction in DIRECTIONS
+    }
+
+
+def _row(
+    compared: _Compared,
+    scores: Scores,
+    templates: TemplateSet,
+    direction: Direction,
+    weighting: LeanWeighting,
+    method: str,
+    resample: str,
+    confidence: float,
+    rng: np.random.Generator,
+) -> ProbeRow:
+    """Compare the guesses with one base in one direction."""
+    there = compared.world.association
+    predicted = scores.probabilities(attributes=there.attributes, tasks=there.tasks)
+    base_rate = there.conditional(direction)
+    leaning = _spread(compared, direction, weighting)
+    cells = amplification(predicted, base_rate, leaning)
+    if np.isnan(cells).all():
+        raise InputError(
+            f'base "{compared.name}", {direction}: no pair of words is defined; the lean comes from '
+            f'"{compared.lean_name}", which must know these words (choose another with `lean`)'
+        )
+    found, notes = probe_interval(
+        cells,
+        method=method,
+        confidence=confidence,
+        rng=rng,
+        families=templates.families,
+        resample=resample,
+    )
+    return ProbeRow(
+        base=compared.name,
+        direction=direction,
+        attributes=there.attributes,
+        tasks=there.tasks,
+        predicted=predicted,
+        base_rate=base_rate,
+        lean=leaning,
+        interval=found,
+        candidate_mass=scores.candidate_mass(),
+        lean_source=compared.lean_name,
+        lean_weighting=weighting,
+        families=templates.families,
+        dropped_attributes=compared.world.dropped_attributes,
+        dropped_tasks=compared.world.dropped_tasks,
+        notes=(*compared.world.notes, *_lean_notes(compared), *notes),
+    )
+
+
+def _spread(compared: _Compared, direction: Direction, weighting: LeanWeighting) -> Floats:
+    """Return the lean in the base's own order: no lean for a group that has none,
+    undefined for a task about which nothing is known."""
+    there, leaning = compared.world.association, compared.lean_world.association
+    table = lean_table(leaning, direction, weighting)
+    spread = np.zeros(there.joint.shape)
+    for column, task in enumerate(there.tasks):
+        known = task in leaning.tasks
+        for row, attribute in enumerate(there.attributes):
+            if not known:
+                spread[row, column] = np.nan
+            elif attribute in leaning.attributes:
+                spread[row, column] = table[
+                    leaning.attributes.index(attribute), leaning.tasks.index(task)
+                ]
+    return spread
+
+
+def _lean_notes(compared: _Compared) -> tuple[str, ...]:
+    notes = []
+    if compared.lean_name != compared.name:
+        notes.append(f"the lean comes from {compared.lean_name}")
+        without = compared.lean_world.dropped_attributes
+        if without:
+            notes.append(f"{compared.lean_name} has no lean for {', '.join(without)}: it counts 0")
+        unknown = compared.lean_world.dropped_tasks
+        if unknown:
+            notes.append(f"{compared.lean_name} has no lean for {len(unknown)} tasks: undefined")
+    return tuple(notes)
+
+
+def _notes(scorer: str, split: dict[str, int]) -> tuple[str, ...]:
+    if not split:
+        return ()
+    words = ", ".join(f"{word} ({count})" for word, count in sorted(split.items()))
+    if scorer == "first-piece":
+        return (
+            f"first-piece scores these {len(split)} split words by their first piece alone, which is "
+            f"wrong for them; it is here to reproduce the paper: {words}",
+        )
+    return (f"the tokenizer splits {len(split)} words, scored whole by {scorer}: {words}",)
+
+
+def _chosen(
+    wanted: Sequence[str] | None, default: tuple[str, ...], known: tuple[str, ...], kind: str
+) -> tuple[str, ...]:
+    """Return the words to compare, or say which the template set knows."""
+    chosen = default if wanted is None else tuple(wanted)
+    for word in chosen:
+        if word not in known:
+            raise InputError(
+                f'the template set has no {kind} "{word}"; {did_you_mean(word, known)}'
+            )
+    if len(set(chosen)) != len(chosen) or len(chosen) < 2:
+        raise InputError(f"a probe compares at least two different {kind}s, found: {chosen}")
+    return chosen
+
+
+def _listed(base: Base | Sequence[Base]) -> list[Base]:
+    several = list(base) if isinstance(base, list | tuple) else [base]
+    if not several:
+        raise InputError("`base` is empty; name at least one source, such as uniform")
+    return several
+
+
+def _provenance(
+    model: MaskedModel,
+    templates: TemplateSet,
+    worlds: list[_Compared],
+    scorer: str,
+    seed: int,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what is needed to run the same probe again and to know that it is the same."""
+    bases = {one.name: dict(one.world.provenance) for one in worlds}
+    bases |= {one.lean_name: dict(one.lean_world.provenance) for one in worlds}
+    packages = ("torch", "transformers", "tokenizers", "numpy", "scipy")
+    return {
+        "model": model.name,
+        "revision": model.revision,
+        "content_hash": model.content_hash,
+        "tokenizer": model.tokenizer_name,
+        "scorer": scorer,
+        "templates": {"name": templates.name, "sha256": templates.sha256},
+        "bases": bases,
+        "settings": settings,
+        "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
+        "seed": seed,
+        "device": model.device,
+        "dtype": model.dtype,
+        "batch_policy": model.batch_policy,
+    }
