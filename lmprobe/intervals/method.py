@@ -1,0 +1,129 @@
+"""What every interval method is given, and the registry that finds it by name.
+
+A method is one function in one file of this folder. It uses the part of the `Sample` that
+it needs: the independent observations, the resamples, or the two groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from lmprobe.errors import InputError
+from lmprobe.intervals.interval import Interval
+from lmprobe.registry import Registry
+from lmprobe.tally import Floats
+
+REPLICATES = 10_000
+"""Bootstrap replicates unless told: enough that the ends move by about 1 % of the width."""
+
+# Replicates that differ by less than this only differ by rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The costs of two independent groups; the statistic is the difference of their means.
+
+    `group_share` is a lower bound on the share of the smaller group (Definition 2.4 of
+    Bernstein-Bounded Unfairness).
+    """
+
+    protected: Floats
+    other: Floats
+    cost_bound: float
+    group_share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A statistic and what is known about how it came about.
+
+    `observations` are independent, lie within `bounds`, and their mean is `value`.
+    `resampled(replicates, rng)` gives the statistic on so many resamples, and
+    `left_out()` gives it without each unit in turn, one array per resampled axis. What a statistic cannot offer is None.
+    """
+
+    value: float
+    observations: Floats | None = None
+    bounds: tuple[float, float] = (-1.0, 1.0)
+    resampled: Callable[[int, np.random.Generator], Floats] | None = None
+    left_out: Callable[[], tuple[Floats, ...]] | None = None
+    units: int = 0
+    """How many units the smallest resampled axis has; decides how far a bootstrap is trusted."""
+    groups: Groups | None = None
+
+
+class IntervalMethod(Protocol):
+    """Puts an interval round the value of a sample.
+
+    The first line of the function's docstring is what `lmprobe ls intervals` shows.
+    """
+
+    def __call__(self, sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
+        """Return the interval; undefined (NaN) or infinite ends where none is honest."""
+        ...
+
+
+intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.intervals")
+
+
+def interval(
+    sample: Sample,
+    *,
+    method: str | IntervalMethod,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the interval of `sample` by a method or its name."""
+    checked_confidence(confidence)
+    chosen = intervals.get(method) if isinstance(method, str) else method
+    return chosen(sample, confidence=confidence, rng=rng)
+
+
+def checked_confidence(confidence: float) -> float:
+    """Return `confidence`, or say that it is not a probability between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise InputError(
+            f"`confidence` must lie between 0 and 1, both excluded: found {confidence}"
+        )
+    return confidence
+
+
+def unknown(confidence: float, method: str) -> Interval:
+    """Return the interval of which nothing is known: one unit says nothing of its kind."""
+    return Interval(-math.inf, math.inf, confidence, method)
+
+
+def undefined(confidence: float, method: str) -> Interval:
+    """Return the interval that does not exist: the method does not apply to this sample."""
+    return Interval(math.nan, math.nan, confidence, method)
+
+
+def constant(values: Floats) -> bool:
+    """Tell whether the values are all alike but for rounding; no spread can be read off them."""
+    return bool(np.ptp(values) <= _ROUNDING * max(1.0, float(np.abs(values).max())))
+
+
+def observations_of(sample: Sample, method: str) -> Floats:
+    """Return the independent observations, or say that the method needs them."""
+    if sample.observations is None:
+        raise InputError(
+            f'the interval "{method}" needs a mean of independent observations, '
+            'which this statistic is not; use "bootstrap"'
+        )
+    return sample.observations
+
+
+def groups_of(sample: Sample, method: str) -> Groups:
+    """Return the two groups, or say that the method needs them."""
+    if sample.groups is None:
+        raise InputError(
+            f'the interval "{method}" is for the difference between two groups, '
+            'which this statistic is not; use "bootstrap", "empirical-bernstein" or "t"'
+        )
+    return sample.groups

@@ -1,0 +1,249 @@
+"""The interval round a probe's value, and how far the value hangs on its templates.
+
+The observations of a probe are templates crossed with tasks, not independent cells: one odd
+template moves all of its cells together, and so does one odd task. The bootstrap therefore
+draws whole templates (or whole paraphrase families) and whole tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.intervals.interval import Interval
+from lmprobe.intervals.method import IntervalMethod, Sample, interval
+from lmprobe.intervals.weights import draws
+from lmprobe.tally import Floats
+
+Resample = Literal["both", "templates", "tasks"]
+RESAMPLES: tuple[Resample, ...] = ("both", "templates", "tasks")
+
+# Below so many units a bootstrap interval is too short; docs/coverage.md has the numbers.
+FEW = 10
+
+# Replicates times units held in memory at a time.
+_BLOCK = 4_000_000
+
+# Methods that hold their promise only as the number of units grows.
+_APPROXIMATE = ("bootstrap", "bootstrap-percentile", "bootstrap-bca", "t")
+
+_COVERS = (
+    "the interval speaks of templates and tasks drawn like these, not of people; the error of "
+    "the base rates and the luck of training the model are not in it"
+)
+
+
+def probe_interval(
+    cells: Floats,
+    *,
+    method: str | IntervalMethod = "bootstrap",
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+    families: Sequence[str] | None = None,
+    resample: Resample = "both",
+) -> tuple[Interval, tuple[str, ...]]:
+    """Return the interval of a probe's value, and what it assumes in words.
+
+    Parameters
+    ----------
+    cells
+        (K, A, T): the amplification of each template, attribute and task; NaN undefined.
+    method
+        A name that `lmprobe ls intervals` lists, or a function like those.
+    families
+        The paraphrase family of each template; families are drawn whole, because
+        templates that share a frame are not independent.
+    resample
+        What the bootstrap draws anew. `both` is the crossed bootstrap: it is right when both
+        the templates and the tasks are a sample of those one cares about. `templates` takes
+        the tasks as all there are, `tasks` the templates. Methods without resampling take
+        the templates (or families) as their observations and the tasks as all there are.
+    """
+    table = CellTable.of(cells, families)
+    if resample not in RESAMPLES:
+        raise InputError(f'no resampling of "{resample}"; {did_you_mean(resample, RESAMPLES)}')
+    sample = probe_sample(table, resample)
+    found = interval(sample, method=method, confidence=confidence, rng=rng)
+    return found, _notes(table, found, resample)
+
+
+def verdict(interval: Interval) -> str:
+    """Return what the interval allows to be said; never a bare sign."""
+    if interval.low > 0:
+        return "amplifies"
+    if interval.high < 0:
+        return "reduces"
+    return "not enough evidence either way"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellTable:
+    """The cells of a probe as sums over attributes: `total` and `count` are (K, T).
+
+    `family` (K,) numbers the unit that each template is drawn with.
+    """
+
+    total: Floats
+    count: Floats
+    family: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, cells: Floats, families: Sequence[str] | None) -> CellTable:
+        """Add up the attributes; a template without a defined pair is left out."""
+        table = np.asarray(cells, dtype=np.float64)
+        if table.ndim != 3 or 0 in table.shape:
+            raise InputError(
+                f"`cells` must have the axes (template, attribute, task), found {table.shape}"
+            )
+        if families is not None and len(families) != len(table):
+            raise InputError(f"{len(table)} templates need as many families, not {len(families)}")
+        known = ~np.isnan(table)
+        kept = known.any(axis=(1, 2))
+        if not kept.any():
+            raise InputError("no template has a defined pair of an attribute and a task")
+        names = np.arange(len(table)) if families is None else np.asarray(families, dtype=str)
+        family = np.unique(names[kept], return_inverse=True)[1]
+        total = np.where(known, table, 0.0).sum(axis=1)[kept]
+        return cls(total, known.sum(axis=1)[kept].astype(np.float64), family)
+
+    @property
+    def families(self) -> int:
+        """How many units the templates are drawn in."""
+        return int(self.family.max()) + 1
+
+    @property
+    def by_template(self) -> Floats:
+        """The value of each template, (K,): the mean over its defined pairs."""
+        return np.asarray(self.total.sum(axis=1) / self.count.sum(axis=1))
+
+    def values(self, template_weight: Floats, task_weight: Floats) -> Floats:
+        """Return the value (R,) under weights (R, K) and (R, T); NaN where nothing is left."""
+        pairs = task_weight @ self.count.T
+        weight = np.where(pairs > 0, template_weight, 0.0)
+        each = task_weight @ self.total.T / np.where(pairs > 0, pairs, 1.0)
+        drawn = weight.sum(axis=1)
+        weighted = (weight * each).sum(axis=1)
+        return np.where(drawn > 0, weighted / np.where(drawn > 0, drawn, 1.0), np.nan)
+
+
+def probe_sample(table: CellTable, resample: Resample) -> Sample:
+    """Return the probe's value with its observations and its resamples."""
+    templates, tasks = table.total.shape
+    value = float(table.by_template.mean())
+    sizes = np.bincount(table.family)
+    # A family counts as often as it has templates; the mean of these is the value, and
+    # their spread that of a ratio, since other families might have other sizes.
+    share = sizes * len(sizes) / templates
+    means = np.bincount(table.family, weights=table.by_template) / sizes
+    bound = float(share.max())
+    axes = {"templates": table.families, "tasks": tasks}
+    drawn = list(axes.values()) if resample == "both" else [axes[resample]]
+
+    def resampled(replicates: int, rng: np.random.Generator) -> Floats:
+        found = np.empty(replicates)
+        step = max(1, _BLOCK // (templates + tasks))
+        for start in range(0, replicates, step):
+            rows = min(step, replicates - start)
+            ones = (np.ones((rows, table.families)), np.ones((rows, tasks)))
+            families = draws(rows, table.families, rng) if resample != "tasks" else ones[0]
+            columns = draws(rows, tasks, rng) if resample != "templates" else ones[1]
+            found[start : start + rows] = table.values(families[:, table.family], columns)
+        return found
+
+    def left_out() -> tuple[Floats, ...]:
+        parts = []
+        if resample != "tasks":
+            parts.append(_without_each(table, table.families, tasks=False))
+        if resample != "templates":
+            parts.append(_without_each(table, tasks, tasks=True))
+        return tuple(parts)
+
+    return Sample(
+        value,
+        observations=value + share * (means - value),
+        bounds=(-bound, bound),
+        resampled=resampled,
+        left_out=left_out,
+        units=min(drawn),
+    )
+
+
+def _without_each(table: CellTable, units: int, *, tasks: bool) -> Floats:
+    """Return the value without each family, or without each task, in turn."""
+    kept = 1.0 - np.eye(units)
+    if tasks:
+        return table.values(np.ones((units, len(table.family))), kept)
+    return table.values(kept[:, table.family], np.ones((units, table.total.shape[1])))
+
+
+def _notes(table: CellTable, found: Interval, resample: Resample) -> tuple[str, ...]:
+    """Return what the interval assumes, and where it is not to be trusted."""
+    unit = "templates" if table.families == len(table.family) else "paraphrase families"
+    counted = {unit: table.families, "tasks": table.total.shape[1]}
+    said = [f"{number} {name}" for name, number in counted.items()]
+    bootstrap = found.method.startswith("bootstrap")
+    if not bootstrap or resample == "templates":
+        watched = {unit: counted[unit]}
+        how = f"the {said[0]} are the sample, the tasks are taken as all there are"
+    elif resample == "tasks":
+        watched = {"tasks": counted["tasks"]}
+        how = f"the {said[1]} are the sample, the templates are taken as all there are"
+    else:
+        watched = counted
+        how = f"{said[0]} crossed with {said[1]} are the sample"
+    notes = [f"{found.method}: {how}; {_COVERS}"]
+    for name, number in watched.items():
+        if number == 1:
+            notes.append(f"one of the {name} says nothing about others: no interval")
+        elif number < FEW and found.method in _APPROXIMATE:
+            notes.append(f"only {number} {name}: the interval may hold the truth less often")
+    if math.isnan(found.low):
+        notes.append("every resample gives the same value, no spread can be seen: no interval")
+    if found.method == "bernstein":
+        notes.append(
+            "the variance is estimated, which Bernstein's inequality takes as known; "
+            "empirical-bernstein pays for that and keeps its promise"
+        )
+    return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """How far a probe's value hangs on the templates it was measured with."""
+
+    template_sd: float
+    """Standard deviation over templates (ddof 0): the paper's "±", not an interval."""
+    leave_one_out: tuple[float, float]
+    """The smallest and largest value when one template is left out; NaN for one template."""
+    sign_flip_templates: float
+    """The share of templates whose sign is not that of the value."""
+    sign_flip_families: float
+    """The share of paraphrase families whose mean has not the sign of the value."""
+
+
+def robustness(cells: Floats, families: Sequence[str] | None = None) -> Robustness:
+    """Return the spread over templates of cells (K, A, T), NaN undefined."""
+    table = CellTable.of(cells, families)
+    each = table.by_template
+    value = float(each.mean())
+    ends = (math.nan, math.nan)
+    if len(each) > 1:
+        without = (each.sum() - each) / (len(each) - 1)
+        ends = (float(without.min()), float(without.max()))
+    means = np.bincount(table.family, weights=each) / np.bincount(table.family)
+    return Robustness(
+        template_sd=float(each.std()),
+        leave_one_out=ends,
+        sign_flip_templates=_flipped(each, value),
+        sign_flip_families=_flipped(means, value),
+    )
+
+
+def _flipped(values: Floats, whole: float) -> float:
+    return float(np.mean(np.sign(values) * np.sign(whole) < 0))
