@@ -151,5 +151,5 @@ def _is_probability(array: NDArray[Any]) -> bool:
     return array.dtype.kind == "f" and _in_unit(array) and bool((array != np.round(array)).any())
 
 
-def _first(mask: NDArray[Any]) -> int:
+def _first(mask: Any) -> int:
     return int(np.flatnonzero(mask)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,24 @@ class Reproduction:
     """Where it was published, such as "Wang & Russakovsky 2021, Figure 6"."""
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = field(default=())
+    figures: tuple[Figure, ...] = ()
+    grid: tuple[str, str] | None = None
+    """The two keys of `rows` that a printed table runs down and across; None is a list."""
+    document: Mapping[str, Any] | None = None
+    """The JSON document, where the experiment has one of its own schema."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document: the experiment's own, or that of all the others."""
+        if self.document is not None:
+            return dict(self.document)
+        return {
+            "schema": "lmprobe.reproduction/1",
+            "experiment": self.name,
+            "title": self.title,
+            "paper": self.paper,
+            "rows": [dict(row) for row in self.rows],
+            "notes": list(self.notes),
+        }
 
 
 Experiment = Callable[[Settings], Reproduction]

@@ -1,0 +1,139 @@
+"""`lmprobe reproduce`: runs a published experiment again, ours beside what was printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lmprobe.cli.options import Json, Output, Quiet, Seed
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lmprobe.reproduce.experiment import Reproduction
+
+
+class Preset(StrEnum):
+    """Whether to follow the paper's code to the letter or to mend what is known wrong in it."""
+
+    paper = "paper"
+    corrected = "corrected"
+
+
+def command(
+    experiment: Annotated[
+        str, typer.Argument(help="An experiment of `lmprobe ls experiments`, or `all`.")
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="The model to probe.")
+    ] = None,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(help="As the paper's code did it, or corrected; both when not given."),
+    ] = None,
+    wikipedia: Annotated[
+        Path | None,
+        typer.Option("--wikipedia", metavar="CSV", help="Counts of Wikipedia, by `lmprobe count`."),
+    ] = None,
+    json: Json = False,
+    output: Output = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Run a published experiment again and print ours beside what the paper printed.
+
+    Example: [bold]lmprobe reproduce shortcomings[/bold]
+    """
+    from lmprobe.cli.output import note, progress_bar, show, show_json
+    from lmprobe.reproduce.experiment import Settings, experiments
+
+    names = experiments.names() if experiment == "all" else (experiment,)
+    runs = {name: experiments.get(name) for name in names}
+    documents = []
+    for name, run in runs.items():
+        with progress_bar(name, "steps", quiet=quiet) as progress:
+            chosen = preset.value if preset else None
+            done = run(Settings(model, chosen, wikipedia, seed, progress))
+        documents.append(done.to_dict())
+        if not json:
+            show(*_printed(done, quiet))
+        if output is not None:
+            for path in _write(done, output):
+                note(f"wrote {path}", quiet=quiet)
+    if json and experiment == "all":
+        show_json({"schema": "lmprobe.reproductions/1", "experiments": documents})
+    elif json:
+        show_json(documents[0])
+
+
+def _printed(done: Reproduction, quiet: bool) -> list[Table | str]:
+    """Return what a person reads: title, table and notes."""
+    from rich.markup import escape
+
+    parts: list[Table | str] = [f"[bold]{escape(done.title)}[/bold]", escape(done.paper)]
+    printed = [row for row in done.rows if row.get("paper") is not None]
+    if done.grid is None:
+        parts.append(_list(done.rows))
+    else:
+        parts.append(_grid(done.rows, *done.grid))
+        if printed:
+            parts.append(_list(printed))
+    return parts + ([] if quiet else [f"* {escape(text)}" for text in done.notes]) + [""]
+
+
+def _list(rows: Any) -> Table:
+    """Return one line per row: its name, ours, the paper's."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False)
+    bounded = any(row.get("interval") for row in rows)
+    for heading in ("ours", "interval", "paper") if bounded else ("ours", "paper"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        interval = [_range(row.get("interval"))] if bounded else []
+        table.add_row(row["name"], _number(row["value"]), *interval, _number(row["paper"], "-"))
+    return table
+
+
+def _grid(rows: tuple[Mapping[str, Any], ...], down: str, across: str) -> Table:
+    """Return the values with the key `down` in each line and `across` in each column."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(down, box=box.SIMPLE_HEAD, pad_edge=False)
+    columns = list(dict.fromkeys(row[across] for row in rows))
+    for heading in columns:
+        table.add_column(str(heading), justify="right")
+    cells = {(row[down], row[across]): row["value"] for row in rows}
+    for line in dict.fromkeys(row[down] for row in rows):
+        table.add_row(str(line), *(_number(cells.get((line, column))) for column in columns))
+    return table
+
+
+def _number(value: Any, nothing: str = "undefined") -> str:
+    if value is None or value != value:
+        return nothing
+    if isinstance(value, float):
+        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _range(interval: Mapping[str, Any] | None) -> str:
+    return f"{_number(interval['low'])} to {_number(interval['high'])}" if interval else ""
+
+
+def _write(done: Reproduction, folder: Path) -> list[Path]:
+    """Write the JSON document and the figures."""
+    from lmprobe.atomic import write_text
+    from lmprobe.cli.output import to_json
+    from lmprobe.report.figures import svg
+
+    written = [write_text(folder / f"{done.name}.json", to_json(done.to_dict()) + "\n")]
+    for figure in done.figures:
+        written.append(write_text(folder / f"{done.name}-{figure.name}.svg", svg(figure)))
+    return written
