@@ -1,0 +1,99 @@
+"""What is wrong with a data file: every mistake, with its place, not only the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmprobe.errors import DataFileError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a file: where it is, what was found and what would do."""
+
+    path: Path
+    key: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """Return `file:line: key: message`, the form that editors jump to."""
+        place = str(self.path) if self.line is None else f"{self.path}:{self.line}"
+        return ": ".join(part for part in (place, self.key, self.message) if part)
+
+
+class Findings:
+    """The mistakes found so far in one file and in the files it names."""
+
+    def __init__(self, path: Path, text: str = "") -> None:
+        """Start with none; `text` is what line numbers are looked up in."""
+        self.path = path
+        self.text = text
+        self.problems: list[Problem] = []
+
+    def add(self, key: str, message: str, *, near: str | None = None, last: bool = False) -> None:
+        """Note a mistake; its line is the first (or last) one that has `near`, or else the key."""
+        self.problems.append(Problem(self.path, key, message, self._line(key, near, last)))
+
+    def raise_any(self) -> None:
+        """Raise the first mistake as an error that says how many more there are."""
+        if not self.problems:
+            return
+        more = len(self.problems) - 1
+        rest = f" ({more} more; `lmprobe validate {self.path}` shows all)" if more else ""
+        raise DataFileError(f"{self.problems[0]}{rest}")
+
+    def check_keys(self, found: Iterable[str], known: Iterable[str], where: str = "") -> None:
+        """Note every key that is none of the known ones."""
+        known = tuple(known)
+        for key in found:
+            if key not in known:
+                self.add(f"{where}{key}", f"unknown key; {did_you_mean(key, known)}")
+
+    def text_at(self, table: Mapping[str, Any], key: str) -> str:
+        """Return the text under a key that must be there, or note what is wrong and return ""."""
+        if key not in table:
+            self.add(key, f'missing; add a line {key} = "..."')
+            return ""
+        value = table[key]
+        if not isinstance(value, str):
+            self.add(key, f"must be a text in quotes, found {found(value)}")
+            return ""
+        if not value.strip():
+            self.add(key, "is empty; write something")
+        return value
+
+    def list_at(self, table: Mapping[str, Any], key: str) -> list[Any]:
+        """Return the list under a key that must be there, or note what is wrong and return []."""
+        if key not in table:
+            self.add(key, f"missing; add a line {key} = [...]")
+            return []
+        value = table[key]
+        if not isinstance(value, list):
+            self.add(key, f"must be a list in square brackets, found {found(value)}")
+            return []
+        return value
+
+    def _line(self, key: str, near: str | None, last: bool) -> int | None:
+        # tomllib keeps no positions, so the place is looked up in the text again.
+        bare = re.escape(re.sub(r"\[\d+\]$", "", key).rpartition(".")[2])
+        pattern = re.escape(near) if near else rf'^\s*\[?"?{bare}"?\s*[\]=]|\b{bare}\s*='
+        lines = [
+            number
+            for number, line in enumerate(self.text.splitlines(), start=1)
+            if not line.lstrip().startswith("#") and re.search(pattern, line)
+        ]
+        return (lines[-1] if last else lines[0]) if lines else None
+
+
+def found(value: object) -> str:
+    """Return a value of a TOML file as an error message names it."""
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    kind = kinds.get(type(value), "a table" if isinstance(value, dict) else "")
+    if isinstance(value, str):
+        return f'the text "{value}"'
+    return kind if kind in ("a list", "a table") else f"{kind or type(value).__name__} ({value})"
