@@ -14,13 +14,18 @@ from typing import Any, Literal
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.labels import Labels, indicators
+from lmprobe.labels import Labels, read_axis
 from lmprobe.tally import Floats, Tally, checked_weight, tally
 
 Direction = Literal["task->attribute", "attribute->task"]
 """What is given, an arrow, what is predicted: `task->attribute` guesses the group."""
 
 DIRECTIONS: tuple[Direction, ...] = ("task->attribute", "attribute->task")
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole; 0/0 is NaN, because undefined is not zero."""
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,10 +87,11 @@ class Association:
         cls, attribute_labels: Labels, task_labels: Labels, *, sample_weight: Any = None
     ) -> Association:
         """Return the world of labelled rows: (n, A) and (n, T), or a categorical column each."""
-        group = indicators(attribute_labels, role="attribute_labels")
-        doing = indicators(task_labels, role="task_labels", binary=True)
-        weight = checked_weight(sample_weight, len(group.values))
-        return cls.from_tally(tally(group.values, doing.values, weight), group.names, doing.names)
+        groups = read_axis("attribute", attribute_labels)
+        tasks = read_axis("task", task_labels)
+        weight = checked_weight(sample_weight, len(groups.truth.values))
+        sums = tally(groups.truth.values, tasks.truth.values, weight)
+        return cls.from_tally(sums, groups.names, tasks.names)
 
     @classmethod
     def from_counts(
@@ -124,12 +130,12 @@ class Association:
     @property
     def attribute_given_task(self) -> Floats:
         """P(a|t), (A, T); NaN where the task never occurs."""
-        return _divide(self.joint, self.p_task[None, :])
+        return ratio(self.joint, self.p_task[None, :])
 
     @property
     def task_given_attribute(self) -> Floats:
         """P(t|a), (A, T); NaN where the attribute never occurs."""
-        return _divide(self.joint, self.p_attribute[:, None])
+        return ratio(self.joint, self.p_attribute[:, None])
 
     def conditional(self, direction: Direction) -> Floats:
         """Return what `direction` predicts: P(a|t) or P(t|a), (A, T)."""
@@ -153,9 +159,3 @@ class Association:
             tuple(tasks),
             counts=None if self.counts is None else self.counts[np.ix_(rows, columns)],
         )
-
-
-def _divide(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole; 0/0 is NaN, because undefined is not zero."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)

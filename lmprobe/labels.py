@@ -6,8 +6,9 @@ A form is an (n, K) array or DataFrame of 0/1 or probabilities, or one categoric
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,16 +39,94 @@ class Indicators:
         return Indicators(values, names)
 
 
-def cross(columns: dict[str, Labels]) -> NDArray[Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """What is known about the attributes, or the tasks: all with the same columns."""
+
+    truth: Indicators
+    predicted: Indicators | None
+    train: Indicators | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the labels, then those only predicted or only in the train set."""
+        return self.truth.names
+
+
+def read_axis(
+    axis: Literal["attribute", "task"],
+    labels: Labels,
+    predictions: Labels | None = None,
+    train: Labels | None = None,
+) -> Axis:
+    """Read the labels, predictions and train labels of one axis into the same columns.
+
+    One task column of 0/1 (predictions may be probabilities) is one task, present or not;
+    one attribute column of 0/1 is two groups.
+    """
+    roles = (f"{axis}_labels", f"{axis}_predictions", f"train_{axis}_labels")
+    given = {
+        role: form
+        for role, form in zip(roles, (labels, predictions, train), strict=True)
+        if form is not None
+    }
+    # Decided on all of them: predictions of the classes 0 and 1 out of 0, 1, 2 are no task "1".
+    binary = axis == "task" and all(_is_unit_column(form) for form in given.values())
+    truth = indicators(labels, role=roles[0], binary=binary)
+    read = {roles[0]: truth}
+    for role in list(given)[1:]:
+        read[role] = _matching(given[role], role, truth, binary)
+    if predictions is not None and len(read[roles[1]].values) != len(truth.values):
+        raise InputError(
+            f"`{roles[1]}` has {len(read[roles[1]].values)} rows, "
+            f"`{roles[0]}` has {len(truth.values)}"
+        )
+    names = tuple(dict.fromkeys(name for one in read.values() for name in one.names))
+    aligned = {role: one.aligned(names) for role, one in read.items()}
+    return Axis(aligned[roles[0]], aligned.get(roles[1]), aligned.get(roles[2]))
+
+
+def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indicators:
+    """Read a form whose columns mean what those of `truth` mean."""
+    if np.ndim(form) == 1:
+        two = set(truth.names) == {"0", "1"} and _is_fraction(_array(form))
+        return indicators(form, role=role, names=truth.names if two else None, binary=binary)
+    found = indicators(form, role=role)
+    if len(found.names) != len(truth.names):
+        raise InputError(
+            f"`{role}` has {len(found.names)} columns, the labels have {len(truth.names)}: "
+            f"{', '.join(truth.names)}"
+        )
+    if not isinstance(form, pd.DataFrame) or set(found.names) == set(truth.names):
+        named = found.names if isinstance(form, pd.DataFrame) else truth.names
+        return Indicators(found.values, named)
+    if truth.names == tuple(str(number) for number in range(len(truth.names))):
+        return Indicators(found.values, truth.names)
+    # By position would be a guess, and a wrong one is not seen in the result.
+    raise InputError(
+        f"the columns of `{role}` are called {', '.join(found.names)} and those of the labels "
+        f"{', '.join(truth.names)}; give them the same names"
+    )
+
+
+def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     """Return one categorical column for the cross product of several, such as race x sex.
 
     >>> cross({"race": ["b", "w"], "sex": ["f", "m"]}).tolist()
     ['b & f', 'w & m']
     """
-    parts = [np.asarray(column).astype(str) for column in columns.values()]
-    if len({len(part) for part in parts}) != 1:
-        raise InputError(f"the columns {', '.join(columns)} differ in length")
-    return np.array([" & ".join(row) for row in zip(*parts, strict=True)], dtype=object)
+    parts = []
+    for name, column in columns.items():
+        array = _array(column)
+        _refuse_missing(array, str(name))
+        parts.append(array.astype(str))
+    if len({part.shape for part in parts}) != 1 or parts[0].ndim != 1:
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise InputError(f"columns to cross must be columns of the same length, found {shapes}")
+    crossed = parts[0]
+    for part in parts[1:]:
+        crossed = np.strings.add(np.strings.add(crossed, " & "), part)
+    return crossed
 
 
 def indicators(
@@ -62,7 +141,7 @@ def indicators(
     if isinstance(labels, pd.DataFrame):
         found = tuple(str(column) for column in labels.columns)
         return Indicators(_checked(labels.to_numpy(), role), found)
-    array = labels.to_numpy() if isinstance(labels, pd.Series) else np.asarray(labels)
+    array = _array(labels)
     if array.ndim == 2:
         default = tuple(str(number) for number in range(array.shape[1]))
         return Indicators(_checked(array, role), _fitting(names, default, role))
@@ -70,53 +149,52 @@ def indicators(
         raise InputError(f"`{role}` must have one or two dimensions, found {array.ndim}")
     if array.size == 0:
         raise InputError(f"`{role}` is empty; it needs at least one row")
-    if binary and names in (None, ("1",)) and _is_numeric(array) and _in_unit(array):
+    _refuse_missing(array, role)
+    if binary and _is_numeric(array):
         return Indicators(_checked(array[:, None], role), ("1",))
-    if names is not None and set(names) == {"0", "1"} and _is_probability(array):
-        return Indicators(_checked(np.stack([1 - array, array], axis=1), role), ("0", "1"))
+    if names is not None and set(names) == {"0", "1"} and _is_fraction(array):
+        yes = _checked(array[:, None], role)
+        return Indicators(np.hstack([1 - yes, yes]), ("0", "1")).aligned(names)
     return _from_categories(labels, array, role, names)
 
 
 def _from_categories(
     labels: Labels, array: NDArray[Any], role: str, names: tuple[str, ...] | None
 ) -> Indicators:
-    missing = pd.isna(array)
-    if missing.any():
-        raise InputError(
-            f"`{role}` has {missing.sum()} missing values, first in row {_first(missing)}"
-        )
-    if array.dtype.kind == "f" and (array != np.round(array)).any():
+    if _is_fraction(array):
         raise InputError(
             f"`{role}` is one column of fractions; give categories, "
             "or probabilities of a 0/1 label, or an (n, K) array"
         )
-    if array.dtype.kind == "f" or array.dtype.kind == "b":
+    if array.dtype.kind in "fb":
         array = array.astype(np.int64)
+    if array.dtype.kind == "O":
+        array = array.astype(str)
     if names is None and isinstance(getattr(labels, "dtype", None), pd.CategoricalDtype):
-        names = tuple(str(category) for category in labels.cat.categories)
+        names = tuple(str(category) for category in labels.dtype.categories)
     codes, uniques = pd.factorize(array, sort=True)
     found = tuple(str(value) for value in uniques)
-    columns = np.zeros((len(array), len(found)), dtype=np.uint8)
-    columns[np.arange(len(array)), codes] = 1
-    unknown = set(found) - set(names or found)
+    unknown = sorted(set(found) - set(names or found))
     if unknown:
         raise InputError(
-            f"`{role}` has the unknown category {sorted(unknown)[0]!r}; known: {names}"
+            f'`{role}` has the unknown category "{unknown[0]}"; known: {", ".join(names or ())}'
         )
+    columns = np.zeros((len(array), len(found)), dtype=np.uint8)
+    columns[np.arange(len(array)), codes] = 1
     return Indicators(columns, found).aligned(names or found)
 
 
 def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     """Return `values` as numbers in [0, 1], or say which row is not."""
-    if values.dtype.kind == "O":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as problem:
-            raise InputError(f"`{role}` must hold numbers when it has several columns") from problem
-    if not _is_numeric(values):
-        raise InputError(f"`{role}` must hold numbers when it has several columns")
     if values.shape[0] == 0 or values.shape[1] == 0:
         raise InputError(f"`{role}` is empty; its shape is {values.shape}")
+    if values.dtype.kind == "O":
+        try:
+            values = np.where(pd.isna(values), np.nan, values).astype(np.float64)
+        except (TypeError, ValueError):
+            values = values.astype(str)
+    if not _is_numeric(values):
+        raise InputError(f"`{role}` must hold numbers when it has several columns")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = _first((~np.isfinite(values)).any(axis=1))
         raise InputError(f"`{role}` has NaN or infinity, first in row {row}; remove or impute it")
@@ -137,6 +215,34 @@ def _fitting(names: tuple[str, ...] | None, default: tuple[str, ...], role: str)
     return names
 
 
+def _refuse_missing(array: NDArray[Any], role: str) -> None:
+    missing = ~np.isfinite(array) if array.dtype.kind == "f" else np.asarray(pd.isna(array))
+    if missing.any():
+        raise InputError(
+            f"`{role}` has {missing.sum()} missing or infinite values, "
+            f"first in row {_first(missing)}; remove or impute them"
+        )
+
+
+def _array(form: Labels) -> NDArray[Any]:
+    if isinstance(form, pd.Series):
+        return form.to_numpy()
+    try:
+        return np.asarray(form)
+    except ValueError:
+        raise InputError("rows of labels must all have the same length") from None
+
+
+def _is_unit_column(form: Labels) -> bool:
+    """Tell whether this is one column of numbers that can be 0/1 or probabilities."""
+    array = _array(form)
+    return array.ndim == 1 and array.size > 0 and _is_numeric(array) and _in_unit(array)
+
+
+def _is_fraction(array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "f" and bool((array != np.round(array)).any())
+
+
 def _is_numeric(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "biuf"
 
@@ -145,10 +251,6 @@ def _in_unit(array: NDArray[Any]) -> bool:
     if array.dtype.kind == "b":
         return True
     return bool(array.min() >= 0 and array.max() <= 1)
-
-
-def _is_probability(array: NDArray[Any]) -> bool:
-    return array.dtype.kind == "f" and _in_unit(array) and bool((array != np.round(array)).any())
 
 
 def _first(mask: Any) -> int:

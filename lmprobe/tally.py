@@ -44,7 +44,7 @@ def tally(attributes: NDArray[Any], tasks: NDArray[Any], weight: Floats | None =
     """Count the indicators `attributes` (n, A) and `tasks` (n, T), rows weighted."""
     rows = len(attributes)
     if len(tasks) != rows:
-        raise InputError(f"attributes have {rows} rows and tasks have {len(tasks)}")
+        raise InputError(f"the attributes have {rows} rows and the tasks have {len(tasks)}")
     joint = np.zeros((attributes.shape[1], tasks.shape[1]))
     attribute, task = np.zeros(attributes.shape[1]), np.zeros(tasks.shape[1])
     # Sums of 0/1 over a chunk are exact in single precision, which is twice as fast.
@@ -65,13 +65,13 @@ def tally(attributes: NDArray[Any], tasks: NDArray[Any], weight: Floats | None =
     return Tally(joint, attribute, task, float(rows if weight is None else weight.sum()))
 
 
-def checked_weight(weight: Any, rows: int) -> Floats | None:
+def checked_weight(weight: Any, rows: int, role: str = "sample_weight") -> Floats | None:
     """Return the row weights as floats, or None when every row weighs the same."""
     if weight is None:
         return None
     values = np.asarray(weight, dtype=np.float64)
     if values.shape != (rows,):
-        raise InputError(f"`sample_weight` must have shape ({rows},), found {values.shape}")
+        raise InputError(f"`{role}` must have shape ({rows},), found {values.shape}")
     if not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
-        raise InputError("`sample_weight` must be finite, not negative and not all zero")
+        raise InputError(f"`{role}` must be finite, not negative and not all zero")
     return values

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmprobe.association import Association, Direction
+from lmprobe.association import Association, Direction, ratio
 from lmprobe.errors import InputError
-from lmprobe.labels import Indicators, Labels, indicators
+from lmprobe.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.lean import lean
 from lmprobe.tally import Floats, Tally, checked_weight, tally
 
@@ -172,10 +172,9 @@ def from_tallies(
 
 def _conditional(predicted: Tally, direction: Direction) -> Floats:
     """Return P(predicted | given), (A, T): the given side is the true label."""
-    given = (
-        predicted.task[None, :] if direction == "task->attribute" else predicted.attribute[:, None]
-    )
-    return np.where(given > 0, predicted.joint / np.where(given > 0, given, 1.0), np.nan)
+    if direction == "task->attribute":
+        return ratio(predicted.joint, predicted.task[None, :])
+    return ratio(predicted.joint, predicted.attribute[:, None])
 
 
 def directional_amplification(
@@ -187,6 +186,7 @@ def directional_amplification(
     train_attribute_labels: Labels | None = None,
     train_task_labels: Labels | None = None,
     sample_weight: Any = None,
+    train_sample_weight: Any = None,
 ) -> DirectionalAmplification:
     """Measure directional bias amplification on labelled rows.
 
@@ -204,8 +204,8 @@ def directional_amplification(
     train_attribute_labels, train_task_labels
         Where given, the lean is that of the train set (Appendix A.1 of the paper); all
         else is computed on the test rows.
-    sample_weight
-        (n,) weights; a weight of 2 is the row twice.
+    sample_weight, train_sample_weight
+        (n,) weights of the test and of the train rows; a weight of 2 is the row twice.
 
     Examples
     --------
@@ -221,69 +221,37 @@ def directional_amplification(
     """
     if attribute_predictions is None and task_predictions is None:
         raise InputError("give `attribute_predictions`, `task_predictions` or both")
-    if (train_attribute_labels is None) != (train_task_labels is None):
+    groups = read_axis("attribute", attribute_labels, attribute_predictions, train_attribute_labels)
+    tasks = read_axis("task", task_labels, task_predictions, train_task_labels)
+    weight = checked_weight(sample_weight, len(groups.truth.values))
+    sums = tallies(groups, tasks, weight)
+    train = train_world(groups, tasks, train_sample_weight)
+    return from_tallies(sums, groups.names, tasks.names, train=train)
+
+
+def train_world(groups: Axis, tasks: Axis, sample_weight: Any = None) -> Association | None:
+    """Return the world of the train labels, or None where there are none."""
+    if (groups.train is None) != (tasks.train is None):
         raise InputError("`train_attribute_labels` and `train_task_labels` go together")
-    groups = _read(attribute_labels, attribute_predictions, train_attribute_labels, "attribute")
-    doings = _read(task_labels, task_predictions, train_task_labels, "task")
-    weight = checked_weight(sample_weight, len(groups[0].values))
-    sums = tallies(groups[0], doings[0], groups[1], doings[1], weight)
-    train = None
-    if groups[2] is not None and doings[2] is not None:
-        seen = tally(groups[2].values, doings[2].values)
-        train = Association.from_tally(seen, groups[2].names, doings[2].names)
-    return from_tallies(sums, groups[0].names, doings[0].names, train=train)
+    if groups.train is None or tasks.train is None:
+        return None
+    weight = checked_weight(sample_weight, len(groups.train.values), "train_sample_weight")
+    seen = tally(groups.train.values, tasks.train.values, weight)
+    return Association.from_tally(seen, groups.names, tasks.names)
 
 
-def tallies(
-    attribute: Indicators,
-    task: Indicators,
-    attribute_predicted: Indicators | None,
-    task_predicted: Indicators | None,
-    weight: Floats | None = None,
-) -> Tallies:
+def tallies(groups: Axis, tasks: Axis, weight: Floats | None = None) -> Tallies:
     """Count one chunk of rows."""
+
+    def count(group: Indicators | None, task: Indicators | None) -> Tally | None:
+        if group is None or task is None:
+            return None
+        return tally(group.values, task.values, weight)
+
+    labels = count(groups.truth, tasks.truth)
+    assert labels is not None
     return Tallies(
-        tally(attribute.values, task.values, weight),
-        None if task_predicted is None else tally(attribute.values, task_predicted.values, weight),
-        None
-        if attribute_predicted is None
-        else tally(attribute_predicted.values, task.values, weight),
+        labels,
+        predicted_task=count(groups.truth, tasks.predicted),
+        predicted_attribute=count(groups.predicted, tasks.truth),
     )
-
-
-def _read(
-    labels: Labels, predictions: Labels | None, train: Labels | None, axis: str
-) -> tuple[Indicators, Indicators | None, Indicators | None]:
-    """Read the three inputs of one axis into indicators with the same columns."""
-    binary = axis == "task"
-    truth = indicators(labels, role=f"{axis}_labels", binary=binary)
-    roles = ((predictions, f"{axis}_predictions"), (train, f"train_{axis}_labels"))
-    read: list[Indicators | None] = []
-    for other, role in roles:
-        read.append(None if other is None else _matching(other, role, truth, binary))
-    names = _all_names(truth, *read)
-    aligned = [None if one is None else one.aligned(names) for one in (truth, *read)]
-    assert aligned[0] is not None
-    return aligned[0], aligned[1], aligned[2]
-
-
-def _matching(other: Labels, role: str, truth: Indicators, binary: bool) -> Indicators:
-    if np.ndim(other) == 1:
-        fixed = truth.names if set(truth.names) <= {"0", "1"} else None
-        return indicators(other, role=role, names=fixed, binary=binary)
-    found = indicators(other, role=role)
-    if found.values.shape[1] != len(truth.names):
-        raise InputError(
-            f"`{role}` has {found.values.shape[1]} columns, the labels have {len(truth.names)}: "
-            f"{', '.join(truth.names)}"
-        )
-    same = set(found.names) == set(truth.names)
-    return found if same else Indicators(found.values, truth.names)
-
-
-def _all_names(*read: Indicators | None) -> tuple[str, ...]:
-    """Return the names of the labels, then those only predicted or only in the train set."""
-    names: dict[str, None] = {}
-    for one in read:
-        names.update(dict.fromkeys(one.names if one is not None else ()))
-    return tuple(names)

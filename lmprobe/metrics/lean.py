@@ -32,7 +32,7 @@ def lean_of(joint: Floats, p_attribute: Floats, p_task: Floats) -> Floats:
     >>> lean_of(np.array([[3 / 15]]), np.array([5 / 15]), np.array([9 / 15])).tolist()
     [[0.0]]
     """
-    return _sign(joint, p_attribute[..., :, None] * p_task[..., None, :])
+    return sign(joint, p_attribute[..., :, None] * p_task[..., None, :])
 
 
 def lean(world: Association, direction: Direction, weighting: LeanWeighting = "joint") -> Floats:
@@ -47,10 +47,11 @@ def lean(world: Association, direction: Direction, weighting: LeanWeighting = "j
     known = np.where(np.isnan(conditional), 0.0, conditional)
     counted = np.maximum((~np.isnan(conditional)).sum(axis=axis, keepdims=True), 1)
     average = known.sum(axis=axis, keepdims=True) / counted
-    return _sign(conditional, np.broadcast_to(average, conditional.shape))
+    return sign(conditional, np.broadcast_to(average, conditional.shape))
 
 
-def _sign(found: Floats, expected: Floats) -> Floats:
+def sign(found: Floats, expected: Floats) -> Floats:
+    """Return the sign of found - expected, 0 where they differ by rounding at most."""
     difference = found - expected
     tie = np.abs(difference) <= _TIE * np.maximum(np.abs(found), np.abs(expected))
     return np.where(tie, 0.0, np.sign(difference))
