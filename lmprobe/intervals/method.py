@@ -45,7 +45,8 @@ class Sample:
 
     `observations` are independent, lie within `bounds`, and their mean is `value`.
     `resampled(replicates, rng)` gives the statistic on so many resamples, and
-    `left_out()` gives it without each unit in turn, one array per resampled axis. What a statistic cannot offer is None.
+    `left_out()` gives it without each unit in turn, one array per resampled axis. What a
+    statistic cannot offer is None.
     """
 
     value: float

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,7 @@ from lmprobe.intervals.method import IntervalMethod, Sample, interval
 from lmprobe.intervals.weights import draws
 from lmprobe.tally import Floats
 
-Resample = Literal["both", "templates", "tasks"]
-RESAMPLES: tuple[Resample, ...] = ("both", "templates", "tasks")
+RESAMPLES = ("both", "templates", "tasks")
 
 # Below so many units a bootstrap interval is too short; docs/coverage.md has the numbers.
 FEW = 10
@@ -46,7 +44,7 @@ def probe_interval(
     confidence: float = 0.95,
     rng: np.random.Generator,
     families: Sequence[str] | None = None,
-    resample: Resample = "both",
+    resample: str = "both",
 ) -> tuple[Interval, tuple[str, ...]]:
     """Return the interval of a probe's value, and what it assumes in words.
 
@@ -132,7 +130,7 @@ class CellTable:
         return np.where(drawn > 0, weighted / np.where(drawn > 0, drawn, 1.0), np.nan)
 
 
-def probe_sample(table: CellTable, resample: Resample) -> Sample:
+def probe_sample(table: CellTable, resample: str) -> Sample:
     """Return the probe's value with its observations and its resamples."""
     templates, tasks = table.total.shape
     value = float(table.by_template.mean())
@@ -182,11 +180,11 @@ def _without_each(table: CellTable, units: int, *, tasks: bool) -> Floats:
     return table.values(kept[:, table.family], np.ones((units, table.total.shape[1])))
 
 
-def _notes(table: CellTable, found: Interval, resample: Resample) -> tuple[str, ...]:
+def _notes(table: CellTable, found: Interval, resample: str) -> tuple[str, ...]:
     """Return what the interval assumes, and where it is not to be trusted."""
     unit = "templates" if table.families == len(table.family) else "paraphrase families"
     counted = {unit: table.families, "tasks": table.total.shape[1]}
-    said = [f"{number} {name}" for name, number in counted.items()]
+    said = [f"{number} {_plural(name, number)}" for name, number in counted.items()]
     bootstrap = found.method.startswith("bootstrap")
     if not bootstrap or resample == "templates":
         watched = {unit: counted[unit]}
@@ -200,7 +198,7 @@ def _notes(table: CellTable, found: Interval, resample: Resample) -> tuple[str, 
     notes = [f"{found.method}: {how}; {_COVERS}"]
     for name, number in watched.items():
         if number == 1:
-            notes.append(f"one of the {name} says nothing about others: no interval")
+            notes.append(f"one {_plural(name, 1)} says nothing about others: no interval")
         elif number < FEW and found.method in _APPROXIMATE:
             notes.append(f"only {number} {name}: the interval may hold the truth less often")
     if math.isnan(found.low):
@@ -211,6 +209,11 @@ def _notes(table: CellTable, found: Interval, resample: Resample) -> tuple[str, 
             "empirical-bernstein pays for that and keeps its promise"
         )
     return tuple(notes)
+
+
+def _plural(name: str, number: int) -> str:
+    one = {"templates": "template", "tasks": "task", "paraphrase families": "paraphrase family"}
+    return one[name] if number == 1 else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,154 @@
+"""How much data a claim needs, and what a given amount of data can claim.
+
+As in equation (4) of Bernstein-Bounded Unfairness, a claim of `effect` needs an interval
+whose half-width is smaller than the estimate `effect`. This is not power: where the true
+effect is exactly that large, about half of such samples show an estimate at least as large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.intervals import bernstein, hoeffding, stratified
+from lmprobe.intervals.bernstein import checked_group_share
+from lmprobe.intervals.method import checked_confidence
+
+HalfWidth = Callable[[float, float, float, float, float | None], float]
+"""(n, group_share, cost_bound, confidence, variance) -> half-width of the interval."""
+
+# No plan needs more rows than this; an effect that does is out of reach.
+_MOST = 2**60
+
+
+def _bernstein(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
+    worst = (bound / share) ** 2
+    return bernstein.halfwidth(n, worst if v is None else v, bound / share, confidence)
+
+
+def _hoeffding(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
+    return hoeffding.halfwidth(n, 2 * bound / share, confidence)
+
+
+def _stratified(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
+    return stratified.hoeffding_halfwidth(
+        n * share, n * (1 - share), cost_bound=bound, confidence=confidence
+    )
+
+
+def _stratified_bernstein(
+    n: float, share: float, bound: float, confidence: float, v: float | None
+) -> float:
+    if n * share <= 1:
+        return math.inf
+    each = bound**2 / 4 if v is None else v
+    return stratified.bernstein_halfwidth(
+        n * share,
+        n * (1 - share),
+        variances=(each, each),
+        cost_bound=bound,
+        confidence=confidence,
+    )
+
+
+def _normal(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
+    """The large-sample width that `score` and `bootstrap` both approach."""
+    from scipy import stats
+
+    each = bound**2 / 4 if v is None else v
+    reach = float(stats.norm.ppf((1 + confidence) / 2))
+    return reach * math.sqrt(each / (n * share * (1 - share)))
+
+
+_WIDTHS: dict[str, tuple[HalfWidth, str]] = {
+    "bernstein": (_bernstein, "of the amortized disparity"),
+    "hoeffding": (_hoeffding, "not used"),
+    "stratified": (_stratified, "not used"),
+    "stratified-bernstein": (_stratified_bernstein, "of the cost within a group"),
+    "score": (_normal, "of the cost within a group"),
+    "bootstrap": (_normal, "of the cost within a group"),
+}
+PLANNED = tuple(_WIDTHS)
+"""The methods that a sample can be planned for."""
+
+
+def meaning_of_variance(method: str) -> str:
+    """Return what `variance` is the variance of, for this method."""
+    return _WIDTHS[method][1]
+
+
+def claimable_effect(
+    n: float,
+    *,
+    group_share: float = 0.5,
+    cost_bound: float = 1.0,
+    confidence: float = 0.95,
+    variance: float | None = None,
+    method: str = "bernstein",
+) -> float:
+    """Return the smallest effect that n rows can claim: the interval's half-width.
+
+    >>> round(claimable_effect(3160), 5)  # WinoBias, by the published bound
+    0.09742
+    """
+    if not n > 0:
+        raise InputError(f"`n` must be positive: found {n}")
+    width = _checked(group_share, cost_bound, confidence, variance, method)
+    return width(n, group_share, cost_bound, confidence, variance)
+
+
+def sample_size(
+    effect: float,
+    *,
+    group_share: float = 0.5,
+    cost_bound: float = 1.0,
+    confidence: float = 0.95,
+    variance: float | None = None,
+    method: str = "bernstein",
+) -> int:
+    """Return the smallest number of rows that can claim a disparity of `effect`.
+
+    `group_share` is that of the smaller group. Without a `variance` the worst case is
+    planned for; what it is the variance of depends on the method: for `bernstein` the
+    amortized disparity, for `stratified-bernstein`, `score` and `bootstrap` the cost within
+    a group. `hoeffding` and `stratified` do not use it.
+
+    >>> sample_size(0.05), sample_size(0.05, method="stratified")
+    (11903, 2952)
+    """
+    width = _checked(group_share, cost_bound, confidence, variance, method)
+    if not 0 < effect <= cost_bound:
+        raise InputError(
+            f"`effect` must be positive and at most the largest cost, {cost_bound}: found {effect}"
+        )
+
+    def enough(n: int) -> bool:
+        return width(n, group_share, cost_bound, confidence, variance) < effect
+
+    most = 2
+    while not enough(most):
+        most *= 2
+        if most > _MOST:
+            raise InputError(f"no sample is large enough to claim {effect}; plan for a larger one")
+    low, high = 1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _checked(
+    share: float, bound: float, confidence: float, variance: float | None, method: str
+) -> HalfWidth:
+    checked_confidence(confidence)
+    checked_group_share(share)
+    if not (bound > 0 and math.isfinite(bound)):
+        raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
+    if variance is not None and not (variance >= 0 and math.isfinite(variance)):
+        raise InputError(f"`variance` must be finite and not negative: found {variance}")
+    if method not in _WIDTHS:
+        raise InputError(f'no plan for "{method}"; {did_you_mean(method, _WIDTHS)}')
+    if variance == 0 and _WIDTHS[method][0] is _normal:
+        raise InputError(f'`variance` must be positive for "{method}": without it none is needed')
+    return _WIDTHS[method][0]

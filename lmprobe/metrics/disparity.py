@@ -1,0 +1,203 @@
+"""Group disparities as differences of mean cost (Ethayarajh 2020, section 2).
+
+A measure is a cost and the rows it is paid on. The disparity is the mean cost of the
+protected group minus the mean cost of the other. The three measures that are named after a
+notion of fairness charge for harm, as the paper does; those named after a rate take the rate
+itself as the cost, so their sign is that of protected minus other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.labels import cross
+from lmprobe.tally import Floats
+
+Cost = Callable[[Floats, Floats], Any]
+"""Takes the labels and the predictions, (n,) each, and returns the cost of each row."""
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A cost c(y, ŷ), and the labels whose rows are annotated with a group."""
+
+    description: str
+    cost: Cost
+    labels: tuple[float, ...] = (0.0, 1.0)
+
+
+def _missed(y_true: Floats, y_pred: Floats) -> Floats:
+    return 1 - y_pred
+
+
+def _chosen(y_true: Floats, y_pred: Floats) -> Floats:
+    return y_pred
+
+
+def _wrong(y_true: Floats, y_pred: Floats) -> Floats:
+    # For a probability this is the chance of a wrong guess; for 0/1 the zero-one loss.
+    return np.abs(y_true - y_pred)
+
+
+def _right(y_true: Floats, y_pred: Floats) -> Floats:
+    return 1 - np.abs(y_true - y_pred)
+
+
+MEASURES: dict[str, Measure] = {
+    "demographic_parity": Measure("how much more often denied: 1 - ŷ over all rows", _missed),
+    "equal_opportunity": Measure(
+        "how much more often denied though qualified: 1 - ŷ where y = 1", _missed, (1.0,)
+    ),
+    # Deviation: the paper would annotate the rows of equal opportunity (y = 1) alone, where
+    # the zero-one loss sees no false positive; all rows are needed for what it describes.
+    "equalized_odds": Measure("how much more often wrong: zero-one loss over all rows", _wrong),
+    "fpr_difference": Measure("difference in false positive rate: ŷ where y = 0", _chosen, (0.0,)),
+    "tpr_difference": Measure("difference in true positive rate: ŷ where y = 1", _chosen, (1.0,)),
+    "accuracy_difference": Measure("difference in accuracy: 1 - zero-one loss", _right),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupCosts:
+    """The costs of the rows of each group; rows of neither are left out."""
+
+    protected: Floats
+    other: Floats
+    cost_bound: float = 1.0
+
+    @property
+    def value(self) -> float:
+        """The mean cost of the protected group minus that of the other."""
+        return float(self.protected.mean() - self.other.mean())
+
+
+def group_costs(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    protected: str | Sequence[str],
+    other: str | Sequence[str] | None = None,
+    measure: str = "demographic_parity",
+    cost: Cost | None = None,
+    cost_bound: float = 1.0,
+    annotated: Any = None,
+) -> GroupCosts:
+    """Split the costs of the annotated rows by group.
+
+    `y_true` and `y_pred` are (n,), 0/1 or, for the predictions, probabilities; with a `cost`
+    of one's own they are any numbers. `y_true` may be None where the measure has no use for
+    it. `sensitive_features` is one column, or several whose cross product makes the groups.
+    """
+    found = Measure("own", cost) if cost is not None else _measure(measure)
+    guess = _numbers(y_pred, "y_pred", unit=cost is None)
+    truth = _truth(y_true, guess, found, measure, own=cost is not None)
+    groups = _groups(sensitive_features)
+    kept = _mask(annotated, len(guess))
+    if not len(guess) == len(truth) == len(groups):
+        raise InputError(
+            f"`y_true`, `y_pred` and `sensitive_features` have {len(truth)}, {len(guess)} "
+            f"and {len(groups)} rows; they must have the same"
+        )
+    if cost is None:
+        kept &= np.isin(truth, found.labels) | np.isnan(truth)
+    in_group = np.isin(groups, _known(protected, groups, "protected"))
+    outside = ~in_group if other is None else np.isin(groups, _known(other, groups, "other"))
+    if (in_group & outside).any():
+        raise InputError("a group cannot be both `protected` and `other`")
+    costs = _bounded(found.cost(truth, guess), cost_bound, len(guess))
+    for name, rows in (("protected", in_group & kept), ("other", outside & kept)):
+        if not rows.any():
+            raise InputError(
+                f"the {name} group has no row on which {measure if cost is None else 'the cost'} "
+                "is counted; a difference needs both groups"
+            )
+    return GroupCosts(costs[in_group & kept], costs[outside & kept], cost_bound)
+
+
+def _measure(name: str) -> Measure:
+    if name not in MEASURES:
+        raise InputError(f'no measure called "{name}"; {did_you_mean(name, MEASURES)}')
+    return MEASURES[name]
+
+
+def _truth(y_true: Any, guess: Floats, found: Measure, measure: str, *, own: bool) -> Floats:
+    if y_true is None:
+        if own or measure != "demographic_parity":
+            raise InputError("`y_true` may be left out for demographic_parity only")
+        return np.full(len(guess), np.nan)
+    truth = _numbers(y_true, "y_true", unit=False)
+    if not own and not np.isin(truth, (0.0, 1.0)).all():
+        strange = truth[~np.isin(truth, (0.0, 1.0))][0]
+        raise InputError(f"`y_true` must hold 0 and 1: found {strange}; code the labels so")
+    return truth
+
+
+def _numbers(column: Any, role: str, *, unit: bool) -> Floats:
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"`{role}` must be one column of numbers") from problem
+    if values.ndim != 1 or not values.size:
+        raise InputError(f"`{role}` must be one column with at least one row: {values.shape}")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"`{role}` has NaN or infinity, first in row {row}")
+    if unit and (values.min() < 0 or values.max() > 1):
+        raise InputError(
+            f"`{role}` must lie in [0, 1]: found {values.min()} to {values.max()}; give 0/1 "
+            "decisions or probabilities, or a `cost` of your own"
+        )
+    return values
+
+
+def _groups(sensitive_features: Any) -> NDArray[Any]:
+    frame = pd.DataFrame(sensitive_features)
+    missing = frame.isna().any(axis=1).to_numpy()
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"`sensitive_features` has {missing.sum()} rows without a group, first row {row}"
+        )
+    if frame.shape[1] == 1:
+        return frame.iloc[:, 0].astype(str).to_numpy(dtype=object)
+    return cross({str(name): frame[name] for name in frame.columns})
+
+
+def _known(names: str | Sequence[str], groups: NDArray[Any], role: str) -> list[str]:
+    wanted = [names] if isinstance(names, str) or np.ndim(names) == 0 else list(names)
+    known = {str(group) for group in np.unique(groups)}
+    for name in wanted:
+        if str(name) not in known:
+            raise InputError(f'no {role} group "{name}"; {did_you_mean(str(name), known)}')
+    return [str(name) for name in wanted]
+
+
+def _mask(annotated: Any, rows: int) -> Mask:
+    if annotated is None:
+        return np.ones(rows, dtype=bool)
+    mask = np.asarray(annotated)
+    if mask.shape != (rows,) or not np.isin(mask, (0, 1)).all():
+        raise InputError(f"`annotated` must be {rows} values, true where a row has a group")
+    return mask.astype(bool)
+
+
+def _bounded(costs: Any, bound: float, rows: int) -> Floats:
+    if not (bound > 0 and np.isfinite(bound)):
+        raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
+    values = np.asarray(costs, dtype=np.float64)
+    if values.shape != (rows,):
+        raise InputError(f"`cost` must return one number per row, found shape {values.shape}")
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > bound:
+        raise InputError(
+            f"costs must lie in [0, {bound}] (`cost_bound`): found {values.min()} to {values.max()}"
+        )
+    return values
