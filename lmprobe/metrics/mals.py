@@ -1,0 +1,103 @@
+"""The amplification of "Men Also Like Shopping" (Zhao et al. 2017), kept to show its limits.
+
+    (1 / |T|) * sum over pairs of  y(a,t) * (P(predicted a | predicted t) - P(a | t))
+    y(a,t) = 1 where P(a | t) > 1 / |A|, else 0
+
+It looks at positive correlations only, takes the larger group for the correlated one, and
+cannot tell whether the attribute or the task was mispredicted (section 3.2 of Wang &
+Russakovsky 2021): use `directional_amplification` to measure, this to compare with older work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lmprobe.association import Association
+from lmprobe.errors import InputError
+from lmprobe.labels import Labels, read_axis
+from lmprobe.metrics.directional import amplification, defined_mean, train_world
+from lmprobe.metrics.lean import sign
+from lmprobe.tally import Floats, checked_weight, tally
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MalsAmplification:
+    """The amplification of every pair as Zhao et al. count it; (A, T), NaN is undefined."""
+
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    predicted: Floats
+    base_rate: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse a table in which nothing is defined."""
+        if np.isnan(self.by_pair).all():
+            raise InputError("no task is both labelled and predicted; MALS has no defined pair")
+
+    @property
+    def correlated(self) -> Floats:
+        """y(a,t), (A, T): 1 where the attribute has more than an even share of the task."""
+        even = np.full_like(self.base_rate, 1 / len(self.attributes))
+        return np.maximum(sign(self.base_rate, even), 0.0)
+
+    @property
+    def by_pair(self) -> Floats:
+        """The amplification of each pair, (A, T)."""
+        return amplification(self.predicted, self.base_rate, self.correlated)
+
+    @property
+    def value(self) -> float:
+        """The sum over attributes, averaged over the tasks that are defined."""
+        return float(defined_mean(self.by_pair.sum(axis=0)))
+
+    @property
+    def undefined_pairs(self) -> int:
+        """How many pairs belong to a task that is never labelled or never predicted."""
+        return int(np.isnan(self.by_pair).sum())
+
+
+def mals_amplification(
+    attribute_labels: Labels,
+    task_labels: Labels,
+    *,
+    attribute_predictions: Labels,
+    task_predictions: Labels,
+    train_attribute_labels: Labels | None = None,
+    train_task_labels: Labels | None = None,
+    sample_weight: Any = None,
+    train_sample_weight: Any = None,
+) -> MalsAmplification:
+    """Measure bias amplification as Zhao et al. 2017 do; inputs as `directional_amplification`.
+
+    P(a|t) is that of the train labels where they are given, else that of the labels; the
+    predictions are those of the test rows.
+
+    Examples
+    --------
+    The second shortcoming: predictions that exaggerate the link score -0.6.
+
+    >>> groups = np.repeat(["A1", "A2"], [90, 30])
+    >>> truth = np.repeat([0, 1, 0, 1], [60, 30, 10, 20])
+    >>> guess = np.repeat([0, 1], [90, 30])
+    >>> mals_amplification(
+    ...     groups, truth, attribute_predictions=groups, task_predictions=guess
+    ... ).value
+    -0.6
+    """
+    groups = read_axis("attribute", attribute_labels, attribute_predictions, train_attribute_labels)
+    tasks = read_axis("task", task_labels, task_predictions, train_task_labels)
+    weight = checked_weight(sample_weight, len(groups.truth.values))
+    if groups.predicted is None or tasks.predicted is None:
+        raise InputError("MALS needs both `attribute_predictions` and `task_predictions`")
+    world = train_world(groups, tasks, train_sample_weight)
+    if world is None:
+        labelled = tally(groups.truth.values, tasks.truth.values, weight)
+        world = Association.from_tally(labelled, groups.names, tasks.names)
+    guessed = tally(groups.predicted.values, tasks.predicted.values, weight)
+    model = Association.from_tally(guessed, groups.names, tasks.names)
+    return MalsAmplification(
+        groups.names, tasks.names, model.attribute_given_task, world.attribute_given_task
+    )

@@ -1,0 +1,185 @@
+"""Where to cut a score, how amplification depends on the cut, and its mean over all cuts.
+
+A row is predicted positive when its score is at least the threshold. Rows with equal
+scores stand or fall together, so not every share of positives can be had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmprobe.association import Association, Direction, ratio
+from lmprobe.errors import InputError
+from lmprobe.labels import Axis, Labels, read_axis
+from lmprobe.metrics.directional import amplification, defined_mean, train_world
+from lmprobe.metrics.lean import lean
+from lmprobe.tally import Floats, checked_weight, tally
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold chosen for the share of positives that it gives."""
+
+    value: float
+    wanted: float
+    """The share that was asked for."""
+    share: float
+    """The share of rows with a score of at least `value`: apart from rounding to whole
+    rows, it differs from `wanted` only where scores are tied."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The amplification of one predicted label at every cut of its score.
+
+    The label is a task in the direction attribute->task, an attribute in the other. The
+    first cut lies above all scores (nobody is positive), the last at the lowest (everybody
+    is).
+    """
+
+    direction: Direction
+    label: str
+    given: tuple[str, ...]
+    """The labels of the other axis, which the rates are conditioned on."""
+    thresholds: Floats
+    """(K,), from high to low; the first is infinite."""
+    share: Floats
+    """(K,), the share of rows predicted positive, from 0 to 1."""
+    by_given: Floats
+    """(K, G), NaN for a given label that no row has."""
+
+    @property
+    def value(self) -> Floats:
+        """The mean over the given labels at each cut, (K,)."""
+        return np.asarray(defined_mean(self.by_given, axis=1))
+
+    @property
+    def integral(self) -> float:
+        """The mean of the curve over the share predicted positive, from none to all.
+
+        Between two cuts the curve is a straight line, which is what choosing at random
+        among tied rows gives on average; so the integral is exact. It compares models on
+        the same rows: zero is not neutral here, since at most shares even a perfect
+        ranking predicts too many or too few.
+        """
+        return float(np.trapezoid(self.value, self.share))
+
+    def at(self, threshold: float) -> float:
+        """Return the value when scores of at least `threshold` are positive."""
+        # `thresholds` fall, so count those that are not below the one asked for.
+        cut = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
+        return float(self.value[cut])
+
+
+def calibrated_threshold(scores: Any, share: float, *, sample_weight: Any = None) -> Threshold:
+    """Return the threshold that predicts a share of the (validation) rows positive.
+
+    Of N rows the N * share highest scores are positive (section 3.3 of Wang &
+    Russakovsky 2021). Where a tie runs across that place, all tied rows go to the side
+    that comes nearer to it.
+
+    >>> calibrated_threshold([0.9, 0.2, 0.6, 0.4], 0.5).value
+    0.6
+    """
+    values = checked_scores(scores)
+    if not 0 <= share <= 1:
+        raise InputError(f"`share` must lie between 0 and 1, found {share}")
+    weight = checked_weight(sample_weight, len(values))
+    cuts, positive = _cuts(np.empty((len(values), 0)), values, weight)
+    reached = positive[:, 0] / positive[-1, 0]
+    best = int(np.argmin(np.abs(reached - share)))
+    # Infinity would do for "nobody", but it cannot be written into JSON.
+    value = np.nextafter(values.max(), np.inf) if best == 0 else cuts[best]
+    return Threshold(float(value), share, float(reached[best]))
+
+
+def amplification_curves(
+    attribute_labels: Labels,
+    task_labels: Labels,
+    *,
+    task_scores: Any = None,
+    attribute_scores: Any = None,
+    train_attribute_labels: Labels | None = None,
+    train_task_labels: Labels | None = None,
+    sample_weight: Any = None,
+) -> tuple[Curve, ...]:
+    """Return one curve per predicted label: its amplification at every threshold.
+
+    Give `task_scores` (n, T) for attribute->task or `attribute_scores` (n, A) for
+    task->attribute; one column may be (n,). A score is any number that grows with the
+    model's belief in the label. Scores are sorted once and summed, however many thresholds
+    there are.
+    """
+    if (task_scores is None) == (attribute_scores is None):
+        raise InputError("give either `task_scores` or `attribute_scores`")
+    groups = read_axis("attribute", attribute_labels, None, train_attribute_labels)
+    tasks = read_axis("task", task_labels, None, train_task_labels)
+    weight = checked_weight(sample_weight, len(groups.truth.values))
+    sums = tally(groups.truth.values, tasks.truth.values, weight)
+    world = Association.from_tally(sums, groups.names, tasks.names)
+    direction: Direction = "task->attribute" if task_scores is None else "attribute->task"
+    base = world.conditional(direction)
+    leaning = lean(train_world(groups, tasks) or world, direction)
+    if task_scores is None:
+        return _curves(direction, tasks, groups, base.T, leaning.T, attribute_scores, weight)
+    return _curves(direction, groups, tasks, base, leaning, task_scores, weight)
+
+
+def _curves(
+    direction: Direction,
+    given: Axis,
+    predicted: Axis,
+    base: Floats,
+    leaning: Floats,
+    scores: Any,
+    weight: Floats | None,
+) -> tuple[Curve, ...]:
+    """Return a curve per column of `scores`; `base` and `leaning` are (given, predicted)."""
+    columns = np.asarray(scores)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    shape = predicted.truth.values.shape
+    if columns.shape != shape:
+        raise InputError(f"the scores must have shape {shape}, found {columns.shape}")
+    curves = []
+    for number, name in enumerate(predicted.names):
+        score = checked_scores(columns[:, number])
+        cuts, positive = _cuts(given.truth.values, score, weight)
+        rates = ratio(positive, positive[-1])
+        by_given = amplification(rates[:, 1:], base[:, number], leaning[:, number])
+        curves.append(Curve(direction, name, given.names, cuts, rates[:, 0], by_given))
+    return tuple(curves)
+
+
+def checked_scores(scores: Any) -> Floats:
+    """Return one column of scores as floats: any finite numbers."""
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("scores must be numbers") from None
+    if values.ndim != 1 or values.size == 0:
+        raise InputError(f"scores must be one column with a row at least, found {values.shape}")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"scores have NaN or infinity, first in row {row}")
+    return values
+
+
+def _cuts(members: NDArray[Any], scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return every cut (K,), falling from infinity, and who is positive there, (K, 1 + G).
+
+    `members` (n, G) says how much each row belongs to each group; everybody comes first.
+    """
+    order = np.argsort(-scores, kind="stable")
+    falling = scores[order]
+    amount = np.hstack([np.ones((len(scores), 1)), members[order]])
+    if weight is not None:
+        amount *= weight[order, None]
+    # The last row of each run of equal scores.
+    last = np.append(np.flatnonzero(np.diff(falling)), len(falling) - 1)
+    positive = np.cumsum(amount, axis=0)[last]
+    cuts = np.concatenate([[np.inf], falling[last]])
+    return cuts, np.vstack([np.zeros((1, amount.shape[1])), positive])
