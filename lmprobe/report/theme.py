@@ -1,0 +1,88 @@
+"""The colours and the style sheets of every picture and page, light and dark.
+
+Orange and blue are told apart by nearly everybody, whatever their colour vision, and lie
+at the two ends of the diverging scale; no meaning is carried by colour alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+_ASSETS = Path(__file__).parent / "assets"
+
+# The six series are the colours of Okabe & Ito (2008), lightened where the ground is dark.
+LIGHT = {
+    "page": "#f7f7f5",
+    "surface": "#ffffff",
+    "ink": "#1b212c",
+    "muted": "#59616f",
+    "faint": "#e2e4e9",
+    "plus": "#b8480c",
+    "minus": "#0a63a5",
+    "even": "#6b7280",
+    "series-1": "#0072b2",
+    "series-2": "#d55e00",
+    "series-3": "#00805d",
+    "series-4": "#a8528a",
+    "series-5": "#9a6a00",
+    "series-6": "#2b8cc4",
+}
+DARK = {
+    "page": "#12151b",
+    "surface": "#1a1f27",
+    "ink": "#e8eaee",
+    "muted": "#a2aab8",
+    "faint": "#323945",
+    "plus": "#f5925a",
+    "minus": "#66b3f0",
+    "even": "#9aa3b2",
+    "series-1": "#5fb0ea",
+    "series-2": "#f5925a",
+    "series-3": "#45c9a0",
+    "series-4": "#dd9ac6",
+    "series-5": "#ecbb4a",
+    "series-6": "#8fd0f7",
+}
+SERIES = 6
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of the report's own, such as its style sheet."""
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def figure_style() -> str:
+    """Return the style of a picture that stands alone.
+
+    Its colours are written out, because most programs other than browsers know no
+    variables; a browser also gets the dark ones.
+    """
+    sheet = asset("figure.css")
+    return (
+        f"{_written_out(sheet, LIGHT)}\n"
+        f"@media (prefers-color-scheme: dark) {{\n{_written_out(sheet, DARK)}\n}}"
+    )
+
+
+@cache
+def page_style() -> str:
+    """Return the style of a page: both palettes as variables, paper always light."""
+    return "\n".join(
+        (
+            f":root {{ {_variables(LIGHT)} }}",
+            f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}",
+            asset("figure.css"),
+            asset("page.css"),
+        )
+    )
+
+
+def _variables(palette: dict[str, str]) -> str:
+    return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
+
+
+def _written_out(sheet: str, palette: dict[str, str]) -> str:
+    return re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: palette[found[1]], sheet)
