@@ -1,0 +1,44 @@
+"""How many sentences a batch takes: a number, or what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lmprobe.errors import InputError, ModelError
+
+# Tokens in one batch of automatic size. More gained nothing on a CPU with a model of
+# bert-base's size (benchmarks/runner.py); a GPU needs larger batches to be busy.
+_TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768}
+
+
+class BatchSize:
+    """Either a fixed number of sentences or, with "auto", as many as a budget of tokens allows.
+
+    The automatic size is halved whenever memory runs out, and stays there.
+    """
+
+    def __init__(self, wanted: int | str, device: str) -> None:
+        """Check what was asked for; `device` is a type such as "cuda"."""
+        if isinstance(wanted, str) and wanted.isdecimal():
+            wanted = int(wanted)
+        if wanted != "auto" and (
+            isinstance(wanted, str | bool) or not isinstance(wanted, int) or wanted < 1
+        ):
+            raise InputError(f'the batch size must be "auto" or at least 1, found {wanted!r}')
+        self.policy = str(wanted)
+        self._fixed = wanted if isinstance(wanted, int) else None
+        self._tokens = _TOKENS.get(device, _TOKENS["cpu"])
+
+    def rows(self, lengths: Sequence[int]) -> int:
+        """Return how many of the next sentences to take; their lengths fall."""
+        fitting = self._fixed or max(1, self._tokens // lengths[0])
+        return min(len(lengths), fitting)
+
+    def halve(self, rows: int, length: int) -> None:
+        """Take half as many from now on, or say that memory is too small."""
+        if self._fixed or rows == 1:
+            raise ModelError(
+                f"out of memory with {rows} sentence{'s' if rows > 1 else ''} of {length} tokens; "
+                + ('use the batch size "auto"' if self._fixed else "use a smaller model or dtype")
+            )
+        self._tokens = rows * length // 2

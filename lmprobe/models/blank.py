@@ -1,0 +1,194 @@
+"""A finished sentence with a word to guess, and the tokens that this word is made of.
+
+The pieces of a word come from tokenizing the whole sentence and following character
+offsets, never from tokenizing the word alone: the same letters are other tokens after a
+space, at the start of a sentence or before a full stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmprobe.errors import InputError, ModelError
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A sentence and the span of the word to guess, as character offsets.
+
+    `hidden` are spans that are masked as well; `given` are spans whose words the model
+    must know, because the guess is about them.
+    """
+
+    text: str
+    start: int
+    end: int
+    hidden: tuple[Span, ...] = ()
+    given: tuple[Span, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every span holds a word of the text."""
+        for start, end in ((self.start, self.end), *self.hidden, *self.given):
+            if not self.text[start:end].strip() or start < 0:
+                raise InputError(f"no word at characters {start} to {end} of {self.text!r}")
+
+    @property
+    def word(self) -> str:
+        """The word to guess, as it is written in the sentence."""
+        return self.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A masked sentence, one masked position in it, and the token asked for there."""
+
+    ids: tuple[int, ...]
+    segments: tuple[int, ...]
+    position: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The tokens of a blank's sentence, and which of them the word and the hidden words are."""
+
+    ids: tuple[int, ...]
+    segments: tuple[int, ...]
+    """Token type ids, for a tokenizer that gives them; else empty."""
+    word: Span
+    hidden: tuple[Span, ...]
+    mask: int
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """The tokens of the word to guess."""
+        return self.ids[slice(*self.word)]
+
+    def ask(self, piece: int, *, shown: int = 0, masks: int | None = None) -> Question:
+        """Ask for one piece of the word.
+
+        The first `shown` pieces are visible; `masks` masks follow, by default one for each
+        piece left. A hidden word becomes a single mask, so that its length says nothing.
+        """
+        count = len(self.pieces) - shown if masks is None else masks
+        new = {self.word: self.pieces[:shown] + (self.mask,) * count}
+        new |= dict.fromkeys(self.hidden, (self.mask,))
+        ids: list[int] = []
+        segments: list[int] = []
+        position = done = 0
+        for span in sorted(new):
+            ids += self.ids[done : span[0]]
+            segments += self.segments[done : span[0]]
+            if span == self.word:
+                position = len(ids) + piece
+            ids += new[span]
+            segments += self.segments[span[0] : span[0] + 1] * len(new[span])
+            done = span[1]
+        ids += self.ids[done:]
+        segments += self.segments[done:]
+        return Question(tuple(ids), tuple(segments), position, self.pieces[piece])
+
+
+def encode(tokenizer: Any, blanks: Sequence[Blank]) -> list[Encoded]:
+    """Tokenize the sentences and find the words; every word that cannot be found is named."""
+    texts = list(dict.fromkeys(blank.text for blank in blanks))
+    if not texts:
+        return []
+    batch = tokenizer(
+        texts, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False
+    )
+    row = {text: number for number, text in enumerate(texts)}
+    glued: set[str] = set()
+    unknown: set[str] = set()
+    encoded = []
+    for blank in blanks:
+        number = row[blank.text]
+        ids = batch["input_ids"][number]
+        tokens = [
+            span if not special else None
+            for span, special in zip(
+                batch["offset_mapping"][number], batch["special_tokens_mask"][number], strict=True
+            )
+        ]
+        word, *others = (
+            _tokens_of(blank.text, span, tokens, glued)
+            for span in ((blank.start, blank.end), *blank.hidden, *blank.given)
+        )
+        hidden, given = others[: len(blank.hidden)], others[len(blank.hidden) :]
+        for span, place in zip(
+            ((blank.start, blank.end), *blank.given), (word, *given), strict=True
+        ):
+            if tokenizer.unk_token_id in ids[slice(*place)]:
+                unknown.add(blank.text[slice(*span)])
+        segments = batch["token_type_ids"][number] if "token_type_ids" in batch else ()
+        encoded.append(
+            Encoded(tuple(ids), tuple(segments), word, tuple(hidden), tokenizer.mask_token_id)
+        )
+    _complain(glued, unknown)
+    return encoded
+
+
+def _tokens_of(
+    text: str, span: Span, tokens: Sequence[Span | None], glued: set[str]
+) -> tuple[int, int]:
+    """Return the range of tokens that write `text[span]`; note a word that has none of its own."""
+    start, end = span
+    found = []
+    for number, token in enumerate(tokens):
+        if token is None:
+            continue
+        left, right = _stripped(text, token)
+        if left < end and right > start and left < right:
+            found.append(number)
+            if left < start or right > end:
+                glued.add(text[start:end])
+    if not found:
+        glued.add(text[start:end])
+        return (0, 0)
+    first = found[0]
+    # A space that is a token of its own ("▁", "Ġ") belongs to the word it begins.
+    while first > 0 and _is_space(text, tokens[first - 1]):
+        first -= 1
+    return (first, found[-1] + 1)
+
+
+def _stripped(text: str, token: Span) -> Span:
+    """Return the token's offsets without the white space that some tokenizers count in."""
+    left, right = token
+    while left < right and text[left].isspace():
+        left += 1
+    while left < right and text[right - 1].isspace():
+        right -= 1
+    return left, right
+
+
+def _is_space(text: str, token: Span | None) -> bool:
+    if token is None:
+        return False
+    left, right = _stripped(text, token)
+    return left == right
+
+
+def _complain(glued: Iterable[str], unknown: Iterable[str]) -> None:
+    """Raise one error that names every word which has no tokens, or shares one."""
+    problems = []
+    if glued:
+        problems.append(
+            f"share a token with the text beside them, so they cannot be masked: {_listed(glued)}"
+        )
+    if unknown:
+        problems.append(f"are unknown to its tokenizer: {_listed(unknown)}")
+    if problems:
+        raise ModelError(
+            "the model cannot be asked about all the words: these "
+            + "; these ".join(problems)
+            + ". Leave them out or choose another model"
+        )
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words))
