@@ -14,7 +14,7 @@ from lmprobe.templates.problems import Findings
 
 def check_sentences(contents: Contents, findings: Findings) -> None:
     """Note every sentence that cannot be expanded and masked, and every slot without use."""
-    for index, line in enumerate(contents.lines):
+    for line in contents.lines:
         messages = [
             *_missing_roles(line, contents),
             *_repeated(line, contents),
@@ -24,7 +24,7 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
         for one in fields(line.pattern):
             messages += _field_problems(one, contents)
         for message in messages:
-            findings.add(f"sentences[{index}]", f'"{line.text}": {message}', near=line.text)
+            findings.add(line.key, f'"{line.text}": {message}', near=line.text)
     used = {one.slot for line in contents.lines for one in fields(line.pattern)}
     for slot in contents.slots:
         if slot not in used and slot not in (contents.attribute, contents.task):
@@ -36,7 +36,7 @@ def _missing_roles(line: Line, contents: Contents) -> list[str]:
     return [
         f"has no mask slot for the {role}; add {{{slot}}}"
         for role, slot in (("attribute", contents.attribute), ("task", contents.task))
-        if slot and slot not in used
+        if slot in contents.slots and slot not in used
     ]
 
 

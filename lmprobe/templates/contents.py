@@ -13,8 +13,9 @@ from lmprobe.templates.pattern import Pattern
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence of the file: as written, as parsed, and the family it belongs to."""
+    """One sentence of the file: its key there, as written, as parsed, and its family."""
 
+    key: str
     text: str
     pattern: Pattern
     family: str | None

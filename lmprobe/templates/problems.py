@@ -81,19 +81,32 @@ class Findings:
     def _line(self, key: str, near: str | None, last: bool) -> int | None:
         # tomllib keeps no positions, so the place is looked up in the text again.
         bare = re.escape(re.sub(r"\[\d+\]$", "", key).rpartition(".")[2])
-        pattern = re.escape(near) if near else rf'^\s*\[?"?{bare}"?\s*[\]=]|\b{bare}\s*='
-        lines = [
-            number
-            for number, line in enumerate(self.text.splitlines(), start=1)
-            if not line.lstrip().startswith("#") and re.search(pattern, line)
-        ]
-        return (lines[-1] if last else lines[0]) if lines else None
+        named = rf'^\s*\[?"?{bare}"?\s*[\]=]|\b{bare}\s*='
+        for pattern in (re.escape(near), named) if near else (named,):
+            lines = [
+                number
+                for number, line in enumerate(self.text.splitlines(), start=1)
+                if not line.lstrip().startswith("#") and re.search(pattern, line)
+            ]
+            if lines:
+                return lines[-1] if last else lines[0]
+        return None
 
 
 def found(value: object) -> str:
     """Return a value of a TOML file as an error message names it."""
-    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
-    kind = kinds.get(type(value), "a table" if isinstance(value, dict) else "")
-    if isinstance(value, str):
-        return f'the text "{value}"'
-    return kind if kind in ("a list", "a table") else f"{kind or type(value).__name__} ({value})"
+    match value:
+        case None:
+            return "nothing"
+        case str():
+            return f'the text "{value}"'
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {value}"
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "a table"
+        case _:
+            return f"{type(value).__name__} {value}"

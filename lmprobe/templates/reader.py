@@ -60,10 +60,12 @@ def _read_lines(table: Mapping[str, Any], findings: Findings) -> tuple[Line, ...
         key = f"sentences[{index}]"
         text, family = _text_and_family(item, key, findings)
         if text in lines:
-            findings.add(key, f'the sentence "{text}" stands twice; remove one', near=text)
+            findings.add(
+                key, f'the sentence "{text}" stands twice; remove one', near=text, last=True
+            )
         elif text:
             try:
-                lines[text] = Line(text, parse(text), family)
+                lines[text] = Line(key, text, parse(text), family)
             except ValueError as problem:
                 findings.add(key, f'"{text}": {problem}', near=text)
     return tuple(lines.values())
@@ -144,7 +146,7 @@ def _read_default(
             continue
         key, chosen = f"slots.{slot}.default", value["default"]
         words = [entry.word for entry in entries]
-        if slot != attribute:
+        if slot != attribute and attribute in slots:
             findings.add(key, f'only the attribute slot "{attribute}" has a default; remove it')
         elif not isinstance(chosen, list) or len(chosen) < 2:
             findings.add(key, f"must be a list of at least two words, found {found(chosen)}")
