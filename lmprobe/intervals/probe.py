@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +229,16 @@ class Robustness:
     """The share of templates whose sign is not that of the value."""
     sign_flip_families: float
     """The share of paraphrase families whose mean has not the sign of the value."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form; an undefined end is null."""
+        ends = [None if math.isnan(end) else end for end in self.leave_one_out]
+        return {
+            "template_sd": self.template_sd,
+            "leave_one_out": ends,
+            "sign_flip_templates": self.sign_flip_templates,
+            "sign_flip_families": self.sign_flip_families,
+        }
 
 
 def robustness(cells: Floats, families: Sequence[str] | None = None) -> Robustness:
