@@ -31,7 +31,8 @@ def amplification(predicted: Floats, base: Floats, lean: Floats) -> Floats:
     All are (..., A, T); leading axes, such as one table per template, are kept, and NaN,
     the mark of an undefined pair, stays NaN.
     """
-    return lean * (predicted - base)
+    # Adding zero turns the -0.0 of an unchanged pair that leans down into a plain 0.
+    return lean * (predicted - base) + 0.0
 
 
 def defined_mean(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
@@ -154,14 +155,13 @@ def from_tallies(
     train: Association | None = None,
 ) -> DirectionalAmplification:
     """Return both directions from the sums alone; the lean is that of `train` where given."""
-    world = Association.from_tally(sums.labels, attributes, tasks)
-    leaning = world if train is None else train
+    leaning = train or Association.from_tally(sums.labels, attributes, tasks)
 
     def one(direction: Direction, predicted: Tally | None) -> Amplification | None:
         if predicted is None:
             return None
-        guessed = _conditional(predicted, direction)
-        base = world.conditional(direction)
+        # Both sides from the sums, so that equal counts differ by exactly nothing.
+        guessed, base = _conditional(predicted, direction), _conditional(sums.labels, direction)
         return Amplification(direction, attributes, tasks, guessed, base, lean(leaning, direction))
 
     return DirectionalAmplification(
@@ -170,11 +170,11 @@ def from_tallies(
     )
 
 
-def _conditional(predicted: Tally, direction: Direction) -> Floats:
-    """Return P(predicted | given), (A, T): the given side is the true label."""
+def _conditional(sums: Tally, direction: Direction) -> Floats:
+    """Return P(a|t) or P(t|a), (A, T), of the labels or of predictions given true labels."""
     if direction == "task->attribute":
-        return ratio(predicted.joint, predicted.task[None, :])
-    return ratio(predicted.joint, predicted.attribute[:, None])
+        return ratio(sums.joint, sums.task[None, :])
+    return ratio(sums.joint, sums.attribute[:, None])
 
 
 def directional_amplification(

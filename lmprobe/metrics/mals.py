@@ -92,10 +92,10 @@ def mals_amplification(
     weight = checked_weight(sample_weight, len(groups.truth.values))
     if groups.predicted is None or tasks.predicted is None:
         raise InputError("MALS needs both `attribute_predictions` and `task_predictions`")
-    world = train_world(groups, tasks, train_sample_weight)
-    if world is None:
-        labelled = tally(groups.truth.values, tasks.truth.values, weight)
-        world = Association.from_tally(labelled, groups.names, tasks.names)
+    labelled = tally(groups.truth.values, tasks.truth.values, weight)
+    world = train_world(groups, tasks, train_sample_weight) or Association.from_tally(
+        labelled, groups.names, tasks.names
+    )
     guessed = tally(groups.predicted.values, tasks.predicted.values, weight)
     model = Association.from_tally(guessed, groups.names, tasks.names)
     return MalsAmplification(

@@ -1,0 +1,98 @@
+"""How measures respond when a model predicts painting for too few or too many women."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lmprobe.figure import Figure, Series
+from lmprobe.metrics.directional import directional_amplification
+from lmprobe.metrics.groups import group_rates
+from lmprobe.metrics.mals import mals_amplification
+from lmprobe.reproduce.experiment import Reproduction, Settings, experiments
+
+# The majority pairs have 30 images each, the minority pairs 10 (section 2).
+MAJORITY, MINORITY = 30, 10
+WOMEN = MAJORITY + MINORITY
+MEASURES = {
+    "FPR difference": "FPR diff.",
+    "TPR difference": "TPR diff.",
+    "accuracy difference": "accuracy diff.",
+    "mean subgroup accuracy": "subgroup accuracy",
+    "MALS": "MALS",
+    "attribute->task": "A->T",
+}
+"""The name of each measure and how it is written above a narrow column."""
+# Every tenth of the women, and the ground truth: 30 of 40.
+SHOWN = (0, 4, 8, 12, 16, 20, 24, 28, 30, 32, 36, 40)
+
+
+def measures(painting_women: int) -> tuple[float, ...]:
+    """Return the MEASURES of a model that is right about men and calls so many women painting.
+
+    It is right about women as long as it can be: it misses painters while it predicts too
+    few, and adds others only when every painter is found.
+    """
+    group = np.repeat(["woman", "man"], [WOMEN, WOMEN])
+    truth = np.repeat([1, 0, 1, 0], [MAJORITY, MINORITY, MINORITY, MAJORITY])
+    guess = truth.copy()
+    guess[:WOMEN] = np.arange(WOMEN) < painting_women
+    rates = group_rates(group, truth, guess)
+    ours = directional_amplification(group, truth, task_predictions=guess).attribute_to_task
+    older = mals_amplification(group, truth, attribute_predictions=group, task_predictions=guess)
+    assert ours is not None
+    return (
+        float(rates.difference("false_positive", "woman", "man")[0]),
+        float(rates.difference("true_positive", "woman", "man")[0]),
+        float(rates.difference("accuracy", "woman", "man")[0]),
+        float(rates.subgroup_accuracy[0]),
+        older.value,
+        ours.value,
+    )
+
+
+@experiments.register("figure-2")
+def figure_2(settings: Settings) -> Reproduction:
+    """Set amplification beside four fairness measures as a model leans too little or too far."""
+    counts = range(WOMEN + 1)
+    table = {count: measures(count) for count in counts}
+    rows = tuple(
+        {
+            "name": f"{count / WOMEN:.0%} of women predicted painting: {measure}",
+            "value": value,
+            "paper": None,
+            "women painting": f"{count / WOMEN:.0%}",
+            "share": count / WOMEN,
+            "measure": measure,
+            "column": MEASURES[measure],
+        }
+        for count in SHOWN
+        for measure, value in zip(MEASURES, table[count], strict=True)
+    )
+    share = tuple(count / WOMEN for count in counts)
+    return Reproduction(
+        name="figure-2",
+        title="How six measures respond to too little and too much painting predicted for women",
+        paper="Wang & Russakovsky 2021 (ICML), Figure 2 (curves; no numbers are printed)",
+        rows=rows,
+        notes=(
+            "75% is the truth. FPR and TPR difference move on one side of it only; accuracy "
+            "difference and mean subgroup accuracy fall on both sides; the two amplifications "
+            "change sign there.",
+            "Differences are women minus men.",
+        ),
+        grid=("women painting", "column"),
+        figures=(
+            Figure(
+                name="measures",
+                title="Six measures as a model predicts painting for more and more women",
+                x_label="share of women predicted painting (truth: 0.75)",
+                y_label="measure",
+                series=tuple(
+                    Series(name, share, tuple(table[count][number] for count in counts))
+                    for number, name in enumerate(MEASURES)
+                ),
+                alternative="Only the two amplification curves are negative below 0.75, zero at "
+                "0.75 and positive above it.",
+            ),
+        ),
+    )
