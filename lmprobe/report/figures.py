@@ -10,7 +10,7 @@ from markupsafe import Markup
 from lmprobe.figure import Figure, Series
 from lmprobe.report.placing import Box, place
 from lmprobe.report.scale import Scale, drawable, scale, tick_label
-from lmprobe.report.svg import element, hover, line, picture, shortened, text, text_width
+from lmprobe.report.svg import dot, element, hover, line, picture, shortened, text, text_width
 from lmprobe.report.theme import SERIES
 
 _WIDTH, _HEIGHT = 480.0, 380.0
@@ -130,7 +130,7 @@ def _legend(figure: Figure, plot: _Plot) -> Iterator[Markup]:
         for index, series in row:
             colour = index % SERIES + 1
             if series.style == "points":
-                yield element("circle", {"cx": x + 9, "cy": y - 4, "r": 4, "class": f"f{colour}"})
+                yield dot(x + 9, y - 4, 4, f"f{colour}")
             else:
                 dashed = " dashed" if series.style == "dashed" else ""
                 yield line(x, y - 4, x + 18, y - 4, f"curve s{colour}{dashed}")
@@ -149,8 +149,7 @@ def _series(series: Series, plot: _Plot, colour: int) -> Iterator[Markup]:
     radius = 4.0 if len(places) <= 200 else 2.5
     for index, at in enumerate(places):
         if at is not None:
-            point = {"cx": at[0], "cy": at[1], "r": radius, "class": f"dot f{colour}"}
-            yield element("circle", point, hover(_told(series, index)))
+            yield dot(*at, radius, f"dot f{colour}", hover(_told(series, index)))
 
 
 def _told(series: Series, index: int) -> str:

@@ -43,6 +43,11 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
     return element("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, "class": kind})
 
 
+def dot(x: float, y: float, radius: float, kind: str, *children: str) -> Markup:
+    """Return a filled circle."""
+    return element("circle", {"cx": x, "cy": y, "r": radius, "class": kind}, *children)
+
+
 def hover(words: str) -> Markup:
     """Return what is shown when the pointer rests on the element this is put into."""
     return element("title", {}, words)
@@ -77,7 +82,12 @@ def picture(
     if standalone:
         outer: dict[str, str | float] = {"xmlns": "http://www.w3.org/2000/svg"}
         attributes = outer | attributes | {"width": width, "height": height + head}
-        back = {"y": -head, "width": width, "height": height + head, "class": "surface"}
+        back: dict[str, str | float] = {
+            "y": -head,
+            "width": width,
+            "height": height + head,
+            "class": "surface",
+        }
         front += [
             element("style", {}, Markup(figure_style())),
             element("rect", back),
@@ -112,4 +122,5 @@ def legible(words: str) -> Markup:
 def _value(value: str | float) -> Markup:
     if isinstance(value, str):
         return legible(value)
-    return Markup(f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0", value == 0))
+    written = f"{value:.2f}".rstrip("0").rstrip(".")
+    return Markup("0" if written == "-0" else written)
