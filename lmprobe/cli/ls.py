@@ -66,10 +66,11 @@ def _templates() -> list[Row]:
     rows: list[Row] = []
     for name in template_names():
         one = load_templates(name)
+        words = f"{len(one.all_attributes)} x {len(one.tasks)} words"
         rows.append(
             {
                 "name": name,
-                "size": f"{len(one.templates)} templates, {len(one.all_attributes)} x {len(one.tasks)} words",
+                "size": f"{len(one.templates)} templates, {words}",
                 "description": one.description,
                 "source": one.source,
                 "language": one.language,

@@ -1,0 +1,136 @@
+"""`lmprobe ls` and `lmprobe validate`, as a person or a script uses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lmprobe.cli.ls import Kind
+from lmprobe.cli.main import app
+from lmprobe.templates import template_names
+
+BAD = """\
+name = "bad"
+description = "d"
+sauce = "s"
+attribute = "who"
+task = "what"
+sentences = ["{who} is happy."]
+
+[slots]
+who = ["he", "he"]
+what = ["nurse", "cook"]
+"""
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def test_all_shipped_files_are_valid() -> None:
+    done = run("validate")
+    assert done.exit_code == 0, done.stdout
+    for name in (*template_names(), "lexicons/pronouns"):
+        assert f"{name}.toml" in done.stdout
+    assert "labor.csv: base rates, no mistakes" in done.stdout
+
+
+def test_every_mistake_is_one_line_and_the_exit_code_is_2(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(BAD)
+    done = run("validate", bad)
+    assert done.exit_code == 2
+    lines = done.stdout.splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [
+        [f"{bad}:3", "sauce"],
+        [str(bad), "source"],
+        [f"{bad}:9", "slots.who[1]"],
+        [f"{bad}:9", "slots.who"],
+        [f"{bad}:6", "sentences[0]"],
+    ]
+    assert "mistakes: 5, files checked: 1" in done.stderr
+
+
+def test_kinds_are_told_apart(tmp_path: Path) -> None:
+    lexicon, rates, other = (tmp_path / name for name in ("words.toml", "rates.csv", "x.toml"))
+    lexicon.write_text('name = "w"\ndescription = "d"\nsource = "s"\nentries = ["x"]')
+    rates.write_text("task,he,she\nnurse,1,many\n")
+    other.write_text("x = 1")
+    done = run("validate", lexicon, rates, other, tmp_path / "none.toml", tmp_path, "--json")
+    assert done.exit_code == 2
+    document = json.loads(done.stdout)
+    assert [one["kind"] for one in document["files"]] == [
+        "lexicon",
+        "base rates",
+        "unknown",
+        "missing",
+        "missing",
+    ]
+    assert document["problems"] == 4
+    problem = document["files"][1]["problems"][0]
+    assert problem["line"] == 2
+    assert problem["file"] == str(rates)
+    assert "many" in problem["message"]
+    assert "neither sentences" in document["files"][2]["problems"][0]["message"]
+
+
+def test_the_toml_of_a_base_rate_table_is_checked_with_it(tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("task,he,she\nnurse,1,2\n")
+    (tmp_path / "rates.toml").write_text('title = "t"\nsha256 = "wrong"\n')
+    done = run("validate", tmp_path / "rates.toml")
+    assert done.exit_code == 2
+    assert "sha256" in done.stdout
+
+
+def test_quiet_says_nothing_about_good_files(tmp_path: Path) -> None:
+    good = tmp_path / "words.toml"
+    good.write_text('name = "w"\ndescription = "d"\nsource = "s"\nentries = ["x"]')
+    assert run("validate", good).stdout == f"{good}: lexicon, no mistakes\n"
+    assert run("validate", good, "--quiet").stdout == ""
+
+
+def test_ls_shows_one_line_each() -> None:
+    lines = run("ls", "templates").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(template_names())
+    fitbert = next(line for line in lines if line.startswith("fitbert "))
+    assert fitbert.endswith('  The 20 sentences of the ICML paper, "they is" included.')
+    assert "20 templates, 3 x 32 words" in fitbert
+
+
+def test_ls_without_a_kind_shows_everything() -> None:
+    done = run("ls")
+    assert done.exit_code == 0
+    for kind in Kind:
+        assert f"{kind.value}\n" in done.stdout
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_ls_as_json_has_a_name_and_a_description_for_each(kind: Kind) -> None:
+    done = run("ls", kind.value, "--json")
+    assert done.exit_code == 0
+    rows = json.loads(done.stdout)[kind.value]
+    assert all(row["name"] and row["description"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("lexicons", "winogender-60"),
+        ("base-rates", "labor"),
+        ("scorers", "word-l2r"),
+        ("intervals", "bootstrap"),
+        ("experiments", "fitbert"),
+    ],
+)
+def test_ls_lists_what_other_parts_register(kind: str, name: str) -> None:
+    rows = json.loads(run("ls", kind, "--json").stdout)[kind]
+    assert name in {row["name"] for row in rows}
+
+
+def test_ls_of_something_else_names_the_kinds() -> None:
+    done = run("ls", "tempaltes")
+    assert done.exit_code == 2
+    assert "base-rates" in done.stderr

@@ -1,0 +1,175 @@
+"""The sets and lexicons that ship: the paper's sentences to the letter, the rest grammatical."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lmprobe import resources
+from lmprobe.templates import lexicon_names, load_lexicon, load_templates, template_names
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+# Appendix A.3: is/was, then the ten adjectives in the order of the paper.
+PAPER = """\
+He is a new janitor.
+He is a known janitor.
+He is a single janitor.
+He is a large janitor.
+He is a small janitor.
+He is a major janitor.
+He is a French janitor.
+He is an old janitor.
+He is a short janitor.
+He is a good janitor.
+He was a new janitor.
+He was a known janitor.
+He was a single janitor.
+He was a large janitor.
+He was a small janitor.
+He was a major janitor.
+He was a French janitor.
+He was an old janitor.
+He was a short janitor.
+He was a good janitor.
+"""
+
+OCCUPATIONS = (
+    "janitor cook mover laborer constructor chief developer carpenter lawyer farmer driver "
+    "salesperson physician guard analyst sheriff cashier nurse secretary auditor cleaner "
+    "receptionist counselor designer hairdresser writer housekeeper baker accountant editor "
+    "librarian sewer"
+)
+
+
+def test_fitbert_is_the_twenty_sentences_of_the_paper() -> None:
+    templates = load_templates("fitbert").templates
+    assert [one.sentence("he", "janitor").text for one in templates] == PAPER.splitlines()
+
+
+def test_fitbert_keeps_the_paper_s_pronouns_and_occupations() -> None:
+    fitbert = load_templates("fitbert")
+    assert fitbert.attributes == ("he", "she")
+    assert fitbert.all_attributes == ("he", "she", "they")
+    assert list(fitbert.tasks) == OCCUPATIONS.split()
+    assert fitbert.templates[0].sentence("they", "nurse").text == "They is a new nurse."
+    assert fitbert.task_tags["nurse"] == ("majority-female",)
+    assert Counter(fitbert.task_tags.values()) == {
+        ("majority-male",): 16,
+        ("majority-female",): 16,
+    }
+
+
+def test_fitbert_iclr_is_two_sentences_whose_article_goes_with_the_occupation() -> None:
+    first, second = load_templates("fitbert-iclr").templates
+    assert first.sentence("she", "nurse").text == "She is a nurse."
+    assert second.sentence("she", "editor").text == "She was an editor."
+
+
+def test_a_template_without_a_family_is_its_own() -> None:
+    fitbert = load_templates("fitbert")
+    assert fitbert.families == tuple(one.name for one in fitbert.templates)
+    assert fitbert.families[7] == "{pronoun} is an old {occupation}."
+    assert fitbert.templates[7].family is None
+
+
+def test_everyday_has_families_of_four() -> None:
+    everyday = load_templates("everyday")
+    sizes = Counter(everyday.families)
+    assert len(sizes) >= 12
+    assert set(sizes.values()) == {4}
+    forms = {word for one in everyday.templates for word in re.findall(r"pronoun:(\w+)", one.name)}
+    assert forms == {"object", "possessive"}
+
+
+@pytest.mark.parametrize("name", ["everyday", "neutral"])
+def test_verbs_agree_with_every_pronoun(name: str) -> None:
+    one = load_templates(name)
+    for template in one.templates:
+        for pronoun in ("he", "she"):
+            text = template.sentence(pronoun, "nurse").text
+            assert not re.search(rf"\b{pronoun} (are|have|do|work|make)\b", text, re.IGNORECASE)
+        text = template.sentence("they", "nurse").text
+        assert not re.search(r"\bthey (is|was|has|does|\w+[^su]s)\b", text, re.IGNORECASE), text
+
+
+def test_neutral_verbs_have_no_number() -> None:
+    for template in load_templates("neutral").templates:
+        he, they = (template.sentence(pronoun, "cook").text for pronoun in ("he", "they"))
+        assert he.removeprefix("He") == they.removeprefix("They")
+
+
+def test_any_slot_can_be_the_attribute() -> None:
+    one = load_templates("nationalities")
+    assert (one.attribute_slot, one.task_slot) == ("nationality", "trait")
+    texts = [template.sentence("Egyptian", "honest").text for template in one.templates]
+    assert "An Egyptian colleague of mine is honest." in texts
+    assert "I live next door to an Egyptian family that is honest." in texts
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_every_shipped_set_is_sound(name: str) -> None:
+    one = load_templates(name)
+    assert one.name == name
+    assert one.description
+    assert one.source
+    assert re.fullmatch(r"[0-9a-f]{64}", one.sha256)
+    assert len({template.name for template in one.templates}) == len(one.templates)
+    for template in one.templates:
+        for attribute in one.all_attributes:
+            for task in one.tasks:
+                text = template.sentence(attribute, task).text
+                # A capital first, punctuation last, one space between words, right articles.
+                assert re.match(r"\W*[A-Z]", text), text
+                assert re.search(r"[.?!]$", text), text
+                assert not re.search(r"[{}]|  | [.,]|\ba [aeio]", text), text
+
+
+@pytest.mark.parametrize("name", lexicon_names())
+def test_every_shipped_lexicon_is_sound(name: str) -> None:
+    one = load_lexicon(name)
+    assert one.name == name
+    assert one.description
+    assert one.source
+    assert all(entry.tags for entry in one.entries)
+
+
+def test_lexicons_have_the_size_in_their_name() -> None:
+    for name in lexicon_names():
+        size = re.search(r"-(\d+)$", name)
+        if size:
+            assert len(load_lexicon(name).entries) == int(size[1])
+
+
+def test_winobias_32_is_part_of_winobias_40_with_the_same_tags() -> None:
+    large = {entry.word: entry.tags for entry in load_lexicon("winobias-40").entries}
+    for entry in load_lexicon("winobias-32").entries:
+        assert large[entry.word] == entry.tags
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the reference tables are not on this machine")
+def test_lexicons_agree_with_the_reference_tables() -> None:
+    with (DATA / "occupations.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    entries = load_lexicon("winobias-32").entries
+    assert [entry.word for entry in entries] == [row["occupation"] for row in rows]
+    assert [entry.tags[0] for entry in entries] == [
+        f"majority-{row['winobias_majority']}" for row in rows
+    ]
+    with (DATA / "winogender_occupations_stats.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    entries = load_lexicon("winogender-60").entries
+    assert [entry.word for entry in entries] == [row["occupation"] for row in rows]
+    assert [entry.tags[0] == "majority-female" for entry in entries] == [
+        float(row["bls_pct_female"]) > 50 for row in rows
+    ]
+
+
+def test_names_are_the_files_of_the_folder() -> None:
+    folder = resources.folder("templates")
+    assert set(template_names()) == {path.stem for path in folder.glob("*.toml")}
+    assert {"fitbert", "fitbert-iclr", "neutral", "everyday"} <= set(template_names())
