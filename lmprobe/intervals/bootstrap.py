@@ -63,10 +63,16 @@ def _percentile(
     if sample.units < 2:
         return unknown(confidence, method)
     found = replicates_of(sample, method, rng)
+    return of_replicates(found, units=sample.units, confidence=confidence, method=method)
+
+
+def of_replicates(
+    found: Floats, *, units: int, confidence: float, method: str = "bootstrap"
+) -> Interval:
+    """Return the percentile interval of replicates that were made by resampling `units`."""
     if not len(found) or constant(found):
         return undefined(confidence, method)
-    tail = (1 - confidence) / 2
-    if method == "bootstrap":
-        tail = expanded(confidence, sample.units)
+    plain = method == "bootstrap-percentile"
+    tail = (1 - confidence) / 2 if plain else expanded(confidence, units)
     low, high = quantiles(found, tail, 1 - tail)
     return Interval(low, high, confidence, method)
