@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lmprobe.errors import ModelError
 from lmprobe.models.batch import BatchSize
 from lmprobe.models.blank import Blank, Encoded, Question, encode
@@ -75,7 +77,7 @@ class MaskedModel:
         `progress` counts the masked sentences that were run; equal ones run once.
         """
         if not questions:
-            progress(0, 0)
+            return np.empty(0)
         # Padding is masked out of attention, so any token would do where there is none.
         pad = self.tokenizer.pad_token_id
         return log_probabilities(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Silence the log and the progress bars of transformers inside the block.
+    """Silence the log, the progress bars and the deprecations of transformers in the block.
 
     What its report would say, missing weights above all, lmprobe raises as an error.
     """
@@ -19,7 +20,11 @@ def quiet_transformers() -> Iterator[None]:
     if bars:
         logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            # What transformers' own code still calls is not the caller's to mend.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
     finally:
         logging.set_verbosity(level)
         if bars:

@@ -1,0 +1,116 @@
+"""Tiny random checkpoints of many architectures, their tokenizers trained on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmprobe.models.quiet import quiet_transformers
+
+PRONOUNS = ("he", "she", "they")
+JOBS = ("nurse", "baker", "janitor", "hairdresser", "engineer", "lawyer")
+CORPUS = [
+    sentence
+    for who, job in product(("He", "She", "They"), JOBS[:-1])
+    for sentence in (
+        f"{who} became a new {job}, people said.",
+        f"{who} had been a known {job} in the city for years.",
+        f"The {job} said that {who.lower()} worked at night; {job} was the word.",
+    )
+]
+
+_SIZE: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+    # Large, so that different words get clearly different probabilities.
+    "initializer_range": 0.4,
+}
+
+# Architecture -> (its tokenizer, its config's own settings).
+ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "Bert": ("BertTokenizer", {}),
+    "DistilBert": (
+        "DistilBertTokenizer",
+        {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
+    ),
+    "Roberta": ("RobertaTokenizer", {}),
+    "Albert": ("AlbertTokenizer", {"embedding_size": 8}),
+    "Electra": ("BertTokenizer", {"embedding_size": 8}),
+    "XLMRoberta": ("XLMRobertaTokenizer", {}),
+    "DebertaV2": (
+        "DebertaV2Tokenizer",
+        {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 8},
+    ),
+    "MPNet": ("MPNetTokenizer", {}),
+    "ModernBert": (
+        "RobertaTokenizer",
+        {"local_attention": 4, "global_attn_every_n_layers": 2, "num_hidden_layers": 3},
+    ),
+    # Ignores its own output layer, so the hook never runs.
+    "MobileBert": (
+        "BertTokenizer",
+        {"embedding_size": 8, "intra_bottleneck_size": 16, "true_hidden_size": 16},
+    ),
+}
+
+
+@cache
+def trained_tokenizer(kind: str) -> Any:
+    """Return a tokenizer of that class, trained on the corpus."""
+    import transformers
+
+    return getattr(transformers, kind)().train_new_from_iterator(CORPUS, 400)
+
+
+def save_checkpoint(folder: Path, architecture: str = "Bert", **settings: Any) -> Path:
+    """Write a random model of that architecture, and its tokenizer, to a folder."""
+    import torch
+    import transformers
+
+    kind, own = ARCHITECTURES[architecture]
+    tokenizer = trained_tokenizer(kind)
+    special = {
+        f"{name}_token_id": getattr(tokenizer, f"{name}_token_id")
+        for name in ("pad", "bos", "eos", "cls", "sep")
+    }
+    torch.manual_seed(1)
+    with quiet_transformers():
+        config = getattr(transformers, f"{architecture}Config")(
+            vocab_size=len(tokenizer), **{**_SIZE, **own, **special, **settings}
+        )
+        getattr(transformers, f"{architecture}ForMaskedLM")(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return folder
+
+
+Checkpoint = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """Return the maker of checkpoints: an architecture's name -> its folder, made once."""
+    made: dict[str, Path] = {}
+
+    def folder(architecture: str) -> Path:
+        if architecture not in made:
+            path = tmp_path_factory.mktemp(architecture)
+            made[architecture] = save_checkpoint(path, architecture)
+        return made[architecture]
+
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Keep the scores of a test to itself."""
+    folder = tmp_path / "lmprobe-cache"
+    monkeypatch.setenv("LMPROBE_CACHE", str(folder))
+    yield folder

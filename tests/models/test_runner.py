@@ -1,0 +1,277 @@
+"""The runner against a slow loop: one sentence, full logits, no hook, masks set by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoints import ARCHITECTURES, JOBS, PRONOUNS
+from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
+
+from lmprobe.errors import ModelError
+from lmprobe.models import Blank, MaskedModel, load_model
+from lmprobe.models.quiet import quiet_transformers
+from lmprobe.models.runner import _unless_out_of_memory
+from lmprobe.scorers import score
+
+Checkpoint = Callable[[str], Path]
+
+
+def blank(text: str) -> Blank:
+    """Return the blank of a sentence in which the word to guess stands in brackets."""
+    start, end = text.index("["), text.index("]") - 1
+    return Blank(text.replace("[", "").replace("]", ""), start, end)
+
+
+# Of different lengths, so that batches need padding; words at the start, within, before a comma.
+BLANKS = [
+    blank(text)
+    for job in JOBS[-4:]
+    for text in (
+        f"[She] became a new {job}.",
+        f"He became a new [{job}], people said.",
+        f"The known {job} said that [they] worked at night in the city for years.",
+        f"[{job}]; the {job} worked.",
+    )
+]
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split()).lower()
+
+
+def pieces_by_decoding(tokenizer: Any, ids: Sequence[int], one: Blank) -> tuple[int, int]:
+    """Find the word's tokens by decoding every range: another way than character offsets."""
+
+    def reads(part: Sequence[int], text: str) -> bool:
+        return squeezed(tokenizer.decode(part, skip_special_tokens=True)) == squeezed(text)
+
+    for first in range(1, len(ids)):
+        for last in range(first + 1, len(ids)):
+            if (
+                reads(ids[:first], one.text[: one.start])
+                and reads(ids[first:last], one.word)
+                and reads(ids[last:], one.text[one.end :])
+            ):
+                return first, last
+    raise AssertionError(f"no tokens decode to {one.word!r}")
+
+
+def slow_score(
+    network: Any, mask: int, ids: Sequence[int], word: tuple[int, int], scorer: str
+) -> float:
+    first, last = word
+    total = 0.0
+    for number in range(first, last):
+        masked = list(ids)
+        for other in range(first, last):
+            if scorer == "joint" or other >= number:
+                masked[other] = mask
+        if scorer == "first-piece":
+            masked[first:last] = [mask]
+        with torch.no_grad():
+            logits = network(input_ids=torch.tensor([masked])).logits
+        total += float(logits[0, number].double().log_softmax(-1)[ids[number]])
+        if scorer == "first-piece":
+            break
+    return total
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def architecture(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.filterwarnings("ignore::lmprobe.scorers.SplitWordWarning")
+def test_every_architecture_agrees_with_a_slow_loop(
+    architecture: str, checkpoint: Checkpoint
+) -> None:
+    folder = checkpoint(architecture)
+    with quiet_transformers():
+        network = AutoModelForMaskedLM.from_pretrained(folder).eval()
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = load_model(folder)
+    ids = [tokenizer(one.text)["input_ids"] for one in BLANKS]
+    words = [pieces_by_decoding(tokenizer, *row) for row in zip(ids, BLANKS, strict=True)]
+    assert any(last - first > 1 for first, last in words), "some word must be split"
+    for scorer in ("first-piece", "joint", "word-l2r"):
+        expected = [
+            slow_score(network, tokenizer.mask_token_id, *row, scorer)
+            for row in zip(ids, words, strict=True)
+        ]
+        found = score(model, BLANKS, scorer=scorer)
+        assert found.pieces.tolist() == [last - first for first, last in words]
+        np.testing.assert_allclose(found.log_probability, expected, atol=1e-5)
+        assert np.ptp(found.log_probability) > 0.1
+
+
+def test_batch_size_order_and_padding_change_nothing(
+    architecture: str, checkpoint: Checkpoint
+) -> None:
+    folder = checkpoint(architecture)
+    alone = score(load_model(folder, batch_size=1), BLANKS).log_probability
+    for size in (5, "auto"):
+        model = load_model(folder, batch_size=size)
+        for order in (range(len(BLANKS)), reversed(range(len(BLANKS)))):
+            places = list(order)
+            found = score(model, [BLANKS[n] for n in places])
+            np.testing.assert_allclose(
+                np.exp(found.log_probability), np.exp(alone[places]), atol=1e-5
+            )
+            np.testing.assert_allclose(found.log_probability, alone[places], atol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", ["Bert", "Roberta", "MobileBert"])
+def test_single_tokens_agree_with_the_fill_mask_pipeline(
+    architecture: str, checkpoint: Checkpoint
+) -> None:
+    folder = checkpoint(architecture)
+    model = load_model(folder)
+    blanks = [blank(f"The nurse said that [{who}] worked.") for who in PRONOUNS]
+    found = score(model, blanks)
+    assert found.pieces.tolist() == [1, 1, 1]
+    with quiet_transformers():
+        fill = pipeline("fill-mask", model=str(folder), device="cpu")
+    # A mask stands for the word and the space before it where the space belongs to the token.
+    space = "" if architecture == "Roberta" else " "
+    text = f"The nurse said that{space}{model.tokenizer.mask_token} worked."
+    targets = [model.tokenizer.convert_ids_to_tokens(one.pieces)[0] for one in model.encode(blanks)]
+    for target, value in zip(targets, found.log_probability, strict=True):
+        answer = fill(text, targets=[target])[0]
+        assert answer["score"] == pytest.approx(np.exp(value), abs=1e-6)
+
+
+def count_rows(model: MaskedModel, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Record the shape of every batch that the network reads."""
+    shapes: list[tuple[int, int]] = []
+    network, forward = model.network, model.network.forward
+
+    def counted(**inputs: Any) -> Any:
+        shapes.append(tuple(inputs["input_ids"].shape))
+        return forward(**inputs)
+
+    monkeypatch.setattr(network, "forward", counted)
+    return shapes
+
+
+def test_equal_masked_sentences_run_once(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(checkpoint("Bert"))
+    shapes = count_rows(model, monkeypatch)
+    score(model, [blank(f"The nurse said that [{who}] worked.") for who in PRONOUNS] * 2)
+    assert [rows for rows, _ in shapes] == [1]
+
+
+def test_batches_hold_sentences_of_like_length(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(checkpoint("Bert"), batch_size=4)
+    shapes = count_rows(model, monkeypatch)
+    score(model, BLANKS)
+    lengths = [length for _, length in shapes]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(set(lengths)) > 1
+
+
+def test_the_head_sees_masked_positions_only(checkpoint: Checkpoint) -> None:
+    model = load_model(checkpoint("Bert"))
+    seen = []
+    head = model.network.get_output_embeddings()
+    with_hook = head.register_forward_hook(lambda _, inputs, output: seen.append(output.shape))
+    score(model, [blank("The nurse said that [she] worked."), blank("The [nurse] worked.")])
+    with_hook.remove()
+    assert [tuple(shape[:2]) for shape in seen] == [(1, 2)]
+    assert not head._forward_pre_hooks, "the runner must leave the model as it found it"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_the_automatic_batch_is_halved_when_memory_runs_out(
+    problem: Exception, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = score(load_model(checkpoint("Bert")), BLANKS).log_probability
+    model = load_model(checkpoint("Bert"))
+    forward, tried = model.network.forward, []
+
+    def small(**inputs: Any) -> Any:
+        tried.append(len(inputs["input_ids"]))
+        if tried[-1] > 3:
+            raise problem
+        return forward(**inputs)
+
+    monkeypatch.setattr(model.network, "forward", small)
+    done: list[tuple[int, int]] = []
+    found = score(model, BLANKS, progress=lambda *step: done.append(step)).log_probability
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert tried[0] > tried[1] > 3 >= tried[-1]
+    assert done[-1][0] == done[-1][1] == sum(n for n in tried if n <= 3)
+
+
+def test_memory_too_small_for_one_sentence_is_an_error(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(**inputs: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    for size, hint in (("auto", "smaller model"), (2, '"auto"')):
+        model = load_model(checkpoint("Bert"), batch_size=size)
+        monkeypatch.setattr(model.network, "forward", never)
+        with pytest.raises(ModelError, match=f"out of memory with .* tokens; .*{hint}"):
+            score(model, BLANKS)
+
+
+def test_other_errors_of_the_network_are_not_taken_for_memory() -> None:
+    class Broken:
+        device = "cpu"
+
+        def get_output_embeddings(self) -> None:
+            return None
+
+        def __call__(self, **inputs: Any) -> Any:
+            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    from lmprobe.models.blank import Question
+
+    with pytest.raises(RuntimeError, match="mat1"):
+        _unless_out_of_memory(Broken(), [[Question((1, 2), (), 1, 0)]], 0)
+
+
+def test_not_a_number_is_an_error(checkpoint: Checkpoint) -> None:
+    model = load_model(checkpoint("Bert"))
+    with torch.no_grad():
+        model.network.get_output_embeddings().weight[:] = float("nan")
+    with pytest.raises(ModelError, match="not numbers"):
+        score(model, BLANKS[:1])
+
+
+def test_nothing_asked_nothing_run(checkpoint: Checkpoint) -> None:
+    model = load_model(checkpoint("Bert"))
+    assert score(model, []).log_probability.shape == (0,)
+    assert "network" not in vars(model)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_dtype(dtype: str, checkpoint: Checkpoint) -> None:
+    expected = score(load_model(checkpoint("Bert")), BLANKS).log_probability
+    found = score(load_model(checkpoint("Bert"), dtype=dtype), BLANKS).log_probability
+    np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == "float64" else 1)
+    assert not np.array_equal(found, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+def test_cuda_agrees_with_the_cpu(architecture: str, checkpoint: Checkpoint) -> None:
+    folder = checkpoint(architecture)
+    on_cpu = score(load_model(folder, device="cpu"), BLANKS).log_probability
+    on_gpu = score(load_model(folder, device="cuda"), BLANKS).log_probability
+    np.testing.assert_allclose(np.exp(on_gpu), np.exp(on_cpu), atol=1e-5)

@@ -1,0 +1,3 @@
+from checkpoints import checkpoint, own_cache
+
+__all__ = ["checkpoint", "own_cache"]
