@@ -1,1 +1,4 @@
-"""Counts attribute-task co-occurrence in text, on one machine or on a cluster."""
+"""Counts attribute-task co-occurrence in text, on one machine or on a cluster.
+
+Nothing is imported here: worker processes load only the rule and the readers they need.
+"""

@@ -1,0 +1,170 @@
+"""Counts how many sentences of a corpus name an attribute together with a task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lmprobe import __version__
+from lmprobe.association import Association
+from lmprobe.corpus.checkpoint import Checkpoint, open_checkpoint
+from lmprobe.corpus.engines import Numbered, engines
+from lmprobe.corpus.lexicon import Lexicon, Named, lexicon
+from lmprobe.corpus.plan import PART, Plan, plan
+from lmprobe.corpus.rules import rules
+from lmprobe.corpus.work import Job
+from lmprobe.errors import InputError
+from lmprobe.progress import Progress, silent
+from lmprobe.sources.table import Table, table_of
+from lmprobe.tally import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Count:
+    """What was counted: `counts` (A, T) sentences, in how much text, by which rule."""
+
+    counts: Floats
+    lexicon: Lexicon
+    rule: str
+    corpus: tuple[str, ...]
+    size: int
+    """Bytes read: of the files as they are, or of the text where there is no file."""
+    seconds: float
+
+    @property
+    def association(self) -> Association:
+        """The world in which attributes and tasks go together as they do in the corpus."""
+        words = self.lexicon
+        return Association.from_counts(self.counts, words.attribute_names, words.task_names)
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The tasks without a single sentence."""
+        together = zip(self.lexicon.task_names, self.counts.sum(axis=0), strict=True)
+        return tuple(task for task, count in together if not count)
+
+    def table(
+        self,
+        name: str,
+        *,
+        title: str | None = None,
+        source: str | None = None,
+        year: int | None = None,
+        licence: str | None = None,
+    ) -> Table:
+        """Return the counts as base rates, with what is known about the corpus."""
+        groups = "; ".join(f"{one}: {' '.join(words)}" for one, words in self.lexicon.attributes)
+        never = f"{len(self.never)} of {self.counts.shape[1]} tasks were never counted"
+        provenance = {
+            "title": title,
+            "source": source or ", ".join(self.corpus),
+            "year": year,
+            "licence": licence,
+            "unit": "sentences",
+            "method": f'lmprobe {__version__} count, rule "{self.rule}", {self.size:,} bytes; '
+            f"words of the attributes: {groups}",
+            "notes": (f"{never}: {', '.join(self.never)}",) if self.never else (),
+        }
+        words = self.lexicon
+        return table_of(
+            name, self.counts, words.attribute_names, words.task_names, provenance=provenance
+        )
+
+
+def count_cooccurrences(
+    corpus: Any,
+    *,
+    attributes: Named,
+    tasks: Named,
+    rule: str = "word",
+    workers: int = 1,
+    engine: str = "local",
+    plurals: bool = False,
+) -> Association:
+    """Return the world of a corpus; its `counts` (A, T) are sentences.
+
+    `corpus` is a path, a folder, a glob pattern or an iterable of texts (see `plan`);
+    `attributes` and `tasks` map names to words, or are words.
+
+    >>> text = ["She is a nurse. He met a cook.", "Her nurse came. He saw her cook."]
+    >>> words = {"he": ["he", "his"], "she": ["she", "her"]}
+    >>> count_cooccurrences(text, attributes=words, tasks=["nurse", "cook"]).counts.tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    words = lexicon(attributes, tasks, plurals=plurals)
+    return count(plan(corpus), words, rule=rule, workers=workers, engine=engine).association
+
+
+def count(
+    corpus: Plan,
+    words: Lexicon,
+    *,
+    rule: str = "word",
+    workers: int = 1,
+    engine: str = "local",
+    checkpoint: str | Path | None = None,
+    progress: Progress = silent,
+) -> Count:
+    """Count a planned corpus; with a `checkpoint` file an interrupted count can go on.
+
+    `progress` is told bytes. The checkpoint stays when the count is complete, so that
+    nothing is lost before the caller has put the answer somewhere.
+    """
+    rules.get(rule)
+    run = engines.get(engine)
+    if workers < 1:
+        raise InputError(f"`workers` must be 1 or more, found {workers}")
+    if checkpoint is not None and not corpus.resumable:
+        raise InputError(f"a checkpoint needs files; {corpus.names[0]} cannot be read again")
+    job = Job(rule, words)
+    state = open_checkpoint(checkpoint, job, list(corpus.parts) if corpus.resumable else [])
+    begun = time.monotonic()
+    size = _run(run(job, _left(corpus, state), workers), corpus, state, progress)
+    if not state.counts:
+        raise InputError(
+            f"no sentence of {', '.join(corpus.names[:3])} ({size:,} bytes) counts under the rule "
+            f'"{rule}": none names exactly one task and one attribute; check the words, the '
+            "language and the format of the text"
+        )
+    counts = np.zeros((len(words.attributes), len(words.tasks)))
+    for pair, sentences in state.counts.items():
+        counts[pair] = sentences
+    return Count(counts, words, rule, corpus.names, size, time.monotonic() - begun)
+
+
+def _left(corpus: Plan, state: Checkpoint) -> Iterator[Numbered]:
+    """Yield the parts that are not done yet."""
+    for number, part in enumerate(corpus.parts):
+        if number not in state.done:
+            yield number, part
+
+
+def _run(
+    counted: Iterator[tuple[int, int, dict[tuple[int, int], int]]],
+    corpus: Plan,
+    state: Checkpoint,
+    progress: Progress,
+) -> int:
+    """Add up what the engine counts and return the bytes of the whole corpus."""
+    before = corpus.total and sum(
+        part.size for number, part in enumerate(corpus.parts) if number in state.done
+    )
+    size = before
+    try:
+        for number, part_size, counts in counted:
+            state.add(number, counts)
+            size += part_size
+            progress(size, corpus.total)
+    finally:
+        # An interrupt or a broken file loses only the parts that were under way.
+        counted.close()  # type: ignore[attr-defined]
+        state.save()
+    return size
+
+
+__all__ = ["PART", "Count", "count", "count_cooccurrences", "lexicon", "plan"]

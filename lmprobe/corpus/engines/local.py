@@ -1,0 +1,57 @@
+"""Counts on this machine, in this process or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from lmprobe.corpus.engines import Counted, Numbered, engines
+from lmprobe.corpus.work import Job, count_part
+from lmprobe.errors import LmprobeError
+
+
+@engines.register("local")
+def local(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
+    """Count part after part, or with `workers` processes several at a time."""
+    if workers == 1:
+        for number, part in parts:
+            yield number, part.size, count_part(job, part)
+        return
+    # A fork would copy the threads' locks of whatever the caller has imported.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, context, _leave_interrupts_to_the_parent)
+    try:
+        yield from _spread(pool, job, iter(parts), 2 * workers)
+    except BrokenProcessPool:
+        raise LmprobeError(
+            "a counting process was killed (out of memory?); run again with fewer workers, and "
+            "with the same checkpoint to go on from where it stopped"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _spread(
+    pool: ProcessPoolExecutor, job: Job, parts: Iterator[Numbered], ahead: int
+) -> Iterator[Counted]:
+    """Yield counts as they come, with only so many parts under way: memory stays constant."""
+    running: dict[Future[dict[tuple[int, int], int]], tuple[int, int]] = {}
+    more = True
+    while more or running:
+        while more and len(running) < ahead:
+            following = next(parts, None)
+            if following is None:
+                more = False
+            else:
+                number, part = following
+                running[pool.submit(count_part, job, part)] = (number, part.size)
+        done, _ = wait(running, return_when=FIRST_COMPLETED) if running else (set(), None)
+        for future in done:
+            yield (*running.pop(future), future.result())
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,68 @@
+"""Counts with Ray Data, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lmprobe.corpus.engines import Counted, Numbered, engines
+from lmprobe.corpus.parts import Held
+from lmprobe.corpus.work import Job, count_part
+from lmprobe.errors import InputError, MissingExtraError
+
+
+@engines.register("ray")
+def ray_data(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
+    """Count each part in a Ray task; Ray runs a task again when its worker dies.
+
+    Every node must see the files under the same paths. An address in RAY_ADDRESS, or a
+    connection that the caller has made, is used; else `workers` processes start here.
+    """
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise MissingExtraError(
+            'the engine "ray" needs Ray Data: pip install "lmprobe[ray]"'
+        ) from None
+    listed = list(parts)
+    if any(isinstance(part, Held) for _, part in listed):
+        raise InputError('the engine "ray" counts files; use the engine "local" for a stream')
+    started = not ray.is_initialized()
+    if started:
+        _start(workers)
+    try:
+        yield from _counted(job, listed)
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _start(workers: int) -> None:
+    import ray
+
+    if "RAY_ADDRESS" in os.environ:
+        ray.init(log_to_driver=False)
+    else:
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+
+
+def _counted(job: Job, parts: list[Numbered]) -> Iterator[Counted]:
+    import ray.data
+
+    if not parts:
+        return
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    items = [{"part": pickle.dumps((job, number, part))} for number, part in parts]
+    # One block per part, so that a lost worker costs one part.
+    rows = ray.data.from_items(items, override_num_blocks=len(items)).map(_count_row)
+    for row in rows.iter_rows():
+        yield pickle.loads(row["counts"])
+
+
+def _count_row(row: dict[str, Any]) -> dict[str, Any]:
+    job, number, part = pickle.loads(row["part"])
+    return {"counts": pickle.dumps((number, part.size, count_part(job, part)))}

@@ -1,0 +1,108 @@
+"""Opens the kinds of file that a corpus comes in."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from lmprobe.errors import DataFileError
+
+Kind = Literal["text", "jsonl", "parquet"]
+
+_COMPRESSED = (".gz", ".zst")
+_JSON_LINES = (".jsonl", ".ndjson", ".json")
+# What is read from a folder without being named; "" is how WikiExtractor names its files.
+_IN_FOLDERS = (".txt", ".text", ".tokens", ".raw", ".parquet", "", *_JSON_LINES)
+_NOT_UTF8 = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_BOM = b"\xef\xbb\xbf"
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell whether the file must be read from its beginning."""
+    return path.suffix in _COMPRESSED
+
+
+def kind_of(path: Path) -> Kind:
+    """Return what a file holds, by its name; all that is not known is plain text."""
+    suffix = _inner_suffix(path)
+    if suffix in _JSON_LINES:
+        return "jsonl"
+    return "parquet" if suffix == ".parquet" else "text"
+
+
+def is_corpus_file(path: Path) -> bool:
+    """Tell whether a file in a folder is meant when the folder is named."""
+    return not path.name.startswith((".", "_")) and _inner_suffix(path) in _IN_FOLDERS
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading, decompressed; a broken one is a `DataFileError`."""
+    import zstandard
+
+    try:
+        with path.open("rb") as raw:
+            if path.suffix == ".gz":
+                with gzip.open(raw) as stream:
+                    yield stream  # type: ignore[misc]
+            elif path.suffix == ".zst":
+                reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+                with reader as stream:
+                    yield stream
+            else:
+                yield raw
+    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as problem:
+        raise DataFileError(f"{path}: the compressed data is broken: {problem}") from None
+    except OSError as problem:
+        raise DataFileError(f"{path}: {problem.strerror or problem}") from None
+
+
+def without_mark(pieces: Iterable[bytes], where: str) -> Iterator[bytes]:
+    """Yield the pieces of a file without a byte order mark; refuse what is not UTF-8."""
+    for number, piece in enumerate(pieces):
+        if number == 0:
+            if piece[:2] in _NOT_UTF8:
+                raise DataFileError(f"{where}: this is {_NOT_UTF8[piece[:2]]}; save it as UTF-8")
+            yield piece.removeprefix(_BOM)
+        else:
+            yield piece
+
+
+def json_texts(blocks: Iterable[bytes], field: str, where: str) -> Iterator[str]:
+    """Yield the text field of each line of JSON."""
+    for block in blocks:
+        for line in block.split(b"\n"):
+            if line.strip():
+                yield text_of(_json_object(line, where), field, where)
+
+
+def text_of(row: Any, field: str, where: str) -> str:
+    """Return the text of one row of a dataset."""
+    if isinstance(row, str):
+        return row
+    text = row.get(field) if isinstance(row, Mapping) else None
+    if not isinstance(text, str):
+        has = f"it has {', '.join(map(str, row))}" if isinstance(row, Mapping) else f"found {row!r}"
+        raise DataFileError(
+            f'{where}: a row has no text in the field "{field}" ({has}); name the field of the text'
+        )
+    return text
+
+
+def _json_object(line: bytes, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as problem:
+        shown = line[:40].decode("utf-8", "replace")
+        raise DataFileError(
+            f"{where}: the line that begins {shown!r} is not JSON: {problem}"
+        ) from None
+
+
+def _inner_suffix(path: Path) -> str:
+    return (path.with_suffix("") if is_compressed(path) else path).suffix

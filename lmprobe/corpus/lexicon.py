@@ -1,0 +1,99 @@
+"""The words that stand for each attribute and each task in text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from lmprobe.errors import InputError
+
+Words = tuple[str, ...]
+Named = Mapping[str, Iterable[str]] | Iterable[str]
+"""A mapping name -> words, or words that are their own names."""
+
+# The two groups of the published counting code.
+PAPER_ATTRIBUTES: Mapping[str, Words] = {
+    "he": ("he", "man", "his", "boy", "son"),
+    "she": ("she", "woman", "her", "girl", "daughter"),
+}
+# Every form of the pronoun, and the plurals that whole-word matching would miss.
+ATTRIBUTES: Mapping[str, Words] = {
+    "he": ("he", "him", "his", "himself", "man", "men", "boy", "boys", "son", "sons"),
+    "she": ("she", "her", "hers", "herself", "woman", "women", "girl", "girls", "daughter",
+            "daughters"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Attributes and tasks in order, each with the words that stand for it."""
+
+    attributes: tuple[tuple[str, Words], ...]
+    tasks: tuple[tuple[str, Words], ...]
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The attributes, in the order of the table's columns."""
+        return tuple(name for name, _ in self.attributes)
+
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        """The tasks, in the order of the table's rows."""
+        return tuple(name for name, _ in self.tasks)
+
+
+def lexicon(attributes: Named, tasks: Named, *, plurals: bool = False) -> Lexicon:
+    """Return the checked words of a count; `plurals` lets a task match in the plural too."""
+    groups = _checked(attributes, "attributes")
+    if len(groups) < 2:
+        raise InputError(f"counting needs at least two attributes, found {len(groups)}")
+    doing = _checked(tasks, "tasks")
+    if plurals:
+        doing = tuple((name, _with_plurals(words)) for name, words in doing)
+    _refuse_shared(groups, "attributes")
+    _refuse_shared(doing, "tasks")
+    return Lexicon(groups, doing)
+
+
+def _checked(named: Named, role: str) -> tuple[tuple[str, Words], ...]:
+    if isinstance(named, str):
+        raise InputError(f"`{role}` must be several words, found the one string {named!r}")
+    pairs = named.items() if isinstance(named, Mapping) else ((word, (word,)) for word in named)
+    found = []
+    for name, words in pairs:
+        listed = (words,) if isinstance(words, str) else tuple(words)
+        bad = [word for word in listed if not isinstance(word, str) or not word.strip()]
+        if not isinstance(name, str) or not name or not listed or bad:
+            raise InputError(f"`{role}`: {name!r} needs one or more words, found {listed!r}")
+        # A sentence never holds these, so such a word could only ever count zero.
+        split = [word for word in listed if any(mark in word for mark in ".\n\r")]
+        if split:
+            raise InputError(f"`{role}`: {split[0]!r} has a full stop or a line break in it")
+        found.append((name, tuple(dict.fromkeys(word.strip() for word in listed))))
+    if not found:
+        raise InputError(f"`{role}` are empty; give at least one word")
+    names = [name for name, _ in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"`{role}`: {twice[0]!r} appears twice")
+    return tuple(found)
+
+
+def _refuse_shared(named: tuple[tuple[str, Words], ...], role: str) -> None:
+    """A word that stands for two labels would make both of them uncountable."""
+    owner: dict[str, str] = {}
+    for name, words in named:
+        for word in words:
+            if owner.setdefault(word, name) != name:
+                raise InputError(
+                    f"`{role}`: the word {word!r} stands for both {owner[word]!r} and {name!r}"
+                )
+
+
+def _with_plurals(words: Words) -> Words:
+    import inflect
+
+    engine = inflect.engine()
+
+    more = [str(engine.plural_noun(word)) for word in words]
+    return tuple(dict.fromkeys((*words, *more)))

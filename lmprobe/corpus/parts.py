@@ -1,0 +1,121 @@
+"""A part of a corpus: what one worker counts at a time, and what a resume skips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lmprobe.corpus.blocks import BLOCK, pieces, span_pieces, text_blocks, whole_lines
+from lmprobe.corpus.formats import Kind, json_texts, kind_of, opened, text_of, without_mark
+
+
+class Part(Protocol):
+    """Some of a corpus; small enough to send to another process, which reads it there."""
+
+    @property
+    def size(self) -> int:
+        """How much of the corpus this is, in bytes."""
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the text as blocks of whole lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a file that begin at an offset in [start, end)."""
+
+    path: Path
+    start: int
+    end: int
+    field: str = "text"
+    block: int = BLOCK
+
+    @property
+    def size(self) -> int:
+        """How many bytes of the file this is."""
+        return self.end - self.start
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the lines as blocks."""
+        with opened(self.path) as stream:
+            found = span_pieces(stream, self.start, self.end, size=self.block)
+            if self.start == 0:
+                found = without_mark(found, str(self.path))
+            yield from _texts_of(found, kind_of(self.path), self.field, str(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All of a compressed file, which can be read from its beginning only."""
+
+    path: Path
+    size: int
+    field: str = "text"
+    block: int = BLOCK
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the decompressed lines as blocks."""
+        with opened(self.path) as stream:
+            found = without_mark(pieces(stream, size=self.block), str(self.path))
+            yield from _texts_of(found, kind_of(self.path), self.field, str(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """One row group of a Parquet file."""
+
+    path: Path
+    number: int
+    size: int
+    field: str = "text"
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the texts of the group as blocks."""
+        import pyarrow.parquet as parquet
+
+        with parquet.ParquetFile(self.path) as file:
+            batches = file.iter_batches(256, row_groups=[self.number], columns=[self.field])
+            # An empty cell is a row without text, as in every dataset of web pages.
+            texts = (text or "" for batch in batches for text in batch.column(0).to_pylist())
+            yield from text_blocks(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a Hugging Face dataset on disk."""
+
+    path: Path
+    start: int
+    end: int
+    size: int
+    field: str = "text"
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the texts of the rows as blocks."""
+        import datasets
+
+        rows = datasets.load_from_disk(str(self.path)).select(range(self.start, self.end))
+        yield from text_blocks(text_of(row, self.field, str(self.path)) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Text that is already in memory, from a stream that only its reader can see."""
+
+    text: bytes
+
+    @property
+    def size(self) -> int:
+        """How many bytes of text this is."""
+        return len(self.text)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the text."""
+        yield self.text
+
+
+def _texts_of(found: Iterator[bytes], kind: Kind, field: str, where: str) -> Iterator[bytes]:
+    lines: Any = whole_lines(found, where)
+    return text_blocks(json_texts(lines, field, where)) if kind == "jsonl" else lines

@@ -1,0 +1,191 @@
+"""Turns what a caller calls a corpus into parts to be counted."""
+
+from __future__ import annotations
+
+import glob
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from lmprobe.corpus.blocks import BLOCK, pieces, text_blocks, whole_lines
+from lmprobe.corpus.formats import is_compressed, is_corpus_file, kind_of, text_of, without_mark
+from lmprobe.corpus.parts import Held, Part, RowGroup, Rows, Span, Whole
+from lmprobe.errors import DataFileError, InputError
+
+PART = 32 << 20
+"""Bytes of a part: a worker is busy for a tenth of a second, a resume loses no more."""
+
+_HUB = "hf://"
+_STREAM = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The parts of a corpus in order."""
+
+    parts: Iterable[Part]
+    names: tuple[str, ...]
+    """What the corpus is called, for its provenance."""
+    total: int = 0
+    """Bytes in all, 0 while unknown."""
+    resumable: bool = True
+    """Whether the same parts can be read again."""
+
+
+def plan(corpus: Any, *, field: str = "text", part: int = PART, block: int = BLOCK) -> Plan:
+    """Return the parts of a corpus.
+
+    A string is a path, a folder, a glob pattern, "-" for standard input or "hf://NAME" for a
+    dataset on the hub; a `Path` is a file or folder; an iterable holds paths (`Path`), texts
+    (strings) or rows (mappings with a text `field`).
+    """
+    if isinstance(corpus, str) and corpus == "-":
+        return _standard_input(block)
+    if isinstance(corpus, str) and corpus.startswith(_HUB):
+        return _stream((_hub_rows(corpus),), field, corpus)
+    if isinstance(corpus, str | Path):
+        return _files(_expand(corpus), field, part, block)
+    if not isinstance(corpus, Iterable) or isinstance(corpus, bytes):
+        raise InputError(
+            f"`corpus` must be a path or an iterable of texts, found {type(corpus).__name__}"
+        )
+    listed = list(corpus) if isinstance(corpus, list | tuple) else None
+    if listed and all(isinstance(one, Path) for one in listed):
+        return _files([path for one in listed for path in _expand(one)], field, part, block)
+    return _stream((corpus,), field, "texts in memory")
+
+
+def joined(plans: list[Plan]) -> Plan:
+    """Return several corpora as one."""
+    if len(plans) == 1:
+        return plans[0]
+    return Plan(
+        parts=[part for one in plans for part in one.parts]
+        if all(one.resumable for one in plans)
+        else (part for one in plans for part in one.parts),
+        names=tuple(name for one in plans for name in one.names),
+        total=sum(one.total for one in plans) if all(one.total for one in plans) else 0,
+        resumable=all(one.resumable for one in plans),
+    )
+
+
+def _expand(named: str | Path) -> list[Path]:
+    """Return the files and dataset folders that a path, a folder or a pattern means."""
+    path = Path(named)
+    if path.is_file() or _is_dataset(path):
+        return [path]
+    if path.is_dir():
+        found = [one for one in sorted(path.rglob("*")) if one.is_file() and is_corpus_file(one)]
+        if not found:
+            raise DataFileError(f"{path}: no text, JSON Lines or Parquet file in this folder")
+        return found
+    if isinstance(named, str) and glob.has_magic(named):
+        found = [Path(one) for one in sorted(glob.glob(named, recursive=True))]
+        found = [one for one in found if one.is_file()]
+        if not found:
+            raise DataFileError(f"{named}: no file matches this pattern")
+        return found
+    raise DataFileError(f"{path}: no such file or folder")
+
+
+def _files(paths: list[Path], field: str, part: int, block: int) -> Plan:
+    parts = [one for path in paths for one in _parts_of(path, field, part, block)]
+    return Plan(parts, tuple(map(str, paths)), sum(one.size for one in parts))
+
+
+def _parts_of(path: Path, field: str, part: int, block: int) -> Iterator[Part]:
+    if path.is_dir():
+        yield from _dataset_parts(path, field, part)
+        return
+    try:
+        size = path.stat().st_size
+    except OSError as problem:
+        raise DataFileError(f"{path}: {problem.strerror}") from None
+    if kind_of(path) == "parquet":
+        yield from _parquet_parts(path, field)
+    elif is_compressed(path):
+        yield Whole(path, size, field, block)
+    else:
+        for start in range(0, size, part):
+            yield Span(path, start, min(start + part, size), field, block)
+
+
+def _parquet_parts(path: Path, field: str) -> Iterator[Part]:
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        meta = parquet.read_metadata(path)
+    except (pyarrow.ArrowInvalid, OSError) as problem:
+        raise DataFileError(f"{path}: this is no Parquet file: {problem}") from None
+    columns = meta.schema.to_arrow_schema()
+    if field not in columns.names:
+        raise DataFileError(
+            f'{path}: no column is called "{field}" (it has {", ".join(columns.names)}); '
+            "name the column of the text"
+        )
+    for number in range(meta.num_row_groups):
+        yield RowGroup(path, number, meta.row_group(number).total_byte_size, field)
+
+
+def _is_dataset(path: Path) -> bool:
+    """Tell whether `Dataset.save_to_disk` made this folder."""
+    if (path / "dataset_dict.json").is_file():
+        splits = sorted(one.name for one in path.iterdir() if (one / "state.json").is_file())
+        raise DataFileError(f"{path}: choose a split, such as {path / splits[0] if splits else ''}")
+    return (path / "state.json").is_file()
+
+
+def _dataset_parts(path: Path, field: str, part: int) -> Iterator[Part]:
+    import datasets
+
+    rows = datasets.load_from_disk(str(path))
+    if field not in rows.column_names:
+        raise DataFileError(
+            f'{path}: no column is called "{field}" (it has {", ".join(rows.column_names)}); '
+            "name the column of the text"
+        )
+    each = max(1, rows.data.nbytes // max(1, len(rows)))
+    step = max(1, part // each)
+    for start in range(0, len(rows), step):
+        end = min(start + step, len(rows))
+        yield Rows(path, start, end, each * (end - start), field)
+
+
+def _hub_rows(name: str) -> Iterable[Any]:
+    """Return the rows of hf://NAME?config=CONFIG&split=SPLIT, streamed."""
+    import datasets
+
+    dataset, _, query = name.removeprefix(_HUB).partition("?")
+    options = dict(parse_qsl(query))
+    unknown = sorted(set(options) - {"config", "split", "revision"})
+    if unknown or not dataset:
+        raise InputError(
+            f'"{name}" is no dataset; write {_HUB}NAME, and after it what is needed of '
+            "?config=CONFIG&split=SPLIT&revision=REVISION"
+        )
+    try:
+        found: Iterable[Any] = datasets.load_dataset(
+            dataset,
+            options.get("config"),
+            split=options.get("split", "train"),
+            revision=options.get("revision"),
+            streaming=True,
+        )
+    except Exception as problem:  # the library raises whatever its parts raise
+        raise DataFileError(f"{name}: cannot open this dataset: {problem}") from problem
+    return found
+
+
+def _stream(sources: tuple[Iterable[Any], ...], field: str, name: str) -> Plan:
+    texts = (text_of(row, field, name) for rows in sources for row in rows)
+    return Plan((Held(block) for block in text_blocks(texts, size=_STREAM)), (name,), 0, False)
+
+
+def _standard_input(block: int) -> Plan:
+    where = "standard input"
+    found = without_mark(pieces(sys.stdin.buffer, size=max(block, _STREAM)), where)
+    return Plan((Held(one) for one in whole_lines(found, where)), (where,), 0, False)

@@ -1,0 +1,69 @@
+"""The rule of the published code of Wang & Russakovsky 2021, its quirks included.
+
+A line with "=" in it is skipped, the others are split at ".". A task matches as a substring
+("auditor" in "auditorium"). Walking the tasks in order, a match selects its task if none
+is selected and else selects none: two cancel, three keep the third. A sentence counts when
+a task stays selected and exactly one attribute has one of its words among the tokens
+between spaces, upper and lower case told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ahocorasick_rs import BytesAhoCorasick
+
+from lmprobe.corpus.finder import Finder
+from lmprobe.corpus.lexicon import Lexicon
+from lmprobe.corpus.rules import rules
+
+
+@rules.register("paper")
+class PaperRule:
+    """Substrings for tasks, tokens between spaces for attributes."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Prepare the words for the search."""
+        needles = [
+            (word.encode(), task) for task, (_, words) in enumerate(lexicon.tasks) for word in words
+        ]
+        self._finder = Finder(needle for needle, _ in needles)
+        self._every = BytesAhoCorasick([needle for needle, _ in needles])
+        self._task = [task for _, task in needles]
+        # With a space on each side, a token between spaces is a substring too.
+        tokens = [
+            (f" {word} ".encode(), group)
+            for group, (_, words) in enumerate(lexicon.attributes)
+            for word in words
+        ]
+        self._tokens = BytesAhoCorasick([token for token, _ in tokens])
+        self._group = [group for _, group in tokens]
+
+    def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """Yield (attribute, task) of each sentence that counts."""
+        done = 0
+        for place in self._finder.places(block):
+            if place < done:
+                continue
+            line = block.rfind(b"\n", 0, place) + 1
+            stop = block.find(b"\n", place)
+            stop = stop if stop >= 0 else len(block)
+            if block.find(b"=", line, stop) >= 0:
+                done = stop
+                continue
+            start = block.rfind(b".", line, place) + 1 or line
+            done = block.find(b".", place, stop)
+            done = done if done >= 0 else stop
+            pair = self._pair(block[start:done])
+            if pair:
+                yield pair
+
+    def _pair(self, sentence: bytes) -> tuple[int, int] | None:
+        matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
+        tasks = {self._task[match[0]] for match in matches}
+        # Each match switches the selection on or off, so an odd number leaves the last one.
+        if len(tasks) % 2 == 0:
+            return None
+        matches = self._tokens.find_matches_as_indexes(b" %b " % sentence, overlapping=True)
+        groups = {self._group[match[0]] for match in matches}
+        return (groups.pop(), max(tasks)) if len(groups) == 1 else None

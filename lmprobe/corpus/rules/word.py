@@ -1,0 +1,102 @@
+"""Whole words, case ignored, one task and one attribute per sentence.
+
+A word is a run of letters, digits and underscores, so "cook's" and "cook-off" hold "cook"
+and "cookery" does not. A sentence counts when the words of exactly one task and exactly one
+attribute stand in it, each as often as it likes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lmprobe.corpus.finder import Finder
+from lmprobe.corpus.lexicon import Lexicon, Words
+from lmprobe.corpus.rules import rules
+from lmprobe.corpus.sentences import sentence_round
+
+_WORD = re.compile(r"\w+")
+# ASCII characters that are no part of a word become spaces.
+_APART = bytes(one if one >= 128 or _WORD.match(chr(one)) else 32 for one in range(256))
+
+
+@rules.register("word")
+class WordRule:
+    """One task and one attribute per sentence, as whole words."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Prepare the words for the search."""
+        self._finder = Finder(needles(lexicon), ignore_case=True)
+        self._tasks = _Matcher(words for _, words in lexicon.tasks)
+        self._attributes = _Matcher(words for _, words in lexicon.attributes)
+
+    def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """Yield (attribute, task) of each sentence that counts."""
+        done = 0
+        for place in self._finder.places(block):
+            if place < done:
+                continue
+            start, done = sentence_round(block, place)
+            sentence = block[start:done].lower()
+            words = _words(sentence)
+            tasks = self._tasks.labels(words, sentence)
+            if len(tasks) == 1:
+                attributes = self._attributes.labels(words, sentence)
+                if len(attributes) == 1:
+                    yield attributes.pop(), tasks.pop()
+
+
+def _words(sentence: bytes) -> list[bytes]:
+    """Return the runs of letters, digits and underscores."""
+    if sentence.isascii():
+        return sentence.translate(_APART).split()
+    return [word.encode() for word in _WORD.findall(sentence.decode("utf-8", "replace"))]
+
+
+def needles(lexicon: Lexicon) -> Iterator[bytes]:
+    """Yield what a lower-cased block must contain where a task may stand.
+
+    Of several words that make one name, the longest will do.
+    """
+    for _, words in lexicon.tasks:
+        for word in words:
+            for form in cases(word):
+                yield max(re.split(r"[\s-]+", form), key=len).encode()
+
+
+def cases(word: str) -> set[str]:
+    """Return how `word` may be written once the letters A-Z are lower-case.
+
+    Blocks are lower-cased as bytes, which leaves letters beyond A-Z as they are: such a
+    word is found in lower case, in capitals, with a capital, and as it was given.
+    """
+    forms = {word, word.lower(), word.upper(), word.capitalize(), word.title()}
+    return {form.encode().lower().decode() for form in forms}
+
+
+class _Matcher:
+    """Tells which labels have a word in a sentence."""
+
+    def __init__(self, labels: Iterable[Words]) -> None:
+        self._label: dict[bytes, int] = {}
+        self._phrases: list[tuple[re.Pattern[str], int]] = []
+        for label, words in enumerate(labels):
+            for form in sorted({form for word in words for form in cases(word)}):
+                if _WORD.fullmatch(form):
+                    self._label[form.encode()] = label
+                else:
+                    expression = re.compile(rf"(?<!\w){phrase(form)}(?!\w)")
+                    self._phrases.append((expression, label))
+        self._single = frozenset(self._label)
+
+    def labels(self, words: list[bytes], sentence: bytes) -> set[int]:
+        found = {self._label[word] for word in self._single.intersection(words)}
+        if self._phrases:
+            text = sentence.decode("utf-8", "replace")
+            found |= {label for expression, label in self._phrases if expression.search(text)}
+        return found
+
+
+def phrase(form: str) -> str:
+    """Return an expression for a name of several words, spaced or hyphenated."""
+    return r"(?:\s+|\s*@?-@?\s*)".join(map(re.escape, re.split(r"[\s-]+", form)))

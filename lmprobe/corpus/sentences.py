@@ -1,0 +1,77 @@
+"""Finds the sentence round a place in a line of English text.
+
+A sentence ends at "." "!" or "?" (with the quotes and brackets that close after it) when
+white space follows and then anything but a lower-case letter a-z, unless a single full stop
+ends an abbreviation ("Dr."), an initial ("J.") or a dotted one ("U.S."). A line always ends
+a sentence. Text whose tokens stand apart ("the end . Next") is read the same way. The rule
+looks at a few characters only, so a sentence can be found without reading the rest.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Closing: " ' ) ] } and, in UTF-8, the curly quotes and the guillemet.
+_END = re.compile(rb"[.!?]++(?:[\"')\]}]|\xe2\x80\x99|\xe2\x80\x9d|\xc2\xbb)*+[ \t\v\f]++(?![a-z])")
+_DOTTED = re.compile(rb"(?:[A-Za-z]\.)+[A-Za-z]")
+_LAST_WORD = re.compile(rb"[^ \t\v\f(\[{\"'\n]*$")
+# A word longer than this is no abbreviation.
+_LONGEST = 12
+_WINDOW = 256
+
+ABBREVIATIONS = frozenset(
+    b"mr mrs ms dr prof rev hon fr sr jr st mt ft gen col lt capt cpt sgt cpl pvt maj cmdr adm gov "
+    b"sen rep pres supt insp messrs mme mlle no nos vol pp ed eds etc vs v cf al ca c approx est "
+    b"dept univ inc ltd co corp bros assn ave blvd rd fig figs lit op cit ph "
+    b"jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun".split()
+)
+
+
+def sentence_round(block: bytes, place: int) -> tuple[int, int]:
+    """Return start and end of the sentence of `block` that holds the letter at `place`.
+
+    >>> text = b"She met Dr. Who. He is a cook. Yes."
+    >>> start, end = sentence_round(text, text.index(b"cook"))
+    >>> text[start:end]
+    b'He is a cook. '
+    """
+    line = block.rfind(b"\n", 0, place) + 1
+    stop = block.find(b"\n", place)
+    stop = stop if stop >= 0 else len(block)
+    end = stop
+    for match in _END.finditer(block, place, stop):
+        if _ends(block, match.start(), line):
+            end = match.end()
+            break
+    return _start(block, line, place), end
+
+
+def _start(block: bytes, line: int, place: int) -> int:
+    """Return where the last sentence end before `place` lies, searching ever further back."""
+    width = _WINDOW
+    while True:
+        low = max(line, place - width)
+        # One more byte lets the expression see whether the next letter is lower-case.
+        for match in reversed(list(_END.finditer(block, low, place + 1))):
+            if match.end() <= place and _ends(block, match.start(), line):
+                return match.end()
+        if low == line:
+            return line
+        width *= 4
+
+
+def _ends(block: bytes, mark: int, line: int) -> bool:
+    """Tell whether the punctuation that holds `mark` ends a sentence."""
+    # The search may have begun in the middle of a run such as "...".
+    while mark > line and block[mark - 1] in b".!?":
+        mark -= 1
+    if block[mark : mark + 1] != b"." or block[mark + 1 : mark + 2] in (b".", b"!", b"?"):
+        return True
+    before = block[max(line, mark - _LONGEST - 1) : mark]
+    # Only one space: in "the end  ." the full stop belongs to no word.
+    before = before[:-1] if before.endswith(b" ") else before
+    found = _LAST_WORD.search(before)
+    word = found.group() if found else b""
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        return False
+    return word.lower() not in ABBREVIATIONS and not _DOTTED.fullmatch(word)
