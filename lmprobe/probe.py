@@ -7,7 +7,7 @@ same guesses, so swapping the world costs nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,35 +89,60 @@ def probe(
         Called with (done, total) sentences.
     """
     chosen = load_templates(templates) if isinstance(templates, str | Path) else templates
-    groups = _chosen(attributes, chosen.attributes, chosen.all_attributes, "attribute")
-    doings = _chosen(tasks, chosen.tasks, chosen.tasks, "task")
+    settings = _Settings(
+        attributes=_chosen(attributes, chosen.attributes, chosen.all_attributes, "attribute"),
+        tasks=_chosen(tasks, chosen.tasks, chosen.tasks, "task"),
+        lean_weighting=lean_weighting,
+        scorer=scorer,
+        prior=prior,
+        missing=missing,
+        pseudo_count=pseudo_count,
+        interval=interval,
+        resample=resample,
+        confidence=confidence,
+        seed=seed,
+    )
     loaded = load_model(str(model)) if isinstance(model, str | Path) else model
-    sources = [load_base_rates(one, model=loaded) for one in _listed(base)]
     leaning = None if lean is None else load_base_rates(lean, model=loaded)
+    # The worlds come first: a mistake in a table should not wait for the model's answers.
     worlds = [
-        _compared(source, leaning, groups, doings, missing, pseudo_count) for source in sources
+        _compared(load_base_rates(one, model=loaded), leaning, settings) for one in _listed(base)
     ]
-    scores = _ask(loaded, chosen, groups, doings, scorer, prior, cache, progress)
+    scores = {
+        direction: _ask(loaded, chosen, direction, settings, cache, progress)
+        for direction in DIRECTIONS
+    }
     rows = tuple(
-        _row(compared, scores[direction], chosen, direction, lean_weighting, interval, resample,
-             confidence, np.random.default_rng(seed))
+        _row(compared, scores[direction], chosen, settings)
         for compared in worlds
         for direction in DIRECTIONS
-    )  # fmt: skip
-    settings = {
-        "attributes": list(groups), "tasks": list(doings), "lean": None if leaning is None else leaning.name,
-        "lean_weighting": lean_weighting, "prior": prior, "missing": missing, "pseudo_count": pseudo_count,
-        "interval": interval, "resample": resample, "confidence": confidence,
-    }  # fmt: skip
+    )
     split = {word: count for one in scores.values() for word, count in one.pieces.items()}
     return ProbeResult(
         rows=rows,
         templates=tuple(template.name for template in chosen.templates),
         families=chosen.families,
-        provenance=_provenance(loaded, chosen, worlds, scorer, seed, settings),
+        provenance=_provenance(loaded, chosen, worlds, leaning, settings),
         notes=_notes(scorer, split),
         split_words=split,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The choices that decide the numbers, apart from the model, the templates and the bases."""
+
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    lean_weighting: LeanWeighting
+    scorer: str
+    prior: bool
+    missing: str
+    pseudo_count: float
+    interval: str
+    resample: str
+    confidence: float
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +155,14 @@ class _Compared:
     lean_world: World
 
 
-def _compared(
-    source: Source,
-    leaning: Source | None,
-    attributes: tuple[str, ...],
-    tasks: tuple[str, ...],
-    missing: str,
-    pseudo_count: float,
-) -> _Compared:
-    there = world(source, attributes, tasks, missing=missing, pseudo_count=pseudo_count)
+def _compared(source: Source, leaning: Source | None, settings: _Settings) -> _Compared:
+    there = world(
+        source,
+        settings.attributes,
+        settings.tasks,
+        missing=settings.missing,
+        pseudo_count=settings.pseudo_count,
+    )
     own = getattr(source, "lean_source", None)
     if leaning is None and own is not None:
         leaning = load_base_rates(own)
@@ -153,59 +177,45 @@ def _compared(
 def _ask(
     model: MaskedModel,
     templates: TemplateSet,
-    attributes: tuple[str, ...],
-    tasks: tuple[str, ...],
-    scorer: str,
-    prior: bool,
+    direction: Direction,
+    settings: _Settings,
     cache: bool,
     progress: Progress,
-) -> dict[Direction, Scores]:
-    """Return the model's guesses in both directions."""
-    return {
-        direction: score_templates(
-            model,
-            templates,
-            direction,
-            attributes=attributes,
-            tasks=tasks,
-            scorer=scorer,
-            prior=prior,
-            cache=cache,
-            progress=progress,
-        )
-        for direction in DIRECTIONS
-    }
+) -> Scores:
+    return score_templates(
+        model,
+        templates,
+        direction,
+        attributes=settings.attributes,
+        tasks=settings.tasks,
+        scorer=settings.scorer,
+        prior=settings.prior,
+        cache=cache,
+        progress=progress,
+    )
 
 
 def _row(
-    compared: _Compared,
-    scores: Scores,
-    templates: TemplateSet,
-    direction: Direction,
-    weighting: LeanWeighting,
-    method: str,
-    resample: str,
-    confidence: float,
-    rng: np.random.Generator,
+    compared: _Compared, scores: Scores, templates: TemplateSet, settings: _Settings
 ) -> ProbeRow:
     """Compare the guesses with one base in one direction."""
-    there = compared.world.association
+    there, direction = compared.world.association, scores.direction
     predicted = scores.probabilities(attributes=there.attributes, tasks=there.tasks)
     base_rate = there.conditional(direction)
-    leaning = _spread(compared, direction, weighting)
+    leaning = _spread(compared, direction, settings.lean_weighting)
     cells = amplification(predicted, base_rate, leaning)
     if np.isnan(cells).all():
         raise InputError(
-            f'base "{compared.name}", {direction}: no pair of words is defined; the lean comes from '
-            f'"{compared.lean_name}", which must know these words (choose another with `lean`)'
+            f'base "{compared.name}", {direction}: no pair of words is defined; the lean comes '
+            f'from "{compared.lean_name}", which must know these words (choose it with `lean`)'
         )
     found, notes = probe_interval(
         cells,
-        method=method,
-        confidence=confidence,
-        rng=rng,
+        method=settings.interval,
+        confidence=settings.confidence,
+        rng=np.random.default_rng(settings.seed),
         families=templates.families,
-        resample=resample,
+        resample=settings.resample,
     )
     return ProbeRow(
         base=compared.name,
@@ -218,7 +228,7 @@ def _row(
         interval=found,
         candidate_mass=scores.candidate_mass(),
         lean_source=compared.lean_name,
-        lean_weighting=weighting,
+        lean_weighting=settings.lean_weighting,
         families=templates.families,
         dropped_attributes=compared.world.dropped_attributes,
         dropped_tasks=compared.world.dropped_tasks,
@@ -227,8 +237,11 @@ def _row(
 
 
 def _spread(compared: _Compared, direction: Direction, weighting: LeanWeighting) -> Floats:
-    """Return the lean in the base's own order: no lean for a group that has none,
-    undefined for a task about which nothing is known."""
+    """Return the lean in the order of the base.
+
+    A group without a lean, such as "they" in WinoBias, leans nowhere; a task about which
+    nothing is known is undefined.
+    """
     there, leaning = compared.world.association, compared.lean_world.association
     table = lean_table(leaning, direction, weighting)
     spread = np.zeros(there.joint.shape)
@@ -263,8 +276,8 @@ def _notes(scorer: str, split: dict[str, int]) -> tuple[str, ...]:
     words = ", ".join(f"{word} ({count})" for word, count in sorted(split.items()))
     if scorer == "first-piece":
         return (
-            f"first-piece scores these {len(split)} split words by their first piece alone, which is "
-            f"wrong for them; it is here to reproduce the paper: {words}",
+            f"first-piece scores these {len(split)} split words by their first piece alone, which "
+            f"is wrong for them; it is here to reproduce the paper: {words}",
         )
     return (f"the tokenizer splits {len(split)} words, scored whole by {scorer}: {words}",)
 
@@ -295,13 +308,13 @@ def _provenance(
     model: MaskedModel,
     templates: TemplateSet,
     worlds: list[_Compared],
-    scorer: str,
-    seed: int,
-    settings: dict[str, Any],
+    leaning: Source | None,
+    settings: _Settings,
 ) -> dict[str, Any]:
     """Return what is needed to run the same probe again and to know that it is the same."""
-    bases = {one.name: dict(one.world.provenance) for one in worlds}
-    bases |= {one.lean_name: dict(one.lean_world.provenance) for one in worlds}
+    choices = asdict(settings)
+    seed, scorer = choices.pop("seed"), choices.pop("scorer")
+    leans = {one.lean_name: dict(one.lean_world.provenance) for one in worlds}
     packages = ("torch", "transformers", "tokenizers", "numpy", "scipy")
     return {
         "model": model.name,
@@ -310,8 +323,8 @@ def _provenance(
         "tokenizer": model.tokenizer_name,
         "scorer": scorer,
         "templates": {"name": templates.name, "sha256": templates.sha256},
-        "bases": bases,
-        "settings": settings,
+        "bases": leans | {one.name: dict(one.world.provenance) for one in worlds},
+        "settings": choices | {"lean": None if leaning is None else leaning.name},
         "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
         "seed": seed,
         "device": model.device,

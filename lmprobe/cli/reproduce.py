@@ -77,27 +77,33 @@ def _printed(done: Reproduction, quiet: bool) -> list[Table | str]:
     parts: list[Table | str] = [f"[bold]{escape(done.title)}[/bold]", escape(done.paper)]
     printed = [row for row in done.rows if row.get("paper") is not None]
     if done.grid is None:
-        parts.append(_list(done.rows))
+        parts.append(_list(done.rows, done.columns))
     else:
         parts.append(_grid(done.rows, *done.grid))
         if printed:
-            parts.append(_list(printed))
+            parts.append(_list(printed, done.columns))
     return parts + ([] if quiet else [f"* {escape(text)}" for text in done.notes]) + [""]
 
 
-def _list(rows: Any) -> Table:
-    """Return one line per row: its name, ours, the paper's."""
+def _list(rows: Any, columns: tuple[tuple[str, str], ...]) -> Table:
+    """Return one line per row: its name, ours, the paper's, or the columns asked for."""
     from rich import box
     from rich.table import Table
 
+    bounded = [("interval", "interval")] if any(row.get("interval") for row in rows) else []
+    shown = columns or (("ours", "value"), *bounded, ("paper", "paper"))
     table = Table("", box=box.SIMPLE_HEAD, pad_edge=False)
-    bounded = any(row.get("interval") for row in rows)
-    for heading in ("ours", "interval", "paper") if bounded else ("ours", "paper"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading, _ in shown:
+        table.add_column(heading, justify="right")
     for row in rows:
-        interval = [_range(row.get("interval"))] if bounded else []
-        table.add_row(row["name"], _number(row["value"]), *interval, _number(row["paper"], "-"))
+        table.add_row(row["name"], *(_cell(row.get(key), key) for _, key in shown))
     return table
+
+
+def _cell(value: Any, key: str) -> str:
+    if isinstance(value, Mapping):
+        return f"{_number(value['low'])} to {_number(value['high'])}"
+    return _number(value, "undefined" if key == "value" else "-")
 
 
 def _grid(rows: tuple[Mapping[str, Any], ...], down: str, across: str) -> Table:
@@ -121,10 +127,6 @@ def _number(value: Any, nothing: str = "undefined") -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _range(interval: Mapping[str, Any] | None) -> str:
-    return f"{_number(interval['low'])} to {_number(interval['high'])}" if interval else ""
 
 
 def _write(done: Reproduction, folder: Path) -> list[Path]:

@@ -40,6 +40,8 @@ class Reproduction:
     figures: tuple[Figure, ...] = ()
     grid: tuple[str, str] | None = None
     """The two keys of `rows` that a printed table runs down and across; None is a list."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """The headings of a printed list and the keys of `rows` under them; empty is the usual."""
     document: Mapping[str, Any] | None = None
     """The JSON document, where the experiment has one of its own schema."""
 
