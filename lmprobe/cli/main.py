@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 # Files of this folder that hold no command.
-_NOT_COMMANDS = {"amplify_file", "main", "options", "output"}
+_NOT_COMMANDS = {"main", "options", "output", "tabular"}
 
 
 def _print_versions(wanted: bool) -> None:

@@ -106,6 +106,7 @@ def amplification_curves(
     train_attribute_labels: Labels | None = None,
     train_task_labels: Labels | None = None,
     sample_weight: Any = None,
+    train_sample_weight: Any = None,
 ) -> tuple[Curve, ...]:
     """Return one curve per predicted label: its amplification at every threshold.
 
@@ -123,7 +124,7 @@ def amplification_curves(
     world = Association.from_tally(sums, groups.names, tasks.names)
     direction: Direction = "task->attribute" if task_scores is None else "attribute->task"
     base = world.conditional(direction)
-    leaning = lean(train_world(groups, tasks) or world, direction)
+    leaning = lean(train_world(groups, tasks, train_sample_weight) or world, direction)
     if task_scores is None:
         return _curves(direction, tasks, groups, base.T, leaning.T, attribute_scores, weight)
     return _curves(direction, groups, tasks, base, leaning, task_scores, weight)

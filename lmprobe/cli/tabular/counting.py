@@ -7,7 +7,7 @@ that finds the categories, one that counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lmprobe.association import Association
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.labels import Axis, Indicators, cross, indicators
 from lmprobe.metrics.directional import Tallies, tallies
 from lmprobe.metrics.thresholds import Threshold, calibrated_threshold
+from lmprobe.progress import Progress, silent
 from lmprobe.tables import read_chunks
 from lmprobe.tally import Floats
 
 _YES_NO = {"0", "1", "true", "false"}
+# Indicators held at most: beyond, a file is only counted, which needs no memory to speak of.
+HELD = 20_000_000
 _WHOLE = r"^(-?\d+)\.0+$"
 
 
@@ -100,90 +102,145 @@ def categories(path: Path, groups: Sequence[tuple[str, ...]]) -> list[set[str]]:
     return found
 
 
+Part = tuple[Axis, Axis, Floats | None]
+"""The groups, the tasks and the weights of a chunk of rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """The sums of a file, and its rows themselves where they are few enough to hold."""
+
+    sums: Tallies
+    rows: int
+    kept: tuple[Part, ...] | None
+
+    def column(self, axis: int, side: str) -> pd.DataFrame | None:
+        """Return the rows of an axis (0 attribute, 1 task): `truth` or `predicted`."""
+        parts = [getattr(part[axis], side) for part in self.kept or ()]
+        if not parts or parts[0] is None:
+            return None
+        values = np.concatenate([part.values for part in parts])
+        return pd.DataFrame(values, columns=list(parts[0].names))
+
+    @property
+    def weight(self) -> Floats | None:
+        """The weights of the rows."""
+        weights = [part[2] for part in self.kept or () if part[2] is not None]
+        return np.concatenate(weights) if weights else None
+
+
 def count(
-    path: Path, columns: Columns, layout: Layout, thresholds: Sequence[float] = ()
-) -> Tallies:
-    """Count the file; scores of at least their threshold are predictions."""
+    path: Path,
+    columns: Columns,
+    layout: Layout,
+    thresholds: Sequence[float] = (),
+    progress: Progress = silent,
+    held: int | None = HELD,
+) -> Counted:
+    """Count the file; scores of at least their threshold are predictions.
+
+    Rows are kept beside the sums up to `held` indicators, or all of them with None.
+    """
     text = [*columns.attribute, *columns.attribute_prediction]
     if not layout.binary:
         text += [*columns.task, *columns.task_prediction]
     numbers = (*columns.task, *columns.task_prediction, *columns.score)
     weights = () if columns.weight is None else (columns.weight,)
     total: Tallies | None = None
+    rows, size = 0, 0
+    kept: list[Part] = []
     for frame in _chunks(path, (*text, *numbers, *weights), text):
-        groups = Axis(
-            _group_indicators(frame, columns.attribute, layout),
-            _group_indicators(frame, columns.attribute_prediction, layout)
-            if columns.attribute_prediction
-            else None,
-            train=None,
-        )
-        tasks = Axis(
-            _task_indicators(frame, columns.task, layout),
-            _predicted_tasks(frame, columns, layout, thresholds),
-            train=None,
-        )
-        part = tallies(groups, tasks, _weight(frame, columns.weight, path))
+        groups = _groups(frame, columns, layout)
+        tasks = _tasks(frame, columns, layout, thresholds, path)
+        weight = _weight(frame, columns.weight, path)
+        part = tallies(groups, tasks, weight)
         total = part if total is None else total + part
+        rows += len(frame)
+        size += 2 * len(frame) * (len(layout.attributes) + len(layout.tasks))
+        if held is not None and size > held:
+            kept = []
+        else:
+            kept.append((groups, tasks, weight))
+        progress(rows, 0)
     assert total is not None
-    return total
+    return Counted(total, rows, tuple(kept) or None)
 
 
-def world_of(path: Path, columns: Columns, layout: Layout, weight: str | None) -> Association:
+def count_train(
+    path: Path, columns: Columns, layout: Layout, weight: str | None, held: int | None = HELD
+) -> Counted:
     """Count the labels of a train file."""
-    labels = replace(
-        columns, attribute_prediction=(), task_prediction=columns.task, score=(), weight=weight
-    )
-    sums = count(path, labels, layout).labels
-    return Association.from_tally(sums, layout.attributes, layout.tasks)
+    # The task stands in for a prediction, which a train file does not have.
+    labels = Columns(columns.attribute, columns.task, task_prediction=columns.task, weight=weight)
+    return count(path, labels, layout, held=held)
 
 
-def calibrated(
-    path: Path, columns: Columns, layout: Layout, shares: Floats
-) -> tuple[Threshold, ...]:
+def calibrated(path: Path, columns: Columns, shares: Floats) -> tuple[Threshold, ...]:
     """Choose the threshold of each score column that predicts the share of its task positive.
 
     Only the scores (and weights) are held in memory.
     """
     weights = () if columns.weight is None else (columns.weight,)
-    parts = [
-        (frame[list(columns.score)].to_numpy(), _weight(frame, columns.weight, path))
-        for frame in _chunks(path, (*columns.score, *weights), ())
-    ]
-    scores = np.concatenate([part[0] for part in parts])
-    weight = None if columns.weight is None else np.concatenate([part[1] for part in parts])
+    scores, amounts = [], []
+    for frame in _chunks(path, (*columns.score, *weights), ()):
+        scores.append(_scores(frame, columns, path))
+        amount = _weight(frame, columns.weight, path)
+        amounts.extend([] if amount is None else [amount])
+    table = np.concatenate(scores)
+    weight = np.concatenate(amounts) if amounts else None
     return tuple(
-        calibrated_threshold(scores[:, number], float(share), sample_weight=weight)
+        calibrated_threshold(table[:, number], float(share), sample_weight=weight)
         for number, share in enumerate(shares)
     )
 
 
-def _predicted_tasks(
-    frame: pd.DataFrame, columns: Columns, layout: Layout, thresholds: Sequence[float]
-) -> Indicators | None:
+def scored(
+    path: Path, columns: Columns, layout: Layout
+) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[Any], Floats | None]:
+    """Return the rows themselves: groups, tasks, scores and weights, all held in memory."""
+    counted = count(path, columns, layout, [0.0] * len(columns.score), held=None)
+    groups, tasks = counted.column(0, "truth"), counted.column(1, "truth")
+    assert groups is not None
+    assert tasks is not None
+    scores = [_scores(frame, columns, path) for frame in _chunks(path, columns.score, ())]
+    return groups, tasks, np.concatenate(scores), counted.weight
+
+
+def _groups(frame: pd.DataFrame, columns: Columns, layout: Layout) -> Axis:
+    def read(group: tuple[str, ...]) -> Indicators:
+        return indicators(_crossed(frame, group), role=" & ".join(group), names=layout.attributes)
+
+    guessed = columns.attribute_prediction
+    return Axis(read(columns.attribute), read(guessed) if guessed else None, train=None)
+
+
+def _tasks(
+    frame: pd.DataFrame, columns: Columns, layout: Layout, thresholds: Sequence[float], path: Path
+) -> Axis:
+    def read(group: tuple[str, ...]) -> Indicators:
+        if layout.binary:
+            found = indicators(frame[list(group)], role=", ".join(group))
+            return Indicators(found.values, layout.tasks)
+        return indicators(_crossed(frame, group), role=group[0], names=layout.tasks)
+
+    predicted = read(columns.task_prediction) if columns.task_prediction else None
     if columns.score:
-        above = frame[list(columns.score)].to_numpy() >= np.asarray(thresholds)
-        return Indicators(above, layout.tasks)
-    if columns.task_prediction:
-        return _task_indicators(frame, columns.task_prediction, layout)
-    return None
-
-
-def _group_indicators(frame: pd.DataFrame, group: tuple[str, ...], layout: Layout) -> Indicators:
-    return indicators(_crossed(frame, group), role=" & ".join(group), names=layout.attributes)
-
-
-def _task_indicators(frame: pd.DataFrame, group: tuple[str, ...], layout: Layout) -> Indicators:
-    if layout.binary:
-        read = indicators(frame[list(group)], role=", ".join(group))
-        return Indicators(read.values, layout.tasks)
-    return indicators(_crossed(frame, group), role=group[0], names=layout.tasks)
+        above = _scores(frame, columns, path) >= np.asarray(thresholds)
+        predicted = Indicators(above, layout.tasks)
+    return Axis(read(columns.task), predicted, train=None)
 
 
 def _crossed(frame: pd.DataFrame, group: tuple[str, ...]) -> NDArray[Any]:
     """Return one column of categories; 1.0, as a float column writes it, is the category 1."""
     plain = {name: frame[name].str.replace(_WHOLE, r"\1", regex=True) for name in group}
     return cross(plain).astype(object)
+
+
+def _scores(frame: pd.DataFrame, columns: Columns, path: Path) -> Floats:
+    for name in columns.score:
+        if frame[name].to_numpy().dtype.kind not in "biuf":
+            raise DataFileError(f'{path}: the scores "{name}" must be numbers')
+    return frame[list(columns.score)].to_numpy(dtype=np.float64)
 
 
 def _weight(frame: pd.DataFrame, column: str | None, path: Path) -> Floats | None:

@@ -1,0 +1,1 @@
+"""What `lmprobe amplify` does between its options and its words."""

@@ -1,0 +1,164 @@
+"""Measures the amplification of a table file: counts, cuts scores, puts intervals round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lmprobe.association import Association, Direction
+from lmprobe.cli.tabular.counting import (
+    Columns,
+    Counted,
+    Layout,
+    calibrated,
+    count,
+    count_train,
+    layout_of,
+    scored,
+)
+from lmprobe.errors import InputError
+from lmprobe.intervals.interval import Interval
+from lmprobe.intervals.rows import amplification_interval
+from lmprobe.metrics.directional import DirectionalAmplification, from_tallies
+from lmprobe.metrics.thresholds import Curve, Threshold, amplification_curves
+from lmprobe.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for."""
+
+    file: Path
+    columns: Columns
+    threshold: str | None = None
+    validation: Path | None = None
+    train: Path | None = None
+    train_weight: str | None = None
+    interval: bool = True
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check that the options go together."""
+        if not self.columns.score and (self.threshold or self.validation):
+            raise InputError("--threshold and --validation need --score")
+        if self.validation and self.fixed_threshold is not None:
+            raise InputError("--validation chooses a threshold; --threshold gives one already")
+        if self.train_weight and not self.train:
+            raise InputError("--train-weight needs --train")
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        """The value of the threshold, where it is given as a value."""
+        if self.threshold in (None, "calibrated", "all"):
+            return None
+        try:
+            value = float(str(self.threshold))
+        except ValueError:
+            value = float("nan")
+        if not np.isfinite(value):
+            raise InputError(
+                f"--threshold must be calibrated, all or a number, found {self.threshold!r}"
+            )
+        return value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What was found."""
+
+    request: Request
+    layout: Layout
+    rows: int
+    amplification: DirectionalAmplification
+    intervals: dict[Direction, Interval]
+    thresholds: tuple[Threshold, ...]
+    curves: tuple[Curve, ...]
+    notes: tuple[str, ...]
+
+
+def measure(request: Request, progress: Progress = silent) -> Measured:
+    """Measure the file, in chunks; only what `threshold="all"` and intervals need is held."""
+    columns = request.columns
+    layout = layout_of(request.file, columns, request.train)
+    train = None
+    if request.train is not None:
+        train = count_train(request.train, columns, layout, request.train_weight)
+    thresholds = _thresholds(request, layout, train)
+    cuts = [one.value for one in thresholds]
+    if request.fixed_threshold is not None:
+        cuts = [request.fixed_threshold] * len(columns.score)
+    counted = count(request.file, columns, layout, cuts, progress)
+    world = None
+    if train is not None:
+        world = Association.from_tally(train.sums.labels, layout.attributes, layout.tasks)
+    found = from_tallies(counted.sums, layout.attributes, layout.tasks, train=world)
+    notes = [
+        f"{column}: tied scores let {cut.share:.4f} be positive where {cut.wanted:.4f} are wanted"
+        for column, cut in zip(columns.score, thresholds, strict=False)
+        # A row more or less is rounding, not a tie.
+        if abs(cut.share - cut.wanted) > 1 / counted.rows
+    ]
+    intervals: dict[Direction, Interval] = {}
+    if request.interval:
+        why = _no_interval(request, counted, train)
+        if why:
+            notes.append(f"no interval: {why}")
+        else:
+            intervals = _intervals(request, counted, train)
+    curves = _curves(request, layout) if request.threshold == "all" else ()
+    return Measured(
+        request, layout, counted.rows, found, intervals, thresholds, curves, tuple(notes)
+    )
+
+
+def _thresholds(request: Request, layout: Layout, train: Counted | None) -> tuple[Threshold, ...]:
+    """Choose one per score column: the share of positives is that of the train labels."""
+    columns = request.columns
+    if not columns.score or request.fixed_threshold is not None:
+        return ()
+    labelled = train or count_train(request.file, columns, layout, columns.weight)
+    shares = labelled.sums.labels.task / labelled.sums.labels.total
+    return calibrated(request.validation or request.file, columns, shares)
+
+
+def _no_interval(request: Request, counted: Counted, train: Counted | None) -> str | None:
+    if counted.kept is None or (train is not None and train.kept is None):
+        return "the file is too long to hold its rows; take a sample of it, or --no-interval"
+    if request.train_weight:
+        return "the bootstrap takes no weights of train rows"
+    return None
+
+
+def _intervals(
+    request: Request, counted: Counted, train: Counted | None
+) -> dict[Direction, Interval]:
+    return amplification_interval(
+        counted.column(0, "truth"),
+        counted.column(1, "truth"),
+        attribute_predictions=counted.column(0, "predicted"),
+        task_predictions=counted.column(1, "predicted"),
+        train_attribute_labels=None if train is None else train.column(0, "truth"),
+        train_task_labels=None if train is None else train.column(1, "truth"),
+        sample_weight=counted.weight,
+        confidence=request.confidence,
+        rng=np.random.default_rng(request.seed),
+    )
+
+
+def _curves(request: Request, layout: Layout) -> tuple[Curve, ...]:
+    groups, tasks, scores, weight = scored(request.file, request.columns, layout)
+    seen = None
+    if request.train is not None:
+        seen = count_train(request.train, request.columns, layout, request.train_weight, held=None)
+    return amplification_curves(
+        groups,
+        tasks,
+        task_scores=scores,
+        train_attribute_labels=None if seen is None else seen.column(0, "truth"),
+        train_task_labels=None if seen is None else seen.column(1, "truth"),
+        sample_weight=weight,
+        train_sample_weight=None if seen is None else seen.weight,
+    )
