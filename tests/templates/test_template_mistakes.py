@@ -165,7 +165,7 @@ MISTAKES = {
     "unknown lexicon": (
         '"pronouns"',
         '"pronuons"',
-        'made.toml:9: slots.pronoun.lexicon: no lexicon called "pronuons"; did you mean "pronouns"?',
+        'made.toml:9: slots.pronoun.lexicon: no lexicon called "pronuons"; did you mean',
     ),
     "lexicon no name": (
         '"pronouns"',
