@@ -13,7 +13,7 @@ from lmprobe.report.scale import Scale, drawable, scale, tick_label
 from lmprobe.report.svg import dot, element, hover, line, picture, shortened, text, text_width
 from lmprobe.report.theme import SERIES
 
-_WIDTH, _HEIGHT = 480.0, 380.0
+_WIDTH, _HEIGHT = 440.0, 380.0
 _SMALL = 10.5
 # A curve with more points than this shows itself well enough without dots.
 _DOTTED = 15
@@ -76,7 +76,10 @@ def _layout(figure: Figure) -> _Plot:
     top = 26.0 + 18.0 * len(legend)
     y = scale(ys, _HEIGHT - 46, top, log=figure.y_scale == "log")
     left = 14 + max([text_width(tick_label(tick)) for tick in y.ticks()], default=0)
-    x = scale(xs, left, _WIDTH - 18, log=figure.x_scale == "log", wanted=6)
+    # The last number stands under the end of its axis and needs room on the right.
+    log = figure.x_scale == "log"
+    last = text_width(tick_label(scale(xs, 0, 1, log=log, wanted=6).high)) / 2
+    x = scale(xs, left, _WIDTH - 10 - last, log=log, wanted=6)
     return _Plot(x, y, legend)
 
 

@@ -13,7 +13,7 @@ from lmprobe.report.words import number, signed
 from lmprobe.result import ProbeRow
 
 _ROW, _SMALL = 16.0, 10.5
-_LEAST, _MOST = 480.0, 40.0
+_LEAST, _MOST = 440.0, 40.0
 _GAP = 12.0
 LONGEST = 64
 """More tasks than this are cut to those with the largest amplification."""

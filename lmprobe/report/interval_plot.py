@@ -12,7 +12,7 @@ from lmprobe.report.svg import dot, hover, line, picture, shortened, text, text_
 from lmprobe.report.words import ends, kind, listed, percent, sentence, signed
 from lmprobe.result import ProbeRow
 
-_WIDTH, _STEP, _TOP = 480.0, 38.0, 26.0
+_WIDTH, _STEP, _TOP = 440.0, 38.0, 26.0
 
 
 def interval_plot(rows: Sequence[ProbeRow], *, standalone: bool = False) -> str:
@@ -28,7 +28,7 @@ def interval_plot(rows: Sequence[ProbeRow], *, standalone: bool = False) -> str:
         f"intervals-{direction}",
         f"Amplification, {direction}, with {level} intervals",
         listed(f"compared with {row.base}, the model {sentence(row)}" for row in rows) + ".",
-        (_WIDTH, bottom + 42),
+        (_WIDTH, bottom + 26),
         *body,
         standalone=standalone,
     )
@@ -81,4 +81,4 @@ def _line(row: ProbeRow, across: Scale, y: float) -> Iterator[Markup]:
     words = f"{row.base}: {signed(row.value)}, {ends(row.interval)}, {row.verdict}"
     yield dot(across(row.value), y, 5.5, f"{colour} dot", hover(words))
     anchor = min(max(across(row.value), across.start + 22), across.stop - 22)
-    yield text(anchor, y - 10, signed(row.value), f"{colour} strong", "middle")
+    yield text(anchor, y - 10, signed(row.value), f"{colour} strong halo", "middle")

@@ -13,7 +13,7 @@ from lmprobe.report.svg import dot, hover, line, picture
 from lmprobe.report.words import listed, number, signed
 from lmprobe.result import ProbeRow
 
-_WIDTH, _TOP = 480.0, 26.0
+_WIDTH, _TOP = 440.0, 26.0
 _RADIUS = 4.0
 _PITCH = 6.5
 
