@@ -124,14 +124,14 @@ class MaskedModel:
         """Raise if a sentence of `length` tokens is longer than the model allows."""
         positions = getattr(self._config, "max_position_embeddings", None) or length
         limit = min(self.tokenizer.model_max_length, positions)
-        pad = self.tokenizer.pad_token_id or 0
-        if length <= limit and positions - length <= pad:
+        if limit // 2 < length <= limit:
             # Where positions are counted from the padding token's (as in RoBERTa), fewer
             # are left than the table has; only the network tells.
             tables = [
                 module
                 for name, module in self.network.named_modules()
-                if name.endswith("position_embeddings") and getattr(module, "padding_idx", None)
+                if name.endswith("position_embeddings")
+                and getattr(module, "padding_idx", None) is not None
             ]
             limit = min([limit, *(len(one.weight) - one.padding_idx - 1 for one in tables)])
         if length > limit:

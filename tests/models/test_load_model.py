@@ -1,0 +1,329 @@
+"""Every way in which a model cannot be loaded gives one clear error; loading asks no network."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import huggingface_hub
+import pytest
+import torch
+import transformers
+from checkpoints import trained_tokenizer
+
+from lmprobe.errors import InputError, LmprobeError, ModelError
+from lmprobe.models import Blank, load_model
+from lmprobe.models import checkpoint as checkpoints
+from lmprobe.models.quiet import quiet_transformers
+from lmprobe.scorers import score
+
+Checkpoint = Callable[[str], Path]
+SENTENCE = Blank("She became a new nurse, people said.", 17, 22)
+
+
+@pytest.fixture
+def copied(checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    """A BERT checkpoint to damage."""
+    return Path(shutil.copytree(checkpoint("Bert"), tmp_path / "model"))
+
+
+def edit_json(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_what_a_model_says_of_itself(checkpoint: Checkpoint) -> None:
+    model = load_model(checkpoint("Bert"), device="cpu", batch_size="8")
+    assert model.name == str(checkpoint("Bert"))
+    assert model.folder == checkpoint("Bert")
+    assert (model.revision, model.device, model.dtype) == (None, "cpu", "float32")
+    assert (model.tokenizer_name, model.batch_policy) == ("BertTokenizer", "8")
+    assert len(model.content_hash) == 64
+
+
+def test_the_hash_follows_what_decides_the_outputs(copied: Path) -> None:
+    before = load_model(copied).content_hash
+    (copied / "README.md").write_text("words")
+    (copied / "truth.json").write_text("{}")
+    assert load_model(copied).content_hash == before
+    weights = bytearray((copied / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (copied / "model.safetensors").write_bytes(weights)
+    changed = load_model(copied).content_hash
+    edit_json(copied / "config.json", layer_norm_eps=1e-6)
+    assert len({before, changed, load_model(copied).content_hash}) == 3
+
+
+def forbid_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> NoReturn:
+        raise AssertionError("touched the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect_ex", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+def test_a_folder_never_touches_the_network(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid_sockets(monkeypatch)
+    score(load_model(checkpoint("Bert")), [SENTENCE])
+    score(load_model(checkpoint("XLMRoberta")), [SENTENCE])
+
+
+@pytest.fixture
+def hub(tmp_path: Path, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A hub cache with one model in it, offline and with sockets blocked; gives its commit."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    repository = tmp_path / "hub" / "models--org--tiny-bert"
+    shutil.copytree(checkpoint("Bert"), repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    forbid_sockets(monkeypatch)
+    return commit
+
+
+def test_a_hub_model_in_the_cache_works_offline(hub: str, checkpoint: Checkpoint) -> None:
+    model = load_model("org/tiny-bert")
+    assert (model.name, model.revision, model.content_hash) == ("org/tiny-bert", hub, hub)
+    expected = score(load_model(checkpoint("Bert")), [SENTENCE]).log_probability
+    assert score(model, [SENTENCE]).log_probability == pytest.approx(expected)
+    assert load_model("org/tiny-bert", revision="main").revision == hub
+
+
+def test_offline_and_not_in_the_cache(hub: str) -> None:
+    with pytest.raises(ModelError, match=r'no model "org/other".*HF_HUB_OFFLINE is set'):
+        load_model("org/other")
+    with pytest.raises(ModelError, match=r'"org/tiny-bert" at revision v2: .*HF_HUB_OFFLINE'):
+        load_model("org/tiny-bert", revision="v2")
+
+
+def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **options: Any) -> NoReturn:
+        raise ConnectionError("no route to host\nmore")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    with pytest.raises(ModelError, match=r"the hub said: no route to host\. Give a folder"):
+        load_model("org/name")
+
+
+def test_pickled_weights_are_fetched_only_where_there_are_no_others(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def fetch(name: str, *, allow_patterns: list[str], **options: Any) -> str:
+        asked.append(allow_patterns)
+        return str(copied)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    load_model("org/name")
+    assert len(asked) == 1
+    assert not [pattern for pattern in asked[0] if pattern.endswith(".bin")]
+
+
+def pickled(folder: Path) -> None:
+    from safetensors.torch import load_file
+
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def test_pickled_weights_are_read_as_tensors_only(copied: Path, checkpoint: Checkpoint) -> None:
+    pickled(copied)
+    expected = score(load_model(checkpoint("Bert")), [SENTENCE]).log_probability
+    assert score(load_model(copied), [SENTENCE]).log_probability == pytest.approx(expected)
+
+
+class Payload:
+    """What a hostile pickle holds: code that runs when it is read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (Path(self.target),))
+
+    def __init__(self, target: Path) -> None:
+        self.target = str(target)
+
+
+def test_a_pickle_with_code_in_it_is_refused(copied: Path, tmp_path: Path) -> None:
+    (copied / "model.safetensors").unlink()
+    torch.save({"weight": Payload(tmp_path / "ran")}, copied / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="weights cannot be read"):
+        score(load_model(copied), [SENTENCE])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_code_that_comes_with_a_model_is_not_run(copied: Path, tmp_path: Path) -> None:
+    (copied / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\n")
+    edit_json(copied / "config.json", model_type="own", auto_map={"AutoConfig": "own.Config"})
+    with pytest.raises(ModelError, match=r"config\.json cannot be read"):
+        load_model(copied)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./nowhere", "no such folder"),
+        ("/nowhere/at/all", "no such folder"),
+        (Path("nowhere"), "no such folder"),
+        ("reference:faithfull", r'no bundled model "reference:faithfull"; did you mean'),
+        ("a name with spaces", "neither a folder here nor a hub id"),
+        ("two/many/slashes", "neither a folder here nor a hub id"),
+    ],
+)
+def test_names_that_mean_nothing(
+    name: str | Path, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in ("faithful", "amplified"):
+        (tmp_path / one).mkdir()
+        (tmp_path / one / "config.json").write_text("{}")
+    monkeypatch.setattr(checkpoints, "_BUNDLED", tmp_path)
+    with pytest.raises(ModelError, match=message):
+        load_model(name)
+
+
+def test_a_bundled_model_is_a_folder_like_others(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(checkpoint("Bert"), tmp_path / "tiny")
+    monkeypatch.setattr(checkpoints, "_BUNDLED", tmp_path)
+    model = load_model("reference:tiny")
+    assert (model.name, model.folder) == ("reference:tiny", tmp_path / "tiny")
+
+
+def test_folders_that_hold_no_model(copied: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is a file; give the folder"):
+        load_model(copied / "model.safetensors")
+    with pytest.raises(ModelError, match="a revision belongs to a hub id"):
+        load_model(copied, revision="main")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match=r"no config\.json in"):
+        load_model(tmp_path / "empty")
+    (copied / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="no weights in"):
+        load_model(copied)
+
+
+def test_cut_weights(copied: Path) -> None:
+    whole = (copied / "model.safetensors").read_bytes()
+    (copied / "model.safetensors").write_bytes(whole[:-100])
+    with pytest.raises(ModelError, match=r"model\.safetensors is damaged \(.*copy it again"):
+        load_model(copied)
+
+
+def test_bad_json(copied: Path) -> None:
+    (copied / "config.json").write_text("{")
+    with pytest.raises(ModelError, match=r"config\.json cannot be read"):
+        load_model(copied)
+
+
+def test_a_causal_checkpoint(tmp_path: Path, copied: Path) -> None:
+    with quiet_transformers():
+        transformers.GPT2LMHeadModel(
+            transformers.GPT2Config(vocab_size=50, n_embd=8, n_layer=1, n_head=1)
+        ).save_pretrained(tmp_path / "gpt2")
+    with pytest.raises(ModelError, match="is a gpt2 model, which cannot fill a mask"):
+        load_model(tmp_path / "gpt2")
+    edit_json(copied / "config.json", is_decoder=True)
+    with pytest.raises(ModelError, match="is a causal model"):
+        load_model(copied)
+
+
+def test_a_checkpoint_without_the_head(copied: Path) -> None:
+    config = transformers.AutoConfig.from_pretrained(copied)
+    with quiet_transformers():
+        transformers.BertForSequenceClassification(config).save_pretrained(copied)
+    with pytest.raises(ModelError, match=r"lacks \d+ weights .*BertForSequenceClassification"):
+        score(load_model(copied), [SENTENCE])
+
+
+def test_a_tokenizer_without_a_mask(copied: Path) -> None:
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=trained_tokenizer("RobertaTokenizer").backend_tokenizer
+    )
+    for path in copied.glob("*token*"):
+        path.unlink()
+    tokenizer.save_pretrained(copied)
+    with pytest.raises(ModelError, match="has no mask token"):
+        load_model(copied)
+
+
+def test_a_tokenizer_without_offsets(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        mask_token_id, is_fast = 4, False
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: Slow())
+    with pytest.raises(ModelError, match=r"tokenizer \(Slow\) gives no character offsets"):
+        load_model(copied)
+
+
+def test_a_folder_without_a_tokenizer(copied: Path) -> None:
+    for path in copied.glob("*token*"):
+        path.unlink()
+    with pytest.raises(ModelError, match="tokenizer"):
+        score(load_model(copied), [SENTENCE])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtype": "float23"}, 'no dtype "float23"; did you mean "float32"'),
+        ({"device": "gpu"}, 'no device "gpu"; use auto, cpu, cuda'),
+        ({"device": "cuda:x"}, 'no device "cuda:x"'),
+        ({"batch_size": 0}, "batch size must be"),
+        ({"batch_size": "many"}, "batch size must be"),
+        ({"batch_size": True}, "batch size must be"),
+        ({"batch_size": 2.5}, "batch size must be"),
+    ],
+)
+def test_bad_options(checkpoint: Checkpoint, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_model(checkpoint("Bert"), **options)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
+def test_cuda_where_there_is_none(checkpoint: Checkpoint) -> None:
+    with pytest.raises(ModelError, match="needs CUDA, which this machine lacks; use cpu"):
+        load_model(checkpoint("Bert"), device="cuda:1")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="this machine may have MPS")
+def test_mps_where_there_is_none(checkpoint: Checkpoint) -> None:
+    with pytest.raises(ModelError, match="needs a Mac"):
+        load_model(checkpoint("Bert"), device="mps")
+
+
+@pytest.mark.parametrize(("architecture", "limit"), [("Bert", 64), ("Roberta", 63), ("MPNet", 62)])
+def test_a_sentence_that_is_too_long(architecture: str, limit: int, checkpoint: Checkpoint) -> None:
+    """RoBERTa's and MPNet's positions begin after that of the padding token (here 0 and 1)."""
+    model = load_model(checkpoint(architecture))
+    first = len(model.encode([Blank("nurse", 0, 5)])[0].pieces)
+    fits = "nurse" + " nurse" * (limit - 2 - first)
+    assert len(model.encode([Blank(fits, 0, 5)])[0].ids) == limit
+    score(model, [Blank(fits, 0, 5)])
+    message = f"reads at most {limit} tokens; a sentence has {limit + 1}: 'nurse nurse.*\\.\\.\\.'"
+    with pytest.raises(ModelError, match=message):
+        model.encode([SENTENCE, Blank(fits + " nurse", 0, 5)])
+
+
+def test_loading_leaves_the_log_as_it_was(
+    checkpoint: Checkpoint, capfd: pytest.CaptureFixture[str]
+) -> None:
+    library = logging.getLogger("transformers")
+    before = library.level, transformers.utils.logging.is_progress_bar_enabled()
+    score(load_model(checkpoint("Electra")), [SENTENCE])
+    assert (library.level, transformers.utils.logging.is_progress_bar_enabled()) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_every_model_error_is_one_that_the_command_line_catches() -> None:
+    assert issubclass(ModelError, LmprobeError)
