@@ -15,7 +15,7 @@ import re
 _END = re.compile(rb"[.!?]++(?:[\"')\]}]|\xe2\x80\x99|\xe2\x80\x9d|\xc2\xbb)*+[ \t\v\f]++(?![a-z])")
 _DOTTED = re.compile(rb"(?:[A-Za-z]\.)+[A-Za-z]")
 _LAST_WORD = re.compile(rb"[^ \t\v\f(\[{\"'\n]*$")
-# A word longer than this is no abbreviation.
+# A word of more bytes than this is no abbreviation.
 _LONGEST = 12
 _WINDOW = 256
 
@@ -67,11 +67,14 @@ def _ends(block: bytes, mark: int, line: int) -> bool:
         mark -= 1
     if block[mark : mark + 1] != b"." or block[mark + 1 : mark + 2] in (b".", b"!", b"?"):
         return True
-    before = block[max(line, mark - _LONGEST - 1) : mark]
+    before = block[max(line, mark - _LONGEST - 2) : mark]
     # Only one space: in "the end  ." the full stop belongs to no word.
     before = before[:-1] if before.endswith(b" ") else before
     found = _LAST_WORD.search(before)
     word = found.group() if found else b""
-    if len(word) == 1 and word.isalpha() and word.isupper():
+    if len(word) > _LONGEST:
+        return True
+    initial = word.decode("utf-8", "ignore")
+    if len(initial) == 1 and initial.isupper():
         return False
     return word.lower() not in ABBREVIATIONS and not _DOTTED.fullmatch(word)
