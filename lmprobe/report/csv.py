@@ -1,0 +1,24 @@
+"""A table as CSV that a spreadsheet opens without running anything in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+# A spreadsheet takes a cell that starts so for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return the CSV; undefined is an empty cell, and no word can be taken for a formula.
+
+    Such a word gets an apostrophe before it, the mark by which spreadsheets know text;
+    numbers stay numbers, whatever their sign.
+    """
+    safe = frame.apply(lambda column: column.map(_harmless))
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _harmless(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULA) else cell

@@ -1,0 +1,76 @@
+"""The block for a model's README on the Hugging Face Hub: its `model-index` and a section.
+
+Each base and direction is one evaluation result, so the hub can show it beside the
+model's other results.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lmprobe import __version__
+from lmprobe.report.command import command
+from lmprobe.report.markdown import escaped, fenced, verdict_tables
+from lmprobe.result import LIMITS, ProbeResult, ProbeRow
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+
+def eval_results(result: ProbeResult) -> list[EvalResult]:
+    """Return one Hugging Face evaluation result per base and direction."""
+    return [_eval_result(row, result) for row in result.rows]
+
+
+def model_card(result: ProbeResult) -> str:
+    """Return a model card with the metadata and a section; paste it, or merge it by tools."""
+    from huggingface_hub import ModelCardData
+
+    data = ModelCardData(
+        model_name=str(result.provenance["model"]), eval_results=eval_results(result)
+    )
+    return "\n".join(
+        [
+            "---",
+            data.to_yaml(),
+            "---",
+            "",
+            "## Bias amplification",
+            "",
+            *verdict_tables(result),
+            "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
+            "exaggerate the base, negative ones weaken it.",
+            "",
+            *(f"- {escaped(limit)}" for limit in LIMITS),
+            "",
+            f"Measured by lmprobe {__version__}:",
+            "",
+            *fenced(command(result), "sh"),
+            "",
+        ]
+    )
+
+
+def _eval_result(row: ProbeRow, result: ProbeResult) -> EvalResult:
+    from huggingface_hub import EvalResult
+
+    templates = result.provenance["templates"]
+    return EvalResult(
+        task_type="fill-mask",
+        task_name="Masked language modelling",
+        dataset_type=f"lmprobe/{templates['name']}",
+        dataset_name=f"lmprobe templates {templates['name']}, base {row.base}",
+        dataset_config=row.base,
+        dataset_revision=str(templates["sha256"]),
+        metric_type="directional-bias-amplification",
+        metric_name=f"Directional bias amplification, {row.direction}",
+        metric_value=round(row.value, 6),
+        metric_config=row.direction,
+        metric_args={
+            "interval": row.interval.to_dict(),
+            "verdict": row.verdict,
+            "undefined_pairs": row.undefined_pairs,
+            "attributes": list(row.attributes),
+            "scorer": str(result.provenance["scorer"]),
+        },
+    )
