@@ -15,13 +15,15 @@ import huggingface_hub
 import pytest
 import torch
 import transformers
-from checkpoints import trained_tokenizer
+from checkpoints import checkpoint, trained_tokenizer
 
 from lmprobe.errors import InputError, LmprobeError, ModelError
 from lmprobe.models import Blank, load_model
 from lmprobe.models import checkpoint as checkpoints
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.scorers import score
+
+__all__ = ["checkpoint"]
 
 Checkpoint = Callable[[str], Path]
 SENTENCE = Blank("She became a new nurse, people said.", 17, 22)

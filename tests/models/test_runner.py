@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoints import ARCHITECTURES, JOBS, PRONOUNS
+from checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from lmprobe.errors import ModelError
@@ -17,6 +17,8 @@ from lmprobe.models import Blank, MaskedModel, load_model
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.models.runner import _unless_out_of_memory
 from lmprobe.scorers import score
+
+__all__ = ["checkpoint"]
 
 Checkpoint = Callable[[str], Path]
 

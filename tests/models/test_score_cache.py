@@ -1,0 +1,100 @@
+"""The cache: whole files only, damage noticed, nothing outside it touched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkpoints import own_cache
+
+from lmprobe.errors import InputError
+from lmprobe.models import cache
+
+__all__ = ["own_cache"]
+
+KEY = "ab" * 32
+ENTRY = cache.Entry("tiny", (-1.5, -0.1), None, (1, 2))
+
+
+def test_what_was_filed_is_read_back(own_cache: Path) -> None:
+    assert cache.read(KEY) is None
+    cache.write(KEY, ENTRY)
+    assert cache.read(KEY) == ENTRY
+    with_prior = cache.Entry("tiny", (0.1 + 0.2,), (-1e-300,), (1,))
+    cache.write(KEY, with_prior)
+    assert cache.read(KEY) == with_prior
+    assert [path.name for path in own_cache.rglob("*") if path.is_file()] == [f"{KEY}.json"]
+
+
+def test_damage_is_noticed(own_cache: Path) -> None:
+    cache.write(KEY, ENTRY)
+    (path,) = own_cache.rglob("*.json")
+    whole = path.read_text()
+    for text in ("", whole[:-5], whole.replace("-1.5", "-1.6"), "[]", "{}", "null", "\x00"):
+        path.write_text(text)
+        assert cache.read(KEY) is None, text
+    path.write_bytes(b"\xff\xfe")
+    assert cache.read(KEY) is None
+    path.write_text(whole)
+    assert cache.read(KEY) == ENTRY
+
+
+def test_processes_may_share_the_folder(own_cache: Path) -> None:
+    """While two others overwrite an entry again and again, what is read is always whole."""
+    cache.write(KEY, ENTRY)
+    program = (
+        "import sys; from lmprobe.models import cache\n"
+        "for n in range(300):\n"
+        "    row = tuple(n + k / 7 for k in range(500))\n"
+        f"    cache.write({KEY!r}, cache.Entry(sys.argv[1], row, None, (n,) * 500))"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", program, name]) for name in "ab"]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        entry = cache.read(KEY)
+        assert entry is not None
+        seen.add(entry.model)
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen > {"tiny"}
+    assert len([path for path in own_cache.rglob("*") if path.is_file()]) == 1
+
+
+def test_the_key_follows_every_part_and_no_order() -> None:
+    parts = {"model": "m", "scorer": "joint"}
+    assert cache.key_of(parts) == cache.key_of({"scorer": "joint", "model": "m"})
+    assert cache.key_of(parts) != cache.key_of({**parts, "scorer": "word-l2r"})
+
+
+def test_contents_and_clear(own_cache: Path) -> None:
+    cache.write(KEY, ENTRY)
+    cache.write("cd" * 32, ENTRY)
+    (own_cache / "scores" / "ab" / ".left-over").write_text("half")
+    (own_cache / "mine.txt").write_text("not the cache's")
+    (own_cache / "scores" / "cd" / f"{'cd' * 32}.json").write_text("damaged")
+    assert [entry for _, entry in cache.contents()] == [ENTRY, None]
+    files, size = cache.clear()
+    assert files == 3
+    assert size > 0
+    assert cache.contents() == []
+    assert [path.name for path in own_cache.rglob("*") if path.is_file()] == ["mine.txt"]
+    assert cache.clear() == (0, 0)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LMPROBE_CACHE", str(tmp_path / "file"))
+    assert cache.read(KEY) is None
+    with pytest.raises(InputError, match=r"set LMPROBE_CACHE to a folder .*--no-cache"):
+        cache.write(KEY, ENTRY)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder of another platform")
+def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache.cache_folder().name == "lmprobe-cache"
+    monkeypatch.delenv("LMPROBE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache.cache_folder() == Path("/somewhere/lmprobe")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache.cache_folder() == Path.home() / ".cache" / "lmprobe"

@@ -1,0 +1,288 @@
+"""Scores of a template set: the numbers, the prior, the mass, and what the cache saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoints import checkpoint, own_cache
+
+from lmprobe import scores as scores_module
+from lmprobe.association import DIRECTIONS, Direction
+from lmprobe.errors import InputError, ModelError
+from lmprobe.models import Blank, MaskedModel, cache, load_model
+from lmprobe.scorers import SplitWordWarning, score
+from lmprobe.scores import Scores, score_templates
+from lmprobe.templates import TemplateSet, load_templates
+
+__all__ = ["checkpoint", "own_cache"]
+
+Checkpoint = Callable[[str], Path]
+
+TOML = """
+name = "tiny"
+description = "three sentences"
+source = "this test"
+attribute = "pronoun"
+task = "job"
+sentences = [
+    "{pronoun} became {a:adjective} {job}, people said.",
+    "The {job} said that {pronoun} worked at night.",
+]
+
+[slots]
+pronoun = ["he", "she", "they"]
+job = ["nurse", "baker", "lawyer", "engineer"]
+adjective = ["new", "known"]
+"""
+
+
+@pytest.fixture
+def templates(tmp_path: Path) -> TemplateSet:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TOML)
+    return load_templates(path)
+
+
+@pytest.fixture
+def model(checkpoint: Checkpoint) -> MaskedModel:
+    return load_model(checkpoint("Bert"))
+
+
+def count_sentences(model: MaskedModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Record how many masked sentences each forward pass reads."""
+    rows: list[int] = []
+    forward = model.network.forward
+
+    def counted(**inputs: Any) -> Any:
+        rows.append(len(inputs["input_ids"]))
+        return forward(**inputs)
+
+    monkeypatch.setattr(model.network, "forward", counted)
+    return rows
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_cell_is_the_score_of_its_sentence(
+    direction: Direction, model: MaskedModel, templates: TemplateSet
+) -> None:
+    found = score_templates(model, templates, direction)
+    assert found.log_probability.shape == (3, 3, 4)
+    assert found.templates == tuple(template.name for template in templates.templates)
+    for k, template in enumerate(templates.templates):
+        for a, attribute in enumerate(found.attributes):
+            for t, task in enumerate(found.tasks):
+                sentence = template.sentence(attribute, task)
+                guessed = direction == "task->attribute"
+                span = sentence.attribute_span if guessed else sentence.task_span
+                alone = score(model, [Blank(sentence.text, *span)]).log_probability[0]
+                assert found.log_probability[k, a, t] == pytest.approx(alone, abs=1e-5)
+
+
+def test_split_words_are_those_of_the_guessed_slot(
+    model: MaskedModel, templates: TemplateSet
+) -> None:
+    assert dict(score_templates(model, templates, "task->attribute").pieces) == {}
+    split = score_templates(model, templates, "attribute->task").pieces
+    assert list(split) == ["lawyer"]
+    assert split["lawyer"] > 1
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_prior_divides_by_the_probability_without_the_other_word(
+    direction: Direction, model: MaskedModel, templates: TemplateSet
+) -> None:
+    plain = score_templates(model, templates, direction)
+    found = score_templates(model, templates, direction, prior=True)
+    np.testing.assert_allclose(found.log_probability, plain.log_probability, atol=1e-5)
+    assert found.prior
+    assert found.log_prior is not None
+    sentence = templates.templates[0].sentence("she", "baker")
+    spans = sentence.attribute_span, sentence.task_span
+    guessed, other = spans if direction == "task->attribute" else spans[::-1]
+    hidden = score(model, [Blank(sentence.text, *guessed, hidden=(other,))]).log_probability[0]
+    assert found.log_prior[0, 1, 1] == pytest.approx(hidden, abs=1e-5)
+    # Kurita et al. 2019: with the other word masked, it no longer matters which it was.
+    axis = 2 if direction == "task->attribute" else 1
+    assert np.ptp(found.log_prior, axis=axis).max() < 1e-5
+    ratio = np.exp(plain.log_probability - found.log_prior)
+    over = 1 if direction == "task->attribute" else 2
+    np.testing.assert_allclose(
+        found.probabilities(), ratio / ratio.sum(axis=over, keepdims=True), atol=1e-6
+    )
+    np.testing.assert_allclose(found.candidate_mass(), plain.candidate_mass(), atol=1e-6)
+
+
+def made(direction: Direction) -> Scores:
+    """Two templates, two attributes, two tasks; P = 1/8 to 1/2."""
+    log_probability = np.log(
+        [[[0.50, 0.25], [0.25, 0.125]], [[0.25, 0.25], [0.25, 0.25]]], dtype=float
+    )
+    return Scores(
+        direction,
+        ("k", "l"),
+        ("he", "she"),
+        ("nurse", "baker"),
+        log_probability,
+        None,
+        {},
+        "x",
+        False,
+    )
+
+
+def test_probabilities_and_mass_by_hand() -> None:
+    scores = made("task->attribute")
+    np.testing.assert_allclose(scores.probabilities()[0], [[2 / 3, 2 / 3], [1 / 3, 1 / 3]])
+    np.testing.assert_allclose(scores.candidate_mass(), [(0.75 + 0.375) / 2, 0.5])
+    np.testing.assert_allclose(scores.candidate_mass(attributes=["she"]), [0.1875, 0.25])
+    scores = made("attribute->task")
+    np.testing.assert_allclose(scores.probabilities()[0], [[2 / 3, 1 / 3], [2 / 3, 1 / 3]])
+    np.testing.assert_allclose(scores.candidate_mass(), [(0.75 + 0.375) / 2, 0.5])
+    kept = scores.probabilities(attributes=["she"], tasks=["baker", "nurse"])
+    np.testing.assert_allclose(kept[0], [[1 / 3, 2 / 3]])
+    with pytest.raises(InputError, match='task "bakr" was not scored; did you mean "baker"'):
+        scores.probabilities(tasks=["bakr"])
+
+
+def test_probabilities_do_not_underflow() -> None:
+    log_probability = np.full((1, 2, 1), -2000.0) + np.log([[[0.25], [0.75]]])
+    scores = Scores(
+        "task->attribute", ("k",), ("he", "she"), ("x",), log_probability, None, {}, "joint", False
+    )
+    np.testing.assert_allclose(scores.probabilities()[0, :, 0], [0.25, 0.75])
+
+
+def test_candidates_of_one_token_share_a_forward_pass(
+    model: MaskedModel, templates: TemplateSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = count_sentences(model, monkeypatch)
+    steps: list[tuple[int, int]] = []
+    score_templates(model, templates, "task->attribute", progress=lambda *step: steps.append(step))
+    assert sum(rows) == 3 * 4, "one masked sentence per template and given task"
+    assert steps[-1] == (12, 12)
+
+
+def test_a_second_run_asks_nothing_and_reads_no_weights(
+    checkpoint: Checkpoint, templates: TemplateSet
+) -> None:
+    first = score_templates(load_model(checkpoint("Bert")), templates, "attribute->task")
+    assert not first.cached
+    again = load_model(checkpoint("Bert"))
+    second = score_templates(again, templates, "attribute->task")
+    assert second.cached
+    assert "network" not in vars(again)
+    np.testing.assert_array_equal(second.log_probability, first.log_probability)
+    assert second.pieces == first.pieces
+
+
+def test_the_order_of_words_is_no_reason_to_ask_again(
+    checkpoint: Checkpoint, templates: TemplateSet
+) -> None:
+    first = score_templates(load_model(checkpoint("Bert")), templates, "task->attribute")
+    turned = score_templates(
+        load_model(checkpoint("Bert")),
+        templates,
+        "task->attribute",
+        attributes=first.attributes[::-1],
+        tasks=first.tasks[::-1],
+    )
+    assert turned.cached
+    np.testing.assert_array_equal(turned.log_probability[:, ::-1, ::-1], first.log_probability)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scorer": "joint"},
+        {"prior": True},
+        {"attributes": ["he", "she"]},
+        {"cache": False},
+    ],
+)
+def test_another_question_is_asked_anew(
+    change: dict[str, Any], model: MaskedModel, templates: TemplateSet
+) -> None:
+    score_templates(model, templates, "task->attribute")
+    assert not score_templates(model, templates, "task->attribute", **change).cached
+
+
+def test_another_dtype_or_model_is_asked_anew(
+    checkpoint: Checkpoint, templates: TemplateSet
+) -> None:
+    score_templates(load_model(checkpoint("Bert")), templates, "task->attribute")
+    for other in (
+        load_model(checkpoint("Bert"), dtype="float64"),
+        load_model(checkpoint("Electra")),
+    ):
+        assert not score_templates(other, templates, "task->attribute").cached
+
+
+def test_without_the_cache_nothing_is_written(
+    model: MaskedModel, templates: TemplateSet, own_cache: Path
+) -> None:
+    score_templates(model, templates, "task->attribute", cache=False)
+    assert not own_cache.exists()
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    checkpoint: Checkpoint, templates: TemplateSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scores_module, "_TOGETHER", 1)
+    whole = score_templates(
+        load_model(checkpoint("Bert")), templates, "task->attribute", cache=False
+    )
+
+    def stop(done: int, total: int) -> None:
+        if done > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_templates(load_model(checkpoint("Bert")), templates, "task->attribute", progress=stop)
+    assert len(cache.contents()) == 1
+    model = load_model(checkpoint("Bert"))
+    rows = count_sentences(model, monkeypatch)
+    resumed = score_templates(model, templates, "task->attribute")
+    assert sum(rows) == 8, "two of the three templates were left"
+    np.testing.assert_allclose(resumed.log_probability, whole.log_probability, atol=1e-6)
+
+
+def test_a_damaged_entry_is_redone(
+    checkpoint: Checkpoint, templates: TemplateSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = score_templates(load_model(checkpoint("Bert")), templates, "task->attribute")
+    path, _ = cache.contents()[0]
+    path.write_text(path.read_text()[:-40])
+    model = load_model(checkpoint("Bert"))
+    rows = count_sentences(model, monkeypatch)
+    second = score_templates(model, templates, "task->attribute")
+    assert sum(rows) == 4
+    np.testing.assert_allclose(second.log_probability, first.log_probability, atol=1e-6)
+    assert all(entry is not None for _, entry in cache.contents())
+
+
+def test_first_piece_warns_also_from_the_cache(model: MaskedModel, templates: TemplateSet) -> None:
+    for cached in (False, True):
+        with pytest.warns(SplitWordWarning, match="lawyer") as seen:
+            found = score_templates(model, templates, "attribute->task", scorer="first-piece")
+        assert found.cached is cached
+        assert [one.filename for one in seen] == [__file__]
+
+
+def test_mistakes(model: MaskedModel, templates: TemplateSet) -> None:
+    with pytest.raises(InputError, match='no direction "task->task"; Known: attribute->task'):
+        score_templates(model, templates, "task->task")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at least one attribute and one task"):
+        score_templates(model, templates, "task->attribute", tasks=[])
+
+
+def test_an_unknown_given_word_is_an_error(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    """P(he | [UNK]) would be the same for every word that the model does not know."""
+    path = tmp_path / "unknown.toml"
+    path.write_text(TOML.replace('"baker"', '"Ж"').replace('"engineer"', '"Ω"'))
+    for direction in DIRECTIONS:
+        with pytest.raises(ModelError, match="unknown to its tokenizer: Ω, Ж"):
+            score_templates(load_model(checkpoint("Bert")), load_templates(path), direction)
