@@ -88,9 +88,17 @@ def read_axis(
 
 def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indicators:
     """Read a form whose columns mean what those of `truth` mean."""
+    if binary:
+        return Indicators(indicators(form, role=role, binary=True).values, truth.names)
     if np.ndim(form) == 1:
         two = set(truth.names) == {"0", "1"} and _is_fraction(_array(form))
-        return indicators(form, role=role, names=truth.names if two else None, binary=binary)
+        read = indicators(form, role=role, names=truth.names if two else None)
+        if min(len(read.names), len(truth.names)) > 1 and not set(read.names) & set(truth.names):
+            raise InputError(
+                f"`{role}` holds {', '.join(read.names[:5])}, none of which is among the labels "
+                f"{', '.join(truth.names[:5])}"
+            )
+        return read
     found = indicators(form, role=role)
     if len(found.names) != len(truth.names):
         raise InputError(
@@ -225,7 +233,7 @@ def _refuse_missing(array: NDArray[Any], role: str) -> None:
 
 
 def _array(form: Labels) -> NDArray[Any]:
-    if isinstance(form, pd.Series):
+    if isinstance(form, pd.Series | pd.DataFrame):
         return form.to_numpy()
     try:
         return np.asarray(form)
@@ -236,7 +244,8 @@ def _array(form: Labels) -> NDArray[Any]:
 def _is_unit_column(form: Labels) -> bool:
     """Tell whether this is one column of numbers that can be 0/1 or probabilities."""
     array = _array(form)
-    return array.ndim == 1 and array.size > 0 and _is_numeric(array) and _in_unit(array)
+    single = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    return single and array.size > 0 and _is_numeric(array) and _in_unit(array)
 
 
 def _is_fraction(array: NDArray[Any]) -> bool:

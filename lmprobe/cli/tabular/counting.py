@@ -7,6 +7,7 @@ that finds the categories, one that counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,11 @@ def layout_of(path: Path, columns: Columns, train: Path | None) -> Layout:
     if train is not None:
         more = categories(train, wanted)
         attributes, kinds = attributes | more[0], kinds | more[1]
+    if min(len(seen[0]), len(seen[2])) > 1 and not seen[0] & seen[2]:
+        raise InputError(
+            f"no predicted group ({', '.join(sorted(seen[2])[:5])}) is one of the groups "
+            f"({', '.join(sorted(seen[0])[:5])})"
+        )
     names = tuple(sorted(attributes))
     # No kinds were collected where there are several task columns: each is one task.
     if {kind.lower() for kind in kinds} <= _YES_NO:
@@ -86,8 +92,13 @@ def layout_of(path: Path, columns: Columns, train: Path | None) -> Layout:
             f'--score needs tasks of 0 and 1; the column "{columns.task[0]}" holds '
             f"{', '.join(sorted(kinds)[:5])}"
         )
-    kinds = kinds | categories(path, [columns.task_prediction])[0]
-    return Layout(names, tuple(sorted(kinds)), binary=False)
+    guessed = categories(path, [columns.task_prediction])[0]
+    if len(guessed) > 1 and not guessed & kinds:
+        raise InputError(
+            f'no value of "{columns.task_prediction[0]}" ({", ".join(sorted(guessed)[:5])}) is '
+            f'one of "{columns.task[0]}" ({", ".join(sorted(kinds)[:5])})'
+        )
+    return Layout(names, tuple(sorted(kinds | guessed)), binary=False)
 
 
 def categories(path: Path, groups: Sequence[tuple[str, ...]]) -> list[set[str]]:
@@ -150,9 +161,10 @@ def count(
     rows, size = 0, 0
     kept: list[Part] = []
     for frame in _chunks(path, (*text, *numbers, *weights), text):
-        groups = _groups(frame, columns, layout)
-        tasks = _tasks(frame, columns, layout, thresholds, path)
-        weight = _weight(frame, columns.weight, path)
+        with _said_of(path, rows):
+            groups = _groups(frame, columns, layout)
+            tasks = _tasks(frame, columns, layout, thresholds, path)
+            weight = _weight(frame, columns.weight, path)
         part = tallies(groups, tasks, weight)
         total = part if total is None else total + part
         rows += len(frame)
@@ -250,6 +262,16 @@ def _weight(frame: pd.DataFrame, column: str | None, path: Path) -> Floats | Non
     if values.dtype.kind not in "biuf" or not (values >= 0).all():
         raise DataFileError(f'{path}: the weights "{column}" must be numbers that are not negative')
     return values.astype(np.float64)
+
+
+@contextmanager
+def _said_of(path: Path, before: int) -> Iterator[None]:
+    """Name the file, and where its chunk starts, in what is wrong with a chunk."""
+    try:
+        yield
+    except InputError as problem:
+        start = f" (row 0 is row {before} of the file)" if before else ""
+        raise DataFileError(f"{path}: {problem}{start}") from None
 
 
 def _chunks(path: Path, columns: Sequence[str], text: Sequence[str]) -> Iterator[pd.DataFrame]:
