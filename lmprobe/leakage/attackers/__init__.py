@@ -1,0 +1,1 @@
+"""The attackers, one file each, found by name."""

@@ -1,0 +1,153 @@
+"""Reads labels, predictions and groups in any of their usual forms into what an attacker sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lmprobe.errors import InputError
+from lmprobe.labels import Labels, indicators
+
+Codes = NDArray[np.int64]
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is known of each example: one of `size` codes (n,), or `size` numbers (n, size).
+
+    One label per example stays a code, because then there are only `size` different
+    examples and an attacker can work with counts.
+    """
+
+    values: NDArray[Any]
+    size: int
+
+    @property
+    def coded(self) -> bool:
+        """Whether each example has exactly one label."""
+        return self.values.ndim == 1
+
+    def rows(self, index: Codes) -> Matrix:
+        """Return the numbers of those examples, (m, size); a code becomes 0/1 columns."""
+        if not self.coded:
+            return np.asarray(self.values[index], dtype=np.float32)
+        columns = np.zeros((len(index), self.size), dtype=np.float32)
+        columns[np.arange(len(index)), self.values[index]] = 1.0
+        return columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrueLabels:
+    """0/1 labels (n, L) with their names; `single` when every example has exactly one."""
+
+    values: NDArray[np.uint8]
+    names: tuple[str, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether these are one of L labels per example rather than L yes-or-no labels."""
+        return len(self.names) > 1 and bool((self.values.sum(axis=1) == 1).all())
+
+    def evidence(self) -> Evidence:
+        """Return the labels as an attacker sees them."""
+        if self.single:
+            return Evidence(self.values.argmax(axis=1).astype(np.int64), len(self.names))
+        if len(self.names) == 1:
+            return Evidence(self.values[:, 0].astype(np.int64), 2)
+        return Evidence(self.values.astype(np.float32), len(self.names))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The group of each example as a code (n,), and the names of the codes."""
+
+    codes: Codes
+    names: tuple[str, ...]
+
+
+def read_labels(labels: Labels) -> TrueLabels:
+    """Read true labels: an (n, L) array or DataFrame of 0/1, or one column of categories."""
+    read = indicators(labels, role="labels", binary=_is_yes_or_no(labels))
+    values = np.asarray(read.values)
+    broken = ~((values == 0) | (values == 1)).all(axis=1)
+    if broken.any():
+        row = int(np.flatnonzero(broken)[0])
+        raise InputError(f"`labels` must be 0 or 1, or one column of categories; see row {row}")
+    if (values == values[0]).all():
+        raise InputError("`labels` are the same in every row, so there is nothing to guess from")
+    return TrueLabels(values.astype(np.uint8), read.names)
+
+
+def _is_yes_or_no(labels: Labels) -> bool:
+    """Tell whether this is one column of 0/1: a label that is present or not."""
+    array = np.asarray(labels)
+    return array.ndim == 1 and array.dtype.kind in "biuf" and bool(np.isin(array, (0, 1)).all())
+
+
+def read_groups(attribute: Labels, rows: int | None = None) -> Groups:
+    """Read the protected attribute: one column of categories, or (n, G) with one 1 per row."""
+    read = indicators(attribute, role="attribute")
+    values = np.asarray(read.values)
+    if rows is not None and len(values) != rows:
+        raise InputError(f"`attribute` has {len(values)} rows where the other data have {rows}")
+    if not ((values == 0) | (values == 1)).all() or not (values.sum(axis=1) == 1).all():
+        raise InputError("`attribute` must put every row in exactly one group")
+    sizes = values.sum(axis=0, dtype=np.int64)
+    if np.count_nonzero(sizes) < 2:
+        only = read.names[int(sizes.argmax())]
+        raise InputError(
+            f"`attribute` has only the group {only!r}: leakage is about telling at least "
+            "two groups apart"
+        )
+    if (sizes == 0).any():
+        empty = read.names[int(sizes.argmin())]
+        raise InputError(f"`attribute` has no row of the group {empty!r}; leave that group out")
+    return Groups(values.argmax(axis=1).astype(np.int64), read.names)
+
+
+def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> Evidence:
+    """Read what a model said: (n, L) logits, probabilities or 0/1, or one column.
+
+    One column of fractions is the score of one label; any other column is a category.
+    `names` fixes the order of the categories and of a DataFrame's columns.
+    """
+    if isinstance(predictions, pd.DataFrame):
+        columns = [str(column) for column in predictions.columns]
+        if names is not None and set(columns) == set(names):
+            predictions = predictions.iloc[:, [columns.index(name) for name in names]]
+        predictions = predictions.to_numpy()
+    array = np.asarray(predictions)
+    if array.ndim == 1 and (array.dtype.kind != "f" or (array == np.round(array)).all()):
+        return _categories(predictions, names)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.size == 0:
+        raise InputError(f"`predictions` must be (n, L) or one column, found shape {array.shape}")
+    try:
+        values = array.astype(np.float32)
+    except (TypeError, ValueError) as problem:
+        raise InputError("`predictions` must hold numbers when it has several columns") from problem
+    broken = ~np.isfinite(values).all(axis=1)
+    if broken.any():
+        row = int(np.flatnonzero(broken)[0])
+        raise InputError(f"`predictions` has NaN or infinity, first in row {row}")
+    if (values == values[0]).all():
+        raise InputError("`predictions` are the same in every row: they leak nothing")
+    return Evidence(values, values.shape[1])
+
+
+def _categories(predictions: Any, names: tuple[str, ...] | None) -> Evidence:
+    binary = names is not None and len(names) == 1
+    fixed = ("0", "1") if binary else None
+    read = indicators(predictions, role="predictions", names=fixed)
+    if not binary and names is not None:
+        read = read.aligned((*names, *(name for name in read.names if name not in names)))
+    codes = np.asarray(read.values).argmax(axis=1).astype(np.int64)
+    if (codes == codes[0]).all():
+        raise InputError("`predictions` are the same in every row: they leak nothing")
+    return Evidence(codes, len(read.names))

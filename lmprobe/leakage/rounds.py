@@ -1,0 +1,133 @@
+"""Draws the rounds of an attack: in each, fresh examples with the groups in equal numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lmprobe.errors import InputError
+from lmprobe.leakage.evidence import Codes, Evidence, Groups
+
+PARTS = ("train", "dev", "test")
+_ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "dev"}
+
+# How an example set without a split of its own is cut.
+_SHARES = (0.6, 0.2, 0.2)
+
+# With fewer in any part, an accuracy is a coin toss.
+FEWEST = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """The rows on which one attacker is trained, chosen and judged."""
+
+    train: Codes
+    dev: Codes
+    test: Codes
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """One round with what its attacker sees and has to guess."""
+
+    evidence: Evidence
+    groups: Groups
+    rows: Round
+
+    @property
+    def truth(self) -> Codes:
+        """The group of each test row."""
+        return self.groups.codes[self.rows.test]
+
+
+def read_split(split: Any, rows: int) -> Codes:
+    """Read a column of `train`, `dev` and `test` into 0, 1, 2; `val` means `dev`."""
+    names = [_ALIASES.get(str(name).lower(), str(name).lower()) for name in np.asarray(split)]
+    if len(names) != rows:
+        raise InputError(f"`split` has {len(names)} rows where the other data have {rows}")
+    unknown = sorted(set(names) - set(PARTS))
+    if unknown:
+        raise InputError(f"`split` must say train, dev or test in each row, found {unknown[0]!r}")
+    return np.array([PARTS.index(name) for name in names], dtype=np.int64)
+
+
+def draw_rounds(
+    groups: Groups,
+    split: Codes | None,
+    *,
+    rounds: int,
+    rng: np.random.Generator,
+    share: float = 1.0,
+    limits: Sequence[int] | None = None,
+) -> tuple[Round, ...]:
+    """Draw balanced rounds: every group as often as the rarest one, in each of the parts.
+
+    With a `split` each row stays in its part; without, every round cuts the data anew into
+    60 % train, 20 % dev, 20 % test. `share` is how much of the train part is used.
+    `limits` caps the rows per group in train, dev and test.
+    """
+    if rounds < 2:
+        raise InputError(f"`rounds` must be 2 or more for an interval over rounds, found {rounds}")
+    if not 0 < share <= 1:
+        raise InputError(f"`share` must lie in (0, 1], found {share}")
+    sizes = _sizes(groups, split, limits)
+    drawn = []
+    for _ in range(rounds):
+        parts = _one_draw(groups, split, sizes, rng)
+        keep = max(FEWEST, round(share * sizes[0]))
+        train = np.concatenate([part[:keep] for part in parts[0]])
+        seed = int(rng.integers(2**31))
+        drawn.append(Round(train, np.concatenate(parts[1]), np.concatenate(parts[2]), seed))
+    return tuple(drawn)
+
+
+def _sizes(groups: Groups, split: Codes | None, limits: Sequence[int] | None) -> list[int]:
+    """Return how many rows of each group train, dev and test get."""
+    if split is None:
+        counts = np.bincount(groups.codes, minlength=len(groups.names))
+        fewest = int(counts.min())
+        found = [int(share * fewest) for share in _SHARES]
+        _check(groups, counts, found, "")
+    else:
+        found = []
+        for number, part in enumerate(PARTS):
+            inside = groups.codes[split == number]
+            counts = np.bincount(inside, minlength=len(groups.names))
+            found.append(int(counts.min()))
+            _check(groups, counts, found[-1:], f" in the part {part!r}")
+    return found if limits is None else [min(*both) for both in zip(found, limits, strict=True)]
+
+
+def _check(groups: Groups, counts: Codes, sizes: list[int], where: str) -> None:
+    if min(sizes) >= FEWEST:
+        return
+    rarest = int(counts.argmin())
+    needed = FEWEST if where else round(FEWEST / min(_SHARES))
+    raise InputError(
+        f"too few examples to balance the groups: {groups.names[rarest]!r} has "
+        f"{counts[rarest]} rows{where}, at least {needed} of each group are needed"
+    )
+
+
+def _one_draw(
+    groups: Groups, split: Codes | None, sizes: list[int], rng: np.random.Generator
+) -> list[list[Codes]]:
+    """Return the rows of each group in train, dev and test."""
+    parts: list[list[Codes]] = [[], [], []]
+    for group in range(len(groups.names)):
+        members = groups.codes == group
+        if split is None:
+            order = rng.permutation(np.flatnonzero(members))
+            ends = np.cumsum([0, *sizes])
+            for number in range(3):
+                parts[number].append(order[ends[number] : ends[number + 1]])
+        else:
+            for number in range(3):
+                inside = np.flatnonzero(members & (split == number))
+                parts[number].append(rng.permutation(inside)[: sizes[number]])
+    return parts

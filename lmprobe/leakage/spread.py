@@ -1,0 +1,78 @@
+"""How sure a leakage is: the spread over rounds, and the error of a finite test sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from lmprobe.intervals.interval import Interval
+from lmprobe.intervals.method import checked_confidence
+from lmprobe.leakage.evidence import Codes, Groups
+from lmprobe.leakage.rounds import Round
+from lmprobe.tally import Floats
+
+METHOD = "t over rounds and test rows"
+"""Adds two variances: between rounds (which examples, which start) and between test rows."""
+
+
+def interval_of(
+    values: Sequence[float],
+    score: Floats,
+    groups: Groups,
+    *,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> Interval:
+    """Return the interval of the mean over rounds.
+
+    `score` (n,) is what each example contributed, averaged over the rounds that tested
+    it; NaN where none did. The variance between rounds alone would call five attackers
+    that agree on the same 300 test rows certain, so that of a mean over test rows,
+    stratified by group, is added; the degrees of freedom are Satterthwaite's.
+    """
+    from scipy import stats
+
+    checked_confidence(confidence)
+    runs = np.asarray(values, dtype=np.float64)
+    between = float(runs.var(ddof=1)) / len(runs)
+    within, tested = _row_variance(score, groups, bounds)
+    total = between + within
+    freedom = total**2 / (between**2 / (len(runs) - 1) + within**2 / (tested - 1))
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(total)
+    centre = float(runs.mean())
+    return Interval(
+        max(bounds[0], centre - half), min(bounds[1], centre + half), confidence, METHOD
+    )
+
+
+def _row_variance(score: Floats, groups: Groups, bounds: tuple[float, float]) -> tuple[float, int]:
+    """Return the variance of the mean over test rows, every group weighing the same."""
+    variance, tested = 0.0, 0
+    for group in range(len(groups.names)):
+        own = score[(groups.codes == group) & ~np.isnan(score)]
+        # Two made-up rows, one at each bound: rows that all agree are not certainty.
+        padded = np.append(own, bounds)
+        variance += float(padded.var(ddof=1)) / len(own)
+        tested += len(own)
+    return variance / len(groups.names) ** 2, tested
+
+
+def score_by_row(
+    correct: Sequence[Floats], rounds: Sequence[Round], groups: Groups
+) -> tuple[tuple[float, ...], Floats]:
+    """Return the mean of each round, and each example's mean over rounds (NaN if never tested)."""
+    total = np.zeros(len(groups.codes))
+    times = np.zeros(len(groups.codes))
+    for one, drawn in zip(correct, rounds, strict=True):
+        total[drawn.test] += one
+        times[drawn.test] += 1
+    per_row = np.where(times > 0, total / np.maximum(times, 1), np.nan)
+    return tuple(float(one.mean()) for one in correct), per_row
+
+
+def correctness(guesses: Sequence[Codes], rounds: Sequence[Round], groups: Groups) -> list[Floats]:
+    """Return 1 where a test row's group was guessed and 0 where not, round by round."""
+    pairs = zip(guesses, rounds, strict=True)
+    return [(guess == groups.codes[drawn.test]).astype(np.float64) for guess, drawn in pairs]
