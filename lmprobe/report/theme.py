@@ -12,7 +12,7 @@ from pathlib import Path
 
 _ASSETS = Path(__file__).parent / "assets"
 
-# The six series are the colours of Okabe & Ito (2008), lightened where the ground is dark.
+# The six series are colours of Okabe & Ito (2008), darkened for thin lines, lightened where the ground is dark.
 LIGHT = {
     "page": "#f7f7f5",
     "surface": "#ffffff",
@@ -27,7 +27,7 @@ LIGHT = {
     "series-3": "#00805d",
     "series-4": "#a8528a",
     "series-5": "#9a6a00",
-    "series-6": "#2b8cc4",
+    "series-6": "#1b212c",
 }
 DARK = {
     "page": "#12151b",
@@ -43,7 +43,7 @@ DARK = {
     "series-3": "#45c9a0",
     "series-4": "#dd9ac6",
     "series-5": "#ecbb4a",
-    "series-6": "#8fd0f7",
+    "series-6": "#e8eaee",
 }
 SERIES = 6
 
