@@ -1,0 +1,45 @@
+"""Group rates against counting by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.metrics.groups import group_rates
+
+
+def test_rates_agree_with_counting() -> None:
+    rng = np.random.default_rng(0)
+    group, truth, guess = rng.integers(0, 2, (3, 200))
+    weight = rng.integers(1, 4, 200)
+    rates = group_rates(group, truth, guess, sample_weight=weight)
+    for number in range(2):
+
+        def share(wanted: np.ndarray, among: np.ndarray, number: int = number) -> float:
+            own = (group == number) & among
+            return float(weight[own & wanted].sum() / weight[own].sum())
+
+        everybody = np.ones(200, dtype=bool)
+        assert rates.true_positive[number, 0] == pytest.approx(share(guess == 1, truth == 1))
+        assert rates.false_positive[number, 0] == pytest.approx(share(guess == 1, truth == 0))
+        assert rates.accuracy[number, 0] == pytest.approx(share(guess == truth, everybody))
+    subgroups = [
+        np.average(guess[own] == truth[own], weights=weight[own])
+        for own in ((group == a) & (truth == t) for a in range(2) for t in range(2))
+    ]
+    assert rates.subgroup_accuracy[0] == pytest.approx(np.mean(subgroups))
+    difference = rates.difference("accuracy", "1", "0")
+    assert difference == pytest.approx(rates.accuracy[1] - rates.accuracy[0])
+
+
+def test_a_rate_of_nobody_is_undefined() -> None:
+    rates = group_rates(["a", "b"], [1, 0], [1, 0])
+    assert np.isnan(rates.false_positive[0, 0])
+    assert np.isnan(rates.true_positive[1, 0])
+    assert np.isnan(rates.subgroup_accuracy[0])
+
+
+def test_an_unknown_group() -> None:
+    with pytest.raises(InputError, match='no group called "wmoan"; did you mean "woman"'):
+        group_rates(["woman", "man"], [1, 0], [1, 0]).difference("accuracy", "wmoan", "man")
