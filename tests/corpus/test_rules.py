@@ -308,7 +308,10 @@ def test_pattern_rule_is_the_slow_one(tokens: list[str]) -> None:
 @pytest.mark.skipif(not SHARED.is_file(), reason="WikiText-2 is not on this machine")
 @pytest.mark.parametrize(
     ("rule", "attributes", "slow"),
-    [("paper", PAPER_ATTRIBUTES, slow_paper), ("word", ATTRIBUTES, slow_word)],
+    [
+        ("paper", PAPER_ATTRIBUTES, slow_paper),
+        pytest.param("word", ATTRIBUTES, slow_word, marks=pytest.mark.slow),
+    ],
 )
 def test_wikitext_counts_are_those_of_the_slow_rule(rule, attributes, slow) -> None:  # type: ignore[no-untyped-def]
     tasks = load_base_rates("labor").tasks  # type: ignore[attr-defined]

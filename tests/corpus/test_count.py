@@ -1,0 +1,318 @@
+"""The same text counts the same in every wrapping, size of parts and number of workers."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lmprobe.association import Association
+from lmprobe.corpus.count import Count, count, count_cooccurrences
+from lmprobe.corpus.engines import engines
+from lmprobe.corpus.lexicon import lexicon
+from lmprobe.corpus.plan import joined, plan
+from lmprobe.errors import DataFileError, InputError, LmprobeError, MissingExtraError
+from lmprobe.sources import load_base_rates, world
+from lmprobe.sources.csv_file import write_table
+
+WORDS = lexicon({"he": ["he", "his"], "she": ["she", "her"]}, ["cook", "editor", "nurse"])
+DOCUMENTS = [
+    "He is a cook. Was she an editor?\nHer editor, é, left. The nurse saw him.",
+    "戦場 his cook.\r\nShe is the nurse – his nurse. “Her cook!” he said. She is a nurse.",
+    "The editor wrote. He is an editor, she said. His editor, Dr. Who, is a cook.",
+] * 7
+TEXT = "\n".join(DOCUMENTS) + "\n"
+
+
+def sizes(corpus: Any, **options: Any) -> Count:
+    return count(plan(corpus, **options), WORDS)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.encode())
+    return path
+
+
+def test_iterable_of_texts() -> None:
+    assert sizes(iter(DOCUMENTS)).counts.tolist() == sizes(DOCUMENTS).counts.tolist()
+    assert sizes(DOCUMENTS).counts[0].tolist() == sizes([TEXT]).counts[0].tolist()
+
+
+def test_counts_by_hand(file: Path) -> None:
+    # Per three documents: "He is a cook" and "his cook" | "Was she an editor", "Her editor"
+    # and "She is a nurse"; every other sentence names two of something or nobody.
+    assert sizes(file).counts.tolist() == [[14, 0, 0], [0, 14, 7]]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(part=st.integers(1, 700), block=st.integers(1, 300), rule=st.sampled_from(["word", "paper"]))
+def test_no_size_of_parts_or_blocks_changes_a_count(
+    file: Path, part: int, block: int, rule: str
+) -> None:
+    whole = count(plan(file), WORDS, rule=rule)
+    cut = count(plan(file, part=part, block=block), WORDS, rule=rule)
+    assert cut.counts.tolist() == whole.counts.tolist()
+    assert cut.size == whole.size == file.stat().st_size
+
+
+def wrapped(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the same documents in every form that a corpus comes in."""
+    raw = TEXT.encode()
+    rows = [{"text": text, "id": str(i)} for i, text in enumerate(DOCUMENTS)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    compress = zstandard.ZstdCompressor().compress
+    contents = {
+        "plain.txt": raw,
+        "marked.txt": b"\xef\xbb\xbf" + raw,
+        "windows.txt": raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"),
+        "plain.txt.gz": gzip.compress(raw),
+        "plain.txt.zst": compress(raw[:100]) + compress(raw[100:]),  # two frames
+        "rows.jsonl": lines,
+        "rows.jsonl.gz": gzip.compress(lines),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+        yield name, folder / name
+    pd.DataFrame(rows).to_parquet(folder / "rows.parquet", row_group_size=4)
+    yield "parquet", folder / "rows.parquet"
+    dataset = datasets.Dataset.from_list(rows)
+    dataset.save_to_disk(folder / "saved")
+    yield "dataset on disk", folder / "saved"
+    yield "dataset in memory", dataset
+    halves = folder / "halves" / "AA"
+    halves.mkdir(parents=True)
+    (halves / "wiki_00").write_text("\n".join(DOCUMENTS[:9]) + "\n", newline="")
+    (halves / "more.jsonl").write_bytes(b"".join(lines.splitlines(keepends=True)[9:]))
+    (halves / "ignored.png").write_bytes(b"He is a cook.")
+    yield "folder", folder / "halves"
+    yield "pattern", f"{folder}/halves/*/[wm]*"
+    yield "paths", [halves / "wiki_00", halves / "more.jsonl"]
+
+
+def test_every_wrapping_counts_the_same(tmp_path: Path) -> None:
+    expected = sizes(DOCUMENTS).counts.tolist()
+    for name, corpus in wrapped(tmp_path):
+        assert (name, sizes(corpus).counts.tolist()) == (name, expected)
+        assert (name, sizes(corpus, part=500).counts.tolist()) == (name, expected)
+
+
+def test_a_dataset_of_the_hub_is_streamed(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps({"t": d}) + "\n" for d in DOCUMENTS))
+    found = sizes(f"hf://{tmp_path}?split=train", field="t")
+    assert found.counts.tolist() == sizes(DOCUMENTS).counts.tolist()
+    with pytest.raises(DataFileError, match="cannot open this dataset"):
+        plan(f"hf://{tmp_path}/nothing")
+    with pytest.raises(InputError, match=r"write hf://NAME"):
+        plan(f"hf://{tmp_path}?spilt=train")
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    assert sizes("-").counts.tolist() == sizes(file).counts.tolist()
+
+
+def test_several_corpora_are_one(file: Path) -> None:
+    both = count(joined([plan(file), plan(DOCUMENTS)]), WORDS)
+    assert both.counts.tolist() == (2 * sizes(file).counts).tolist()
+
+
+def test_two_workers_count_the_same(file: Path) -> None:
+    one = count(plan(file, part=100), WORDS)
+    two = count(plan(file, part=100), WORDS, workers=2)
+    assert two.counts.tolist() == one.counts.tolist()
+    stream = count(plan(iter(DOCUMENTS)), WORDS, workers=2)
+    assert stream.counts.tolist() == one.counts.tolist()
+
+
+def test_an_interrupted_count_goes_on(file: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    whole = count(plan(file, part=300), WORDS)
+
+    def stop(done: int, total: int) -> None:
+        assert total == file.stat().st_size
+        if done > total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        count(plan(file, part=300), WORDS, checkpoint=state, progress=stop)
+    done = json.loads(state.read_text())["done"]
+    parts = list(plan(file, part=300).parts)
+    assert 0 < len(done) < len(parts)
+    seen: list[int] = []
+    again = count(
+        plan(file, part=300),
+        WORDS,
+        checkpoint=state,
+        progress=lambda done, total: seen.append(done),
+    )
+    assert again.counts.tolist() == whole.counts.tolist()
+    assert again.size == whole.size
+    assert len(seen) == len(parts) - len(done)
+    # A complete state answers by itself.
+    assert count(plan(file, part=300), WORDS, checkpoint=state).counts.tolist() == (
+        whole.counts.tolist()
+    )
+
+
+def test_a_checkpoint_of_another_count_is_refused(file: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    count(plan(file), WORDS, checkpoint=state)
+    with pytest.raises(DataFileError, match="belongs to another count"):
+        count(plan(file), WORDS, rule="paper", checkpoint=state)
+    with file.open("a") as stream:
+        stream.write("He is a cook.")
+    with pytest.raises(DataFileError, match="belongs to another count"):
+        count(plan(file), WORDS, checkpoint=state)
+    state.write_text("{}")
+    with pytest.raises(DataFileError, match="this is no checkpoint of a count"):
+        count(plan(file), WORDS, checkpoint=state)
+    with pytest.raises(InputError, match="a checkpoint needs files"):
+        count(plan(DOCUMENTS), WORDS, checkpoint=state)
+
+
+def test_a_part_counts_once_even_if_an_engine_reports_it_twice(file: Path) -> None:
+    @engines.register("stuttering")
+    def twice(job: Any, parts: Any, workers: int) -> Iterator[Any]:
+        for one in engines.get("local")(job, parts, workers):
+            yield one
+            yield one
+
+    found = count(plan(file, part=300), WORDS, engine="stuttering")
+    assert found.counts.tolist() == sizes(file).counts.tolist()
+
+
+def test_the_table_can_be_used_as_base(file: Path, tmp_path: Path) -> None:
+    table = sizes(file).table("mine", title="Mine", year=2024, licence="CC0")
+    path = write_table(table, tmp_path / "mine.csv")
+    source = load_base_rates(path)
+    assert source.provenance == table.provenance
+    assert source.provenance["unit"] == "sentences"
+    assert 'rule "word"' in source.provenance["method"]
+    found = world(source, ["she", "he"], ["nurse", "cook"]).association
+    assert found.counts is not None
+    assert found.counts.tolist() == [[7, 0], [0, 14]]
+
+
+def test_public_function(file: Path) -> None:
+    found = count_cooccurrences(
+        str(file), attributes={"m": ["he"], "f": ["she"]}, tasks={"kitchen": ["cook"]}
+    )
+    assert isinstance(found, Association)
+    assert (found.attributes, found.tasks) == (("m", "f"), ("kitchen",))
+    assert found.counts is not None
+    assert found.counts.dtype == np.float64
+
+
+def test_plurals() -> None:
+    options: dict[str, Any] = {"attributes": {"he": ["he"], "she": ["she"]}, "tasks": ["secretary"]}
+    text = ["He met the secretaries.", "She is a secretary."]
+    assert count_cooccurrences(text, **options).counts.tolist() == [[0], [1]]  # type: ignore[union-attr]
+    assert count_cooccurrences(text, plurals=True, **options).counts.tolist() == [[1], [1]]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "tasks", "message"),
+    [
+        ({"he": ["he"]}, ["cook"], "at least two attributes"),
+        ({"he": ["he"], "she": []}, ["cook"], "'she' needs one or more words"),
+        ({"he": ["he"], "she": ["he"]}, ["cook"], "stands for both 'he' and 'she'"),
+        (["he", "she"], [], "`tasks` are empty"),
+        (["he", "she"], "cook", "must be several words"),
+        (["he", "she"], ["cook", "cook"], "'cook' appears twice"),
+        (["he", "she"], ["Ph.D."], "full stop"),
+    ],
+)
+def test_words_that_cannot_be_counted(attributes: Any, tasks: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        count_cooccurrences(["He is a cook."], attributes=attributes, tasks=tasks)
+
+
+def test_a_corpus_without_a_match_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"no sentence of texts in memory \(12 bytes\) counts"):
+        sizes(["Nobody here"])
+    with pytest.raises(InputError, match="no sentence"):
+        sizes([])
+
+
+def test_names_that_are_not_known() -> None:
+    with pytest.raises(InputError, match='did you mean "word"'):
+        count(plan(DOCUMENTS), WORDS, rule="words")
+    with pytest.raises(InputError, match='did you mean "local"'):
+        count(plan(DOCUMENTS), WORDS, engine="locale")
+    with pytest.raises(InputError, match="`workers` must be 1 or more"):
+        count(plan(DOCUMENTS), WORDS, workers=0)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    broken = {
+        "cut.txt.gz": (gzip.compress(TEXT.encode())[:-9], "compressed data is broken"),
+        "not.txt.gz": (b"plain", "compressed data is broken"),
+        "not.txt.zst": (b"plain", "compressed data is broken"),
+        "wide.txt": (TEXT.encode("utf-16"), "this is UTF-16; save it as UTF-8"),
+        "bad.jsonl": (b'{"text": "x"}\n{"text": \n', "is not JSON"),
+        "other.jsonl": (b'{"body": "x"}\n', r'in the field "text" \(it has body\)'),
+        "not.parquet": (b"plain", "no Parquet file"),
+    }
+    for name, (content, message) in broken.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataFileError, match=rf"{name}: .*{message}"):
+            sizes(tmp_path / name)
+    pd.DataFrame({"body": ["x"]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(DataFileError, match=r'no column is called "text" \(it has body\)'):
+        plan(tmp_path / "other.parquet")
+    with pytest.raises(DataFileError, match="no such file or folder"):
+        plan(tmp_path / "missing.txt")
+    with pytest.raises(DataFileError, match="no file matches"):
+        plan(f"{tmp_path}/*.nothing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataFileError, match="no text, JSON Lines or Parquet"):
+        plan(tmp_path / "empty")
+    with pytest.raises(InputError, match="must be a path or an iterable of texts"):
+        plan(7)
+
+
+def test_a_dataset_with_splits_asks_for_one(tmp_path: Path) -> None:
+    rows = datasets.Dataset.from_list([{"text": "He is a cook."}])
+    datasets.DatasetDict(train=rows).save_to_disk(tmp_path / "both")
+    with pytest.raises(DataFileError, match=r"choose a split, such as .*both/train"):
+        plan(tmp_path / "both")
+    assert sizes(tmp_path / "both" / "train").counts[0, 0] == 1
+
+
+def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "lmprobe\[ray\]"'):
+        count(plan(file), WORDS, engine="ray")
+
+
+def test_a_killed_process_is_a_clear_error(file: Path) -> None:
+    with pytest.raises(LmprobeError, match="a counting process was killed"):
+        count(joined([plan(file), _Deadly.plan()]), WORDS, workers=2)
+
+
+class _Deadly:
+    """A part whose worker dies."""
+
+    size = 1
+
+    @staticmethod
+    def plan() -> Any:
+        from lmprobe.corpus.plan import Plan
+
+        return Plan([_Deadly()], ("deadly",))
+
+    def __reduce__(self) -> Any:
+        return (__import__("os")._exit, (9,))
