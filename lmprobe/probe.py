@@ -25,7 +25,7 @@ from lmprobe.models import load_model
 from lmprobe.progress import Progress, silent
 from lmprobe.result import ProbeResult, ProbeRow
 from lmprobe.scores import Scores, score_templates
-from lmprobe.sources import load_base_rates, world
+from lmprobe.sources import Missing, load_base_rates, world
 from lmprobe.tally import Floats
 from lmprobe.templates import TemplateSet, load_templates
 
@@ -48,7 +48,7 @@ def probe(
     lean_weighting: LeanWeighting = "joint",
     scorer: str = "word-l2r",
     prior: bool = False,
-    missing: str = "drop",
+    missing: Missing = "drop",
     pseudo_count: float = 0.5,
     interval: str = "bootstrap",
     resample: str = "both",
@@ -137,7 +137,7 @@ class _Settings:
     lean_weighting: LeanWeighting
     scorer: str
     prior: bool
-    missing: str
+    missing: Missing
     pseudo_count: float
     interval: str
     resample: str

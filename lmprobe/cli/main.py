@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -63,8 +64,21 @@ def _add_commands() -> None:
 _add_commands()
 
 
+def _on_one_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning to a person at a terminal, who has no use for where in the code it was."""
+    print(f"lmprobe: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the command line; a mistake of the caller is one line on standard error, exit 2."""
+    warnings.showwarning = _on_one_line
     try:
         app(prog_name="lmprobe")
     except LmprobeError as problem:

@@ -92,9 +92,9 @@ def _list(rows: Any, columns: tuple[tuple[str, str], ...]) -> Table:
 
     bounded = [("interval", "interval")] if any(row.get("interval") for row in rows) else []
     shown = columns or (("ours", "value"), *bounded, ("paper", "paper"))
-    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for heading, _ in shown:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row["name"], *(_cell(row.get(key), key) for _, key in shown))
     return table
@@ -102,7 +102,7 @@ def _list(rows: Any, columns: tuple[tuple[str, str], ...]) -> Table:
 
 def _cell(value: Any, key: str) -> str:
     if isinstance(value, Mapping):
-        return f"{_number(value['low'])} to {_number(value['high'])}"
+        return f"{_number(value['low'])}, {_number(value['high'])}"
     return _number(value, "undefined" if key == "value" else "-")
 
 

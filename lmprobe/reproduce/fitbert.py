@@ -37,8 +37,21 @@ _LABELS: dict[Key, str] = {
     ("uniform", TWO): "Uniform (2)",
     ("uniform", THREE): "Uniform (3)",
     ("wikipedia", TWO): "Wikipedia (2)",
-    ("labor", TWO): "US Labor 2016 (2)",
+    ("labor", TWO): "US Labor (2)",
 }
+
+_COLUMNS = (
+    ("paper", "paper"),
+    ("published", "as_published"),
+    ("corrected", "corrected"),
+    ("diff", "difference"),
+    ("interval", "interval"),
+)
+_HEADINGS = (
+    "paper: what was printed. published: ours, computed as the published code does; diff is from "
+    "the paper. corrected: ours with whole words, the lean of Eq. 2 and undefined pairs left "
+    "out; the interval is its own."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +146,11 @@ def _reproduce(table: _Table, settings: Settings) -> Reproduction:
         title=f"{table.title} (model: {model.name})",
         paper=table.where,
         rows=tuple(rows),
-        notes=(*about, *_said(identities), *_told(distorted), *table.notes),
+        notes=(_HEADINGS, *about, *_said(identities), *_told(distorted), *table.notes),
         figures=(_figure_5(last),),
-        columns=(("ours, as published", "as_published"), ("corrected", "corrected"),
-                 ("interval", "interval"), ("paper", "paper"), ("difference", "difference")),
+        columns=_COLUMNS,
         document=_document(table, results, identities, distorted, about),
-    )  # fmt: skip
+    )
 
 
 def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
