@@ -6,6 +6,7 @@ that finds the categories, one that counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -146,11 +147,11 @@ def count(
     layout: Layout,
     thresholds: Sequence[float] = (),
     progress: Progress = silent,
-    held: int | None = HELD,
+    held: float | None = None,
 ) -> Counted:
     """Count the file; scores of at least their threshold are predictions.
 
-    Rows are kept beside the sums up to `held` indicators, or all of them with None.
+    Rows are kept beside the sums up to `held` indicators, HELD if not told.
     """
     text = [*columns.attribute, *columns.attribute_prediction]
     if not layout.binary:
@@ -169,7 +170,7 @@ def count(
         total = part if total is None else total + part
         rows += len(frame)
         size += 2 * len(frame) * (len(layout.attributes) + len(layout.tasks))
-        if held is not None and size > held:
+        if size > (HELD if held is None else held):
             kept = []
         else:
             kept.append((groups, tasks, weight))
@@ -179,7 +180,7 @@ def count(
 
 
 def count_train(
-    path: Path, columns: Columns, layout: Layout, weight: str | None, held: int | None = HELD
+    path: Path, columns: Columns, layout: Layout, weight: str | None, held: float | None = None
 ) -> Counted:
     """Count the labels of a train file."""
     # The task stands in for a prediction, which a train file does not have.
@@ -210,7 +211,7 @@ def scored(
     path: Path, columns: Columns, layout: Layout
 ) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[Any], Floats | None]:
     """Return the rows themselves: groups, tasks, scores and weights, all held in memory."""
-    counted = count(path, columns, layout, [0.0] * len(columns.score), held=None)
+    counted = count(path, columns, layout, [0.0] * len(columns.score), held=math.inf)
     groups, tasks = counted.column(0, "truth"), counted.column(1, "truth")
     assert groups is not None
     assert tasks is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def _curves(request: Request, layout: Layout) -> tuple[Curve, ...]:
     groups, tasks, scores, weight = scored(request.file, request.columns, layout)
     seen = None
     if request.train is not None:
-        seen = count_train(request.train, request.columns, layout, request.train_weight, held=None)
+        seen = count_train(request.train, request.columns, layout, request.train_weight, math.inf)
     return amplification_curves(
         groups,
         tasks,

@@ -1,0 +1,281 @@
+"""`lmprobe amplify`: the library's numbers from files, in chunks, and clear errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmprobe import tables
+from lmprobe.cli.main import main
+from lmprobe.cli.tabular import counting
+from lmprobe.labels import cross
+from lmprobe.metrics.directional import directional_amplification
+from lmprobe.metrics.thresholds import amplification_curves
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command; return (exit code, standard output, standard error)."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lmprobe", "amplify", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    n = 400
+    sex = rng.choice(["f", "m"], n)
+    hired = (rng.random(n) < np.where(sex == "m", 0.6, 0.3)).astype(int)
+    score = np.round(0.5 * hired + 0.2 * (sex == "m") + 0.5 * rng.random(n), 2)
+    return pd.DataFrame(
+        {
+            "sex": sex,
+            "race": rng.choice(["b", "w"], n),
+            "job": rng.choice(["cook", "nurse", "driver"], n),
+            "guess": rng.choice(["cook", "nurse"], n),
+            "hired": hired,
+            "said": (score > 0.5).astype(int),
+            "cat": rng.integers(0, 2, n),
+            "cat_said": rng.random(n),
+            "score": score,
+            "sex_said": np.where(rng.random(n) < 0.9, sex, "m"),
+            "weight": rng.integers(1, 4, n),
+        }
+    )
+
+
+@pytest.fixture
+def file(people: pd.DataFrame, tmp_path: Path) -> Path:
+    people.to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
+
+
+def document(run: Run, *words: str | Path) -> dict[str, Any]:
+    code, out, _ = run(*words, "--json", "--quiet", "--no-interval")
+    assert code == 0
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+@pytest.mark.parametrize("rows", [50, 100_000])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_any_file_in_any_chunks_gives_the_numbers_of_the_library(
+    run: Run,
+    people: pd.DataFrame,
+    tmp_path: Path,
+    kind: str,
+    rows: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / f"people.{kind}"
+    if kind == "csv":
+        people.to_csv(path, index=False)
+    elif kind == "parquet":
+        people.to_parquet(path)
+    else:
+        people.to_json(path, orient="records", lines=True)
+    # Chunks of 50 rows, and CSV blocks of a few lines.
+    monkeypatch.setattr(counting, "read_chunks", chunked(rows))
+    monkeypatch.setattr(tables, "_BLOCK", 4096)
+    words = ("-a", "sex", "-t", "hired", "-p", "said", "--attribute-prediction", "sex_said")
+    found = document(run, path, *words, "--weight", "weight")
+    expected = directional_amplification(
+        people["sex"],
+        people["hired"],
+        attribute_predictions=people["sex_said"],
+        task_predictions=people["said"],
+        sample_weight=people["weight"],
+    )
+    assert found["rows_read"] == len(people)
+    for row, one in zip(found["rows"], expected.directions, strict=True):
+        assert row["direction"] == one.direction
+        assert row["value"] == pytest.approx(one.value, abs=1e-12)
+        assert row["absolute"] == pytest.approx(one.absolute, abs=1e-12)
+        assert [pair["amplification"] for pair in row["pairs"]] == pytest.approx(
+            one.by_pair.ravel().tolist(), abs=1e-12
+        )
+
+
+def chunked(rows: int) -> Any:
+    def read(path: Path, columns: Any, *, text: Any) -> Any:
+        return tables.read_chunks(path, columns, rows=rows, text=text)
+
+    return read
+
+
+def test_intersections_categories_and_a_train_file(
+    run: Run, file: Path, people: pd.DataFrame
+) -> None:
+    train = file.with_name("train.csv")
+    people[::3].to_csv(train, index=False)
+    words = ("-a", "sex", "-a", "race", "-t", "job", "-p", "guess", "--train", train)
+    found = document(run, file, *words)
+    expected = directional_amplification(
+        cross(people[["sex", "race"]]),
+        people["job"],
+        task_predictions=people["guess"],
+        train_attribute_labels=cross(people[["sex", "race"]][::3]),
+        train_task_labels=people["job"][::3],
+    ).attribute_to_task
+    assert expected is not None
+    (row,) = found["rows"]
+    assert row["value"] == pytest.approx(expected.value, abs=1e-12)
+    assert row["by_attribute"].keys() == {"f & b", "f & w", "m & b", "m & w"}
+    assert row["by_task"].keys() == {"cook", "driver", "nurse"}
+
+
+def test_several_tasks_with_probabilities(run: Run, file: Path, people: pd.DataFrame) -> None:
+    found = document(
+        run, file, *["-a", "sex", "-t", "hired", "-t", "cat", "-p", "said", "-p", "cat_said"]
+    )
+    expected = directional_amplification(
+        people["sex"],
+        people[["hired", "cat"]],
+        task_predictions=people[["said", "cat_said"]].to_numpy(),
+    ).attribute_to_task
+    assert expected is not None
+    assert found["rows"][0]["value"] == pytest.approx(expected.value, abs=1e-12)
+    assert list(found["rows"][0]["by_task"]) == ["hired", "cat"]
+
+
+def test_scores_are_cut_where_told(run: Run, file: Path, people: pd.DataFrame) -> None:
+    def expected(threshold: float) -> float:
+        guess = (people["score"] >= threshold).astype(int)
+        one = directional_amplification(people["sex"], people["hired"], task_predictions=guess)
+        assert one.attribute_to_task is not None
+        return one.attribute_to_task.value
+
+    words = ["-a", "sex", "-t", "hired", "--score", "score"]
+    fixed = document(run, file, *words, "--threshold", "0.7")
+    assert fixed["rows"][0]["value"] == pytest.approx(expected(0.7))
+    own = document(run, file, *words)
+    (cut,) = own["thresholds"]
+    assert own["rows"][0]["value"] == pytest.approx(expected(cut["value"]))
+    assert cut["wanted_share"] == pytest.approx(people["hired"].mean())
+    assert cut["share"] == pytest.approx((people["score"] >= cut["value"]).mean())
+    assert cut["share"] == pytest.approx(cut["wanted_share"], abs=0.02)
+    everywhere = document(run, file, *words, "--threshold", "all")
+    (curve,) = amplification_curves(people["sex"], people["hired"], task_scores=people["score"])
+    assert everywhere["curves"][0]["integral"] == pytest.approx(curve.integral)
+    assert everywhere["curves"][0]["threshold"][0] is None
+
+
+def test_a_validation_file_chooses_the_threshold(run: Run, file: Path) -> None:
+    validation = file.with_name("validation.csv")
+    pd.DataFrame({"score": np.linspace(0, 1, 101)}).to_csv(validation, index=False)
+    train = file.with_name("train.csv")
+    pd.DataFrame({"sex": ["f", "m", "m", "f"], "hired": [1, 0, 0, 0]}).to_csv(train, index=False)
+    words = ("-a", "sex", "-t", "hired", "--score", "score", "--validation", validation)
+    found = document(run, file, *words, "--train", train)
+    assert found["thresholds"][0]["value"] == pytest.approx(0.76)
+
+
+def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
+    words = ["-a", "sex", "-t", "job", "-p", "guess", "--top", "1"]
+    code, out, err = run(file, *words, "--output", tmp_path / "out")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "attribute->task" in out
+    assert " to " in out  # the interval
+    assert "..." in out
+    assert (tmp_path / "out" / "amplification.json").is_file()
+    assert len(pd.read_csv(tmp_path / "out" / "pairs.csv")) == 6
+    assert err.count("wrote") == 2
+    code, out, err = run(file, *words, "--quiet", "--no-interval")
+    assert err == ""
+    assert " to " not in out
+
+
+def test_curves_are_written(run: Run, file: Path, tmp_path: Path) -> None:
+    words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all", "--no-interval"]
+    code, out, _ = run(file, *words, "-o", tmp_path / "out")
+    assert code == 0
+    assert "over all thresholds" in out
+    assert (tmp_path / "out" / "curves.svg").read_text().startswith("<svg")
+    assert len(pd.read_csv(tmp_path / "out" / "curves.csv")) > 50
+
+
+def test_undefined_pairs_are_counted_and_named(run: Run, tmp_path: Path) -> None:
+    path, train = tmp_path / "a.csv", tmp_path / "train.csv"
+    path.write_text("sex,task,said\nf,1,1\nm,0,1\n")
+    train.write_text("sex,task\nf,1\nm,0\nx,1\n")
+    words = ("-a", "sex", "-t", "task", "-p", "said", "--train", train, "--no-interval")
+    _, out, _ = run(path, *words)
+    assert "1 of 3" in out
+    assert "1 pairs are undefined: no row has x" in out
+    _, out, _ = run(path, *words, "--json")
+    assert "NaN" not in out
+    assert json.loads(out)["rows"][0]["undefined_pairs"] == 1
+
+
+def test_a_long_file_is_counted_without_an_interval(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "HELD", 10)
+    code, out, err = run(file, "-a", "sex", "-t", "hired", "-p", "said")
+    assert code == 0
+    assert "too long to hold" in err
+    assert " to " not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("-a sx -t hired -p said", 'no column "sx"; did you mean "sex"'),
+        ("-a sex -t hired", "give --task-prediction, --score or --attribute-prediction"),
+        ("-a sex -t hired -p said --score score", "not both"),
+        ("-a sex -t hired --score score --threshold high", "calibrated, all or a number"),
+        ("-a sex -t hired -p score", "`score` must lie in [0, 1]"),
+        ("-a sex -t hired -t cat -p said", "names 1 columns and --task 2"),
+        ("-a sex -t hired -t job -p said -p guess", "must hold numbers"),
+        ("-a sex -t job --score score", "--score needs tasks of 0 and 1"),
+        ("-a sex -t hired --score job --threshold 1", 'the scores "job" must be numbers'),
+        ("-a sex -t hired -p said --weight job", 'the weights "job" must be numbers'),
+        ("-a sex -t hired -p said --threshold 1", "need --score"),
+        ("-a sex -t hired -p said --train-weight x", "--train-weight needs --train"),
+        ("-a sex -t job -p sex", "is one of"),
+        ("-a sex -t hired --attribute-prediction job", "no predicted group"),
+        ("-a sex -t hired --score score --threshold 1 --validation x.csv", "gives one already"),
+    ],
+)
+def test_every_mistake_is_one_line_and_exit_2(
+    run: Run, file: Path, words: str, message: str
+) -> None:
+    code, out, err = run(file, *words.split())
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_missing_value_is_found_in_its_row(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sex,task,said\nf,1,1\n,0,1\n")
+    code, _, err = run(path, "-a", "sex", "-t", "task", "-p", "said")
+    assert code == 2
+    assert 'the column "sex" has no value in row 2' in err
+
+
+def test_yes_and_no_in_words_and_floats(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("group,task,said\n1.0,true,false\n2.0,false,false\n1.0,true,true\n")
+    found = document(run, path, "-a", "group", "-t", "task", "-p", "said")
+    assert found["rows"][0]["by_attribute"].keys() == {"1", "2"}
+    assert found["rows"][0]["pairs"][0]["predicted"] == 0.5
