@@ -169,8 +169,14 @@ def _compared(source: Source, leaning: Source | None, settings: _Settings) -> _C
     if leaning is None:
         return _Compared(source.name, there, source.name, there)
     kept = there.association
-    # A word without a lean is undefined, not an error: it is counted with the rest.
-    elsewhere = world(leaning, kept.attributes, kept.tasks, missing="drop")
+    try:
+        # A word without a lean is undefined, not an error: it is counted with the rest.
+        elsewhere = world(leaning, kept.attributes, kept.tasks, missing="drop")
+    except InputError as problem:
+        raise InputError(
+            f'{problem}; "{source.name}" takes its lean from there: choose another source of the '
+            "lean (`lean`, --lean)"
+        ) from problem
     return _Compared(source.name, there, leaning.name, elsewhere)
 
 
