@@ -55,12 +55,15 @@ def _counted(job: Job, parts: list[Numbered]) -> Iterator[Counted]:
     if not parts:
         return
     context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+    bars, context.enable_progress_bars = context.enable_progress_bars, False
     items = [{"part": pickle.dumps((job, number, part))} for number, part in parts]
     # One block per part, so that a lost worker costs one part.
     rows = ray.data.from_items(items, override_num_blocks=len(items)).map(_count_row)
-    for row in rows.iter_rows():
-        yield pickle.loads(row["counts"])
+    try:
+        for row in rows.iter_rows():
+            yield pickle.loads(row["counts"])
+    finally:
+        context.enable_progress_bars = bars
 
 
 def _count_row(row: dict[str, Any]) -> dict[str, Any]:

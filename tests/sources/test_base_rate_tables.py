@@ -1,0 +1,138 @@
+"""Every shipped table: its provenance, its checksum, and the numbers behind it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lmprobe import resources
+from lmprobe.metrics.lean import lean
+from lmprobe.sources import load_base_rates
+from lmprobe.sources.table import Table
+
+FOLDER = resources.folder("base_rates")
+NAMES = resources.names("base_rates", ".csv")
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="reference data not on this machine")
+
+
+@pytest.fixture(autouse=True)
+def _no_tables_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LMPROBE_BASE_RATES", str(tmp_path))
+
+
+def table(name: str) -> Table:
+    found = load_base_rates(name)
+    assert isinstance(found, Table)
+    return found
+
+
+def rows(name: str, delimiter: str = ",") -> list[dict[str, str]]:
+    with (SHARED / name).open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream, delimiter=delimiter))
+
+
+def test_the_promised_tables_are_there() -> None:
+    promised = {"labor", "winobias", "winobias-majority", "bergsma", "labor-2022", "wikipedia"}
+    assert promised <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_table_says_where_it_is_from(name: str) -> None:
+    found = table(name)
+    for key in ("title", "source", "year", "licence", "unit", "method"):
+        assert found.provenance[key], key
+    content = (FOLDER / f"{name}.csv").read_bytes()
+    assert found.provenance["sha256"] == hashlib.sha256(content).hexdigest()
+    # The checksum is written down, not only computed on reading.
+    assert hashlib.sha256(content).hexdigest() in (FOLDER / f"{name}.toml").read_text()
+    assert found.provenance["notes"]
+    assert found.attributes == ("he", "she")
+    assert content == found.csv().encode()
+
+
+def test_labour_is_the_papers() -> None:
+    """The paper's two rows differ by the mean distance of the shares from one half."""
+    shares = table("labor").association(["he", "she"], table("labor").tasks).attribute_given_task
+    assert np.abs(shares - 0.5).mean() == pytest.approx(0.26215625, abs=1e-12)
+    assert len(table("labor").tasks) == 32
+
+
+def test_the_direction_that_uniform_takes_is_the_majority() -> None:
+    majority = table("winobias-majority")
+    found = majority.association(["he", "she"], majority.tasks)
+    for direction in ("task->attribute", "attribute->task"):
+        for weighting in ("joint", "paper"):
+            leans = lean(found, direction, weighting)  # type: ignore[arg-type]
+            assert leans[0].tolist() == (2 * majority.counts[0] - 1).tolist()
+            assert leans[1].tolist() == (-leans[0]).tolist()
+
+
+@pytest.mark.parametrize("name", ["labor", "labor-2022"])
+def test_words_that_share_a_labour_force_row_have_equal_numbers(name: str) -> None:
+    found = table(name)
+    for pair in (("laborer", "constructor"), ("cleaner", "housekeeper"), ("accountant", "auditor")):
+        one, other = (found.counts[:, found.tasks.index(task)].tolist() for task in pair)
+        assert one == other
+        assert any(all(word in note for word in pair) for note in found.provenance["notes"])
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "total", "share"),
+    [
+        ("labor", "authors_bls2016_thousands", "winobias_pct_women"),
+        ("labor-2022", "bls2022_total", "bls2022_pct_women"),
+    ],
+)
+def test_labour_tables_are_employment_times_share(name: str, total: str, share: str) -> None:
+    found, expected = table(name), rows("occupations.csv")
+    assert list(found.tasks) == [row["occupation"] for row in expected]
+    for row, column in zip(expected, found.counts.T, strict=True):
+        women = Decimal(row[total]) * Decimal(row[share]) / 100
+        assert column.tolist() == [float(Decimal(row[total]) - women), float(women)]
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "file", "delimiter", "share"),
+    [
+        ("winobias", "winobias40.csv", ",", "pct_women"),
+        ("bergsma", "winogender_occupations_stats.tsv", "\t", "bergsma_pct_female"),
+        ("winogender-bls", "winogender_occupations_stats.tsv", "\t", "bls_pct_female"),
+    ],
+)
+def test_share_tables_are_as_published(name: str, file: str, delimiter: str, share: str) -> None:
+    found, expected = table(name), rows(file, delimiter)
+    assert list(found.tasks) == [row["occupation"] for row in expected]
+    for row, column in zip(expected, found.counts.T, strict=True):
+        assert column.tolist() == [float(100 - Decimal(row[share])), float(row[share])]
+
+
+@needs_shared
+def test_majority_table_is_as_published() -> None:
+    found, expected = table("winobias-majority"), rows("winobias40.csv")
+    assert list(found.tasks) == [row["occupation"] for row in expected]
+    assert found.counts[0].tolist() == [float(row["group"] == "male") for row in expected]
+    assert (found.counts.sum(axis=0) == 1).all()
+
+
+def test_wikipedia_says_that_it_is_wikitext_2_and_what_is_zero() -> None:
+    found = table("wikipedia")
+    never = [task for task, n in zip(found.tasks, found.counts.sum(axis=0), strict=True) if not n]
+    assert "WikiText-2" in found.provenance["title"]
+    assert never
+    assert any(", ".join(never) in note for note in found.provenance["notes"])
+
+
+def test_other_spellings_only_where_the_table_says_so() -> None:
+    winobias = load_base_rates("winobias")
+    one = winobias.association(["he", "she"], ["mechanic", "labourer", "counsellor"])
+    other = winobias.association(["he", "she"], ["mechanician", "laborer", "counselor"])
+    assert one.joint.tolist() == other.joint.tolist()
+    assert one.tasks == ("mechanic", "labourer", "counsellor")
