@@ -1,0 +1,89 @@
+"""`lmprobe reproduce`: tables for people, JSON for programs, files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmprobe.cli.main import main
+from lmprobe.reproduce.experiment import Reproduction, experiments
+
+Run = Callable[..., Any]
+NAMES = ("shortcomings", "figure-2", "compas")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command; return (exit code, standard output, standard error)."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lmprobe", "reproduce", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_fits_a_terminal_and_nothing_is_cut(run: Run, name: str) -> None:
+    code, out, _ = run(name)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_is_one_document_with_ours_beside_the_papers(run: Run, name: str) -> None:
+    code, out, _ = run(name, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["schema"] == "lmprobe.reproduction/1"
+    assert found["experiment"] == name
+    assert found["rows"]
+    for row in found["rows"]:
+        assert row.keys() >= {"name", "value", "paper"}
+
+
+def test_files_are_written(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("compas", "--output", tmp_path)
+    assert code == 0
+    assert json.loads((tmp_path / "compas.json").read_text())["experiment"] == "compas"
+    assert (tmp_path / "compas-race.svg").read_text().startswith("<svg")
+    assert err.count("wrote") == 3
+
+
+def test_quiet_leaves_the_notes_out(run: Run) -> None:
+    assert "* " in run("shortcomings")[1]
+    assert "* " not in run("shortcomings", "--quiet")[1]
+
+
+def test_all_runs_every_experiment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "names", lambda: ("shortcomings", "figure-2"))
+    code, out, _ = run("all", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert [one["experiment"] for one in found["experiments"]] == ["shortcomings", "figure-2"]
+
+
+def test_an_experiment_may_have_a_document_of_its_own() -> None:
+    own = Reproduction("x", "X", "a paper", rows=(), document={"schema": "other/1"})
+    assert own.to_dict() == {"schema": "other/1"}
+
+
+def test_an_unknown_experiment(run: Run) -> None:
+    code, out, err = run("compass")
+    assert code == 2
+    assert out == ""
+    assert 'did you mean "compas"' in err
+
+
+def test_an_unknown_preset(run: Run) -> None:
+    assert run("shortcomings", "--preset", "papers")[0] == 2
