@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,9 @@ def csv_text(frame: pd.DataFrame) -> str:
     numbers stay numbers, whatever their sign.
     """
     safe = frame.apply(lambda column: column.map(_harmless))
-    return str(safe.to_csv(index=False, lineterminator="\n"))
+    # Words are quoted always: the writer forgets to when one holds a bare carriage return.
+    quoted = csv.QUOTE_NONNUMERIC
+    return str(safe.to_csv(index=False, lineterminator="\n", quoting=quoted))
 
 
 def _harmless(cell: Any) -> Any:

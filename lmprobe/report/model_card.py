@@ -6,9 +6,10 @@ model's other results.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lmprobe import __version__
+from lmprobe.intervals.interval import Interval
 from lmprobe.report.command import command
 from lmprobe.report.markdown import escaped, fenced, verdict_tables
 from lmprobe.result import LIMITS, ProbeResult, ProbeRow
@@ -67,10 +68,16 @@ def _eval_result(row: ProbeRow, result: ProbeResult) -> EvalResult:
         metric_value=round(row.value, 6),
         metric_config=row.direction,
         metric_args={
-            "interval": row.interval.to_dict(),
+            "interval": _plain(row.interval),
             "verdict": row.verdict,
             "undefined_pairs": row.undefined_pairs,
             "attributes": list(row.attributes),
             "scorer": str(result.provenance["scorer"]),
         },
     )
+
+
+def _plain(interval: Interval) -> dict[str, Any]:
+    """Return the interval in types that YAML knows: an end may be a NumPy number."""
+    ends = interval.to_dict()
+    return {key: float(one) if isinstance(one, float) else one for key, one in ends.items()}

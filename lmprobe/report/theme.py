@@ -12,7 +12,8 @@ from pathlib import Path
 
 _ASSETS = Path(__file__).parent / "assets"
 
-# The six series are colours of Okabe & Ito (2008), darkened for thin lines, lightened where the ground is dark.
+# The six series are colours of Okabe & Ito (2008), darkened for thin lines on a light ground
+# and lightened on a dark one.
 LIGHT = {
     "page": "#f7f7f5",
     "surface": "#ffffff",

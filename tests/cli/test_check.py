@@ -1,0 +1,87 @@
+"""`lmprobe check`: the exit code says what the interval allows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from lmprobe.cli.main import app
+from lmprobe.errors import InputError
+from lmprobe.result import ProbeResult
+
+
+@pytest.fixture
+def saved(result: ProbeResult, tmp_path: Path) -> Path:
+    path = tmp_path / "result.json"
+    path.write_text(result.to_json(), encoding="utf-8")
+    return path
+
+
+def check(path: Path, *options: str) -> Result:
+    return CliRunner().invoke(app, ["check", str(path), *options])
+
+
+TO_ATTRIBUTE = ("--direction", "task->attribute")
+
+
+@pytest.mark.parametrize(
+    ("base", "code", "outcome"),
+    [
+        ("wikipedia", 0, "passed"),
+        ("labor", 1, "failed"),
+        ("corpus", 3, "not enough evidence"),
+    ],
+)
+def test_the_exit_code_follows_the_interval(
+    saved: Path, base: str, code: int, outcome: str
+) -> None:
+    done = check(saved, "--max", "0.02", *TO_ATTRIBUTE, "--base", base)
+    assert done.exit_code == code
+    assert outcome in done.stdout
+    assert base in done.stdout
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_the_worst_row_decides(saved: Path) -> None:
+    assert check(saved, "--max", "0.9").exit_code == 0
+    assert check(saved, "--max", "0.02", *TO_ATTRIBUTE).exit_code == 1
+    both = ("--base", "wikipedia", "--base", "corpus")
+    assert check(saved, "--max", "0.02", *TO_ATTRIBUTE, *both).exit_code == 3
+
+
+def test_json_is_one_document(saved: Path, result: ProbeResult) -> None:
+    done = check(saved, "--max", "0.02", "--base", "labor", "--json")
+    document = json.loads(done.stdout)
+    assert document["schema"] == "lmprobe.check/1"
+    assert document["exit_code"] == done.exit_code == 1
+    assert [row["direction"] for row in document["rows"]] == ["task->attribute", "attribute->task"]
+    assert document["rows"][0]["value"] == result.row("labor", "task->attribute").value
+
+
+def test_quiet_prints_nothing(saved: Path) -> None:
+    done = check(saved, "--max", "0.02", "--quiet")
+    assert (done.exit_code, done.output) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--base", "labour"), 'no base "labour"; did you mean "labor"?'),
+        (("--direction", "task->atribute"), 'did you mean "task->attribute"?'),
+    ],
+)
+def test_a_wrong_name_is_a_mistake_not_a_verdict(
+    saved: Path, options: tuple[str, ...], said: str
+) -> None:
+    done = check(saved, "--max", "0.05", *options)
+    assert isinstance(done.exception, InputError)
+    assert said in str(done.exception)
+
+
+def test_a_limit_must_be_a_number(saved: Path) -> None:
+    assert isinstance(check(saved, "--max", "nan").exception, InputError)
+    assert check(saved).exit_code == 2
