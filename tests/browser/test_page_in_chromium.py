@@ -1,0 +1,233 @@
+"""The page in a real Chromium: it renders, sorts, searches, asks nobody, fits a phone and paper."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmprobe.report.html import html_report
+from lmprobe.result import ProbeResult
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium and chromedriver here"),
+]
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    service = pytest.importorskip("selenium.webdriver.chrome.service")
+    options = selenium.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = selenium.Chrome(options=options, service=service.Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def page(result: ProbeResult, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(html_report(result), encoding="utf-8")
+    return path.as_uri()
+
+
+def command(chromium: Any, name: str, **settings: Any) -> Any:
+    return chromium.execute_cdp_cmd(name, settings)
+
+
+@pytest.fixture
+def opened(chromium: Any, page: str) -> Any:
+    command(chromium, "Emulation.clearDeviceMetricsOverride")
+    command(chromium, "Emulation.setEmulatedMedia", features=[])
+    command(chromium, "Emulation.setScriptExecutionDisabled", value=False)
+    chromium.get_log("browser")
+    chromium.get_log("performance")
+    chromium.get(page)
+    return chromium
+
+
+def column(chromium: Any, number: int) -> list[str]:
+    """Return the shown cells of a column of the table of pairs."""
+    found = chromium.execute_script(
+        "return [...document.querySelectorAll('#pairs-table tbody tr')]"
+        ".filter((row) => !row.hidden).map((row) => row.cells[arguments[0]].textContent)",
+        number,
+    )
+    return list(found)
+
+
+def asked_for(chromium: Any) -> list[str]:
+    events = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    return [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+
+
+def test_it_renders_without_an_error_and_asks_nobody(opened: Any, page: str) -> None:
+    sizes = opened.execute_script(
+        "return [...document.querySelectorAll('svg.figure')].map((one) => {"
+        "const box = one.getBoundingClientRect(); return [box.width, box.height]; })"
+    )
+    assert len(sizes) == 2 + 4 + 2 + 2
+    assert all(width > 200 and height > 100 for width, height in sizes)
+    assert opened.title == "example/made-up-model: bias amplification"
+    assert opened.get_log("browser") == []
+    assert set(asked_for(opened)) <= {page}
+
+
+def test_sorting_follows_the_numbers_and_puts_the_undefined_last(opened: Any) -> None:
+    head = opened.find_elements("css selector", "#pairs-table thead button")[7]
+    opened.execute_script("arguments[0].click()", head)
+    falling = column(opened, 7)
+    values = [float(cell.replace("−", "-")) for cell in falling if cell != "undefined"]
+    assert values == sorted(values, reverse=True)
+    assert falling[-4:] == ["undefined"] * 4
+    opened.execute_script("arguments[0].click()", head)
+    rising = column(opened, 7)
+    assert [float(cell.replace("−", "-")) for cell in rising[:-4]] == sorted(values)
+    assert rising[-4:] == ["undefined"] * 4
+    ways = opened.execute_script(
+        "return [...document.querySelectorAll('#pairs-table th')].map((one) => one.ariaSort)"
+    )
+    assert ways == [None] * 7 + ["ascending"]
+
+
+def test_sorting_works_by_the_keyboard(opened: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    head = opened.find_elements("css selector", "#pairs-table thead button")[3]
+    head.send_keys(Keys.ENTER)
+    tasks = column(opened, 3)
+    assert tasks == sorted(tasks)
+
+
+def test_searching_keeps_the_rows_that_hold_every_word(opened: Any) -> None:
+    everything = len(column(opened, 0))
+    box = opened.find_element("id", "pairs-search")
+    box.send_keys("Nurse she")
+    assert set(column(opened, 3)) == {"nurse"}
+    assert set(column(opened, 2)) == {"she"}
+    assert opened.find_element("id", "pairs-count").text == f"8 of {everything} pairs"
+    chosen = opened.find_element("css selector", "select[data-column='0']")
+    chosen.find_element("xpath", "option[. = 'labor']").click()
+    assert column(opened, 0) == ["labor", "labor"]
+    box.clear()
+    box.send_keys("no such thing")
+    assert column(opened, 0) == []
+
+
+def test_a_phone_scrolls_in_one_direction_only(opened: Any, page: str) -> None:
+    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
+    opened.get(page)
+    wide, room = opened.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert (wide, room) == (375, 375)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_ground(opened: Any, scheme: str) -> None:
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    command(opened, "Emulation.setEmulatedMedia", features=[feature])
+    pairs = opened.execute_script(
+        "const style = (one) => getComputedStyle(document.querySelector(one));"
+        "const ground = style('.card').backgroundColor;"
+        "const kinds = ['.lead', '.verdict.plus', '.verdict.minus', '.verdict.even', '.range'];"
+        "return [[style('body').color, style('body').backgroundColor],"
+        " ...kinds.map((one) => [style(one).color, ground])]"
+    )
+    for ink, ground in pairs:
+        # 4.5 is what WCAG 2 asks of text of this size.
+        assert contrast(ink, ground) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of WCAG 2 between two colours written as rgb(...)."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(part) / 255 for part in colour[4:-1].split(",")]
+        linear = [
+            part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_without_scripts_everything_can_be_read(opened: Any, page: str) -> None:
+    command(opened, "Emulation.setScriptExecutionDisabled", value=True)
+    opened.get(page)
+    command(opened, "Emulation.setScriptExecutionDisabled", value=False)
+    assert not opened.find_element("id", "pairs-controls").is_displayed()
+    assert len(column(opened, 0)) == 512
+    assert opened.find_element("css selector", "#pairs-table tbody tr").is_displayed()
+
+
+def test_on_paper_it_is_a_few_pages(opened: Any) -> None:
+    pdf = base64.b64decode(command(opened, "Page.printToPDF", preferCSSPageSize=True)["data"])
+    pages = pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page/")
+    pages = pages or pdf.count(b"/Type /Page") - pdf.count(b"/Type /Pages")
+    assert 3 <= pages <= 12
+
+
+def test_the_words_of_a_picture_do_not_overlap(opened: Any) -> None:
+    overlaps = opened.execute_script(
+        "const hit = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 &&"
+        " a.top < b.bottom - 3 && b.top < a.bottom - 3;"
+        "return [...document.querySelectorAll('svg.figure')].flatMap((picture) => {"
+        "const words = [...picture.querySelectorAll('text')]"
+        ".map((one) => [one.textContent, one.getBoundingClientRect()]);"
+        "return words.flatMap(([a, box], i) => words.slice(0, i)"
+        ".filter(([, other]) => hit(box, other)).map(([b]) => `${a} / ${b}`)); })"
+    )
+    assert overlaps == []
+
+
+def test_evil_words_do_nothing(
+    opened: Any, made: Callable[..., ProbeResult], tmp_path: Path
+) -> None:
+    evil = (
+        "<script>document.title = 'owned'</script>",
+        '"><img src=x onerror="document.title = \'owned\'">',
+        "</style></script><svg onload=\"document.title='owned'\">",
+        "' onmouseover='document.title = 1",
+    )
+    result = made(evil[:2], evil, evil[:2], evil, model=evil[0], notes=evil)
+    path = tmp_path / "evil.html"
+    path.write_text(html_report(result), encoding="utf-8")
+    opened.get(path.as_uri())
+    assert "owned" not in opened.title.replace(evil[0], "")
+    assert opened.execute_script("return document.images.length") == 0
+    assert opened.find_element("id", "pairs-count").text == "32 of 32 pairs"
+    assert opened.get_log("browser") == []
+    assert all(url.startswith("file:") for url in asked_for(opened))
