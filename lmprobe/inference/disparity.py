@@ -14,8 +14,8 @@ from lmprobe.intervals.method import IntervalMethod, interval
 from lmprobe.intervals.two_groups import groups_sample
 from lmprobe.metrics.disparity import Cost, GroupCosts, group_costs
 
-# A bootstrap over so few rows of a group is too short; docs/coverage.md has the numbers.
-_FEW = 20
+# With fewer rows, or fewer of them that differ, the bootstrap is too short: docs/coverage.md.
+_FEW, _FEW_COSTS = 20, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,23 @@ def disparity(
         )
     if found.method == "bernstein":
         notes.append("the variance is estimated from the sample; the bound takes it as known")
-    if found.method.startswith("bootstrap") and min(sizes) < _FEW:
-        notes.append(f"a group has only {min(sizes)} rows: the interval may be too short")
+    if found.method.startswith("bootstrap"):
+        notes += _bootstrap_notes(costs)
     if np.isnan(found.low):
         notes.append("every resample gives the same value, no spread can be seen: no interval")
     means = (float(costs.protected.mean()), float(costs.other.mean()))
     return Disparity(measure, sample.value, found, means, sizes, gamma, notes=tuple(notes))
+
+
+def _bootstrap_notes(costs: GroupCosts) -> list[str]:
+    """Say where resampling cannot see what may happen: too few rows, or too few costs."""
+    notes = []
+    for name, paid in (("protected", costs.protected), ("other", costs.other)):
+        # Of 0/1 costs, the rarer kind is what the rows know little of.
+        seen = min(np.count_nonzero(paid), np.count_nonzero(paid < costs.cost_bound))
+        if len(paid) < _FEW or seen < _FEW_COSTS:
+            notes.append(
+                f"the {name} group has {len(paid)} rows, {seen} of the rarer kind: the bootstrap "
+                "interval is too short there; use score or stratified"
+            )
+    return notes

@@ -42,10 +42,13 @@ def _stratified_bernstein(
 ) -> float:
     if n * share <= 1:
         return math.inf
-    each = bound**2 / 4 if v is None else v
+    each = bound**2 / 4 if v is None else min(v, bound**2 / 4)
+    # The mean that 0/1 costs of this variance have: the most that the variance can hide.
+    mean = (bound - math.sqrt(bound**2 - 4 * each)) / 2
     return stratified.bernstein_halfwidth(
         n * share,
         n * (1 - share),
+        means=(mean, mean),
         variances=(each, each),
         cost_bound=bound,
         confidence=confidence,

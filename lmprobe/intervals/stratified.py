@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import Groups, Sample, groups_of, intervals, unknown
+from lmprobe.intervals.method import Sample, groups_of, intervals, unknown
 
 # How the chance of error is spent: most on the means, the rest on the two variances.
 _ON_MEANS, _ON_EACH_VARIANCE = 0.8, 0.1
@@ -35,24 +35,61 @@ def bernstein_halfwidth(
     n_protected: float,
     n_other: float,
     *,
+    means: tuple[float, float],
     variances: tuple[float, float],
     cost_bound: float = 1.0,
     confidence: float = 0.95,
 ) -> float:
-    """Return Bernstein's bound on the difference from the sample variances (ddof 1).
+    """Return Bernstein's bound on the difference from sample means and variances (ddof 1).
 
-    The true variances are bounded by Theorem 10 of Maurer & Pontil (2009).
+    The true variances are bounded from both, and that is paid for with part of the
+    chance of error.
     """
     alpha = 1 - confidence
-    slack = 2 * math.log(1 / (_ON_EACH_VARIANCE * alpha))
     spread = 0.0
-    for n, variance in zip((n_protected, n_other), variances, strict=True):
-        deviation = math.sqrt(variance) + cost_bound * math.sqrt(slack / (n - 1))
-        # Costs in [0, C] never deviate more than C/2.
-        spread += min(deviation, cost_bound / 2) ** 2 / n
+    for n, mean, variance in zip((n_protected, n_other), means, variances, strict=True):
+        deviation = cost_bound * _largest_deviation(
+            n, mean / cost_bound, variance / cost_bound**2, _ON_EACH_VARIANCE * alpha
+        )
+        spread += deviation**2 / n
     log = math.log(2 / (_ON_MEANS * alpha))
     linear = cost_bound * max(1 / n_protected, 1 / n_other) * log / 3
     return linear + math.sqrt(linear**2 + 2 * spread * log)
+
+
+def _largest_deviation(n: float, mean: float, variance: float, chance: float) -> float:
+    """Return a bound on the true standard deviation of costs in [0, 1], wrong by `chance`.
+
+    The smaller of two bounds, each with half of the chance: Theorem 10 of Maurer & Pontil
+    (2009), and μ(1 - μ), which no variance of such costs exceeds, with μ as near to 1/2 as
+    the Chernoff bound allows.
+    """
+    read_off = math.sqrt(variance) + math.sqrt(2 * math.log(2 / chance) / (n - 1))
+    reach = math.log(4 / chance) / n
+    nearest = mean
+    if mean < 0.5:
+        nearest = min(0.5, _farthest(mean, 1.0, reach))
+    elif mean > 0.5:
+        nearest = max(0.5, _farthest(mean, 0.0, reach))
+    return min(read_off, math.sqrt(nearest * (1 - nearest)))
+
+
+def _farthest(mean: float, end: float, reach: float) -> float:
+    """Return the μ between `mean` and `end` at which kl(mean, μ) is `reach`."""
+    near, far = mean, end
+    for _ in range(50):
+        middle = (near + far) / 2
+        near, far = (middle, far) if _kl(mean, middle) <= reach else (near, middle)
+    return far
+
+
+def _kl(p: float, q: float) -> float:
+    """Return the relative entropy of two coins."""
+    if q <= 0 or q >= 1:
+        return 0.0 if p == q else math.inf
+    first = p * math.log(p / q) if p > 0 else 0.0
+    second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
+    return first + second
 
 
 @intervals.register("stratified")
@@ -79,12 +116,9 @@ def stratified_bernstein(
     half = bernstein_halfwidth(
         len(groups.protected),
         len(groups.other),
-        variances=_variances(groups),
+        means=(float(groups.protected.mean()), float(groups.other.mean())),
+        variances=(float(groups.protected.var(ddof=1)), float(groups.other.var(ddof=1))),
         cost_bound=groups.cost_bound,
         confidence=confidence,
     )
     return Interval(sample.value - half, sample.value + half, confidence, "stratified-bernstein")
-
-
-def _variances(groups: Groups) -> tuple[float, float]:
-    return float(groups.protected.var(ddof=1)), float(groups.other.var(ddof=1))

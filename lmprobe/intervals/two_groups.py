@@ -6,10 +6,14 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import Groups, Sample
+from lmprobe.intervals.weights import draws
 from lmprobe.tally import Floats
 
 # Replicates times cells held in memory at a time.
 _BLOCK = 4_000_000
+
+# Drawing how often a cell occurs takes as long as drawing so many rows.
+_DRAWN_ONE_BY_ONE = 16
 
 
 def groups_sample(
@@ -55,18 +59,21 @@ def resampled(
     values, counts = zip(
         *(np.unique(one, return_counts=True) for one in (protected, other)), strict=True
     )
-    cells = np.concatenate(counts)
-    n, first = int(cells.sum()), len(values[0])
+    first, cells = len(values[0]), np.concatenate(counts)
+    n = int(cells.sum())
+    many = len(cells) * _DRAWN_ONE_BY_ONE > n
+    if many:
+        values, first, cells = (protected, other), len(protected), np.ones(n, dtype=np.intp)
     found = np.empty(replicates)
     step = max(1, _BLOCK // len(cells))
     for start in range(0, replicates, step):
         rows = min(step, replicates - start)
-        drawn = rng.multinomial(n, cells / n, size=rows).astype(np.float64)
-        means = []
+        drawn = draws(rows, n, rng) if many else rng.multinomial(n, cells / n, size=rows)
+        sides = []
         for part, cost in ((drawn[:, :first], values[0]), (drawn[:, first:], values[1])):
             size = part.sum(axis=1)
-            means.append(np.where(size > 0, part @ cost / np.maximum(size, 1), np.nan))
-        found[start : start + rows] = means[0] - means[1]
+            sides.append(np.where(size > 0, part @ cost / np.maximum(size, 1), np.nan))
+        found[start : start + rows] = sides[0] - sides[1]
     return found
 
 
