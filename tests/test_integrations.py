@@ -1,0 +1,181 @@
+"""Results and metrics in other libraries: the same numbers as lmprobe's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmprobe import directional_amplification, group_disparity
+from lmprobe.errors import InputError, LmprobeError
+from lmprobe.integrations.datasets import to_dataset
+from lmprobe.integrations.sklearn import bias_amplification, disparity
+from lmprobe.result import ProbeResult
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 400),
+            "region": rng.choice(["north", "south"], 400),
+            "x": rng.normal(size=400),
+        }
+    )
+    frame["hired"] = (frame.x + 0.4 * (frame.sex == "m") + rng.normal(size=400) > 0).astype(int)
+    frame["said"] = (frame.x + 0.9 * (frame.sex == "m") > 0).astype(int)
+    return frame
+
+
+def own(people: pd.DataFrame) -> float:
+    found = directional_amplification(people.sex, people.hired, task_predictions=people.said)
+    assert found.attribute_to_task is not None
+    return found.attribute_to_task.value
+
+
+def test_pandas_takes_a_result_in_one_line(result: ProbeResult, tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(result.to_json())
+    frame = ProbeResult.from_json(path).pairs()
+    mean = frame.groupby(["base", "direction", "template"]).amplification.mean()
+    values = mean.groupby(["base", "direction"]).mean()
+    for row in result.rows:
+        assert values[row.base, row.direction] == pytest.approx(row.value)
+
+
+def test_a_dataset_holds_every_pair_and_the_provenance(result: ProbeResult) -> None:
+    pairs = to_dataset(result)
+    assert len(pairs) == len(result.pairs())
+    assert pairs.column_names == list(result.pairs().columns)
+    assert json.loads(pairs.info.description)["model"] == "example/made-up-model"
+    labor = pairs.filter(lambda row: row["base"] == "labor" and row["task"] == "nurse")
+    assert len(labor) == 2 * 20 * 2
+
+
+def test_a_dataset_of_rows(result: ProbeResult) -> None:
+    rows = to_dataset(result, "rows")
+    assert rows["value"][:] == [row.value for row in result.rows]
+    with pytest.raises(InputError, match='did you mean "rows"'):
+        to_dataset(result, "row")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def metric() -> Iterator[Any]:
+    pytest.importorskip("evaluate", reason="evaluate is not installed")
+    from lmprobe.integrations.evaluate import BiasAmplification
+
+    return BiasAmplification()
+
+
+def test_evaluate_computes_the_same_number(metric: Any, people: pd.DataFrame) -> None:
+    found = metric.compute(predictions=people.said, references=people.hired, attributes=people.sex)
+    assert found == {
+        "attribute_to_task": pytest.approx(own(people)),
+        "attribute_to_task_undefined_pairs": 0,
+    }
+
+
+def test_evaluate_adds_up_batches(metric: Any, people: pd.DataFrame) -> None:
+    for start in range(0, 400, 100):
+        part = people[start : start + 100]
+        metric.add_batch(
+            predictions=part.said.tolist(),
+            references=part.hired.tolist(),
+            attributes=part.sex.tolist(),
+        )
+    assert metric.compute()["attribute_to_task"] == pytest.approx(own(people))
+
+
+def test_evaluate_takes_words_and_a_guessed_attribute(metric: Any) -> None:
+    sex = ["f", "f", "f", "m", "m", "m"]
+    job = ["cook", "cook", "mover", "mover", "mover", "cook"]
+    said = ["cook", "cook", "cook", "mover", "mover", "mover"]
+    guess = ["f", "f", "m", "m", "m", "f"]
+    found = metric.compute(
+        predictions=said, references=job, attributes=sex, predicted_attributes=guess
+    )
+    both = directional_amplification(
+        np.array(sex), np.array(job), task_predictions=np.array(said),
+        attribute_predictions=np.array(guess),
+    )  # fmt: skip
+    assert both.attribute_to_task is not None
+    assert both.task_to_attribute is not None
+    assert found["attribute_to_task"] == pytest.approx(both.attribute_to_task.value) != 0
+    assert found["task_to_attribute"] == pytest.approx(both.task_to_attribute.value) != 0
+
+
+def test_evaluate_keeps_probabilities(metric: Any) -> None:
+    found = metric.compute(
+        predictions=[0.9, 0.8, 0.2, 0.1], references=[1, 1, 0, 1], attributes=["a", "a", "b", "b"]
+    )
+    expected = directional_amplification(
+        np.array(["a", "a", "b", "b"]), [1, 1, 0, 1], task_predictions=[0.9, 0.8, 0.2, 0.1]
+    )
+    assert expected.attribute_to_task is not None
+    assert found["attribute_to_task"] == pytest.approx(expected.attribute_to_task.value)
+
+
+def test_the_function_is_lmprobes_own(people: pd.DataFrame) -> None:
+    found = bias_amplification(people.hired, people.said, sensitive_features=people.sex)
+    assert found == own(people)
+    weight = np.ones(len(people))
+    weighted = bias_amplification(
+        people.hired, people.said, sensitive_features=people.sex, sample_weight=weight
+    )
+    assert weighted == pytest.approx(found)
+    with pytest.raises(LmprobeError):
+        bias_amplification(people.hired, people.said[:-1], sensitive_features=people.sex)
+
+
+def test_fairlearn_takes_it_within_each_region(people: pd.DataFrame) -> None:
+    fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
+    frame = fairlearn.MetricFrame(
+        metrics=bias_amplification,
+        y_true=people.hired,
+        y_pred=people.said,
+        sensitive_features=people.region,
+        sample_params={"sensitive_features": people.sex},
+    )
+    assert frame.overall == pytest.approx(own(people))
+    north = people[people.region == "north"]
+    assert frame.by_group["north"] == pytest.approx(own(north))
+
+
+def test_disparities_agree_with_fairlearn(people: pd.DataFrame) -> None:
+    fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
+    args = (people.hired, people.said)
+    theirs = fairlearn.demographic_parity_difference(*args, sensitive_features=people.sex)
+    ours = disparity(*args, sensitive_features=people.sex, protected="f")
+    assert abs(ours) == pytest.approx(theirs)
+    assert ours > 0
+    whole = group_disparity(*args, sensitive_features=people.sex, protected="f")
+    assert ours == pytest.approx(whole.value)
+
+
+def test_scikit_learn_scores_with_it(people: pd.DataFrame) -> None:
+    sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import make_scorer
+    from sklearn.model_selection import KFold, cross_validate
+
+    columns = pd.DataFrame({"x": people.x, "m": people.sex == "m"}, dtype=float)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(bias_amplification).set_score_request(sensitive_features=True)
+        scores = cross_validate(
+            LogisticRegression(),
+            columns,
+            people.hired,
+            scoring=scorer,
+            cv=KFold(3),
+            params={"sensitive_features": people.sex.to_numpy()},
+        )["test_score"]
+    for score, (train, test) in zip(scores, KFold(3).split(columns), strict=True):
+        model = LogisticRegression().fit(columns.iloc[train], people.hired.iloc[train])
+        held_out = people.iloc[test]
+        assert score == pytest.approx(own(held_out.assign(said=model.predict(columns.iloc[test]))))
