@@ -154,8 +154,9 @@ def _figure_1(name: str, x_label: str, found: Mapping[float, Interval]) -> Figur
         y_label="bias",
         series=(bars, Series("true bias", places, (truth,) * len(places), style="dashed")),
         alternative=(
-            f"Intervals around a true bias of {truth:.3f}; as the {x_label} grows from {places[0]:g} "
-            f"to {places[-1]:g}, their width falls from {widths[0]:.2f} to {widths[-1]:.2f}."
+            f"Intervals around a true bias of {truth:.3f}; as the {x_label} grows from "
+            f"{places[0]:g} to {places[-1]:g}, their width falls from {widths[0]:.2f} "
+            f"to {widths[-1]:.2f}."
         ),
     )
 
