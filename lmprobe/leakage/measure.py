@@ -57,6 +57,16 @@ class Leakage:
         """What guessing blindly gets: one over the number of groups."""
         return 1 / len(self.groups)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "value": self.value,
+            "interval": self.interval.to_dict(),
+            "rounds": list(self.rounds),
+            "chance": self.chance,
+            "f1": self.f1,
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeakageAmplification:
@@ -69,6 +79,15 @@ class LeakageAmplification:
     dataset: Leakage
     f1: float
     """The model's own F1, at which the dataset's leakage was taken."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "value": self.value,
+            "interval": self.interval.to_dict(),
+            "rounds": list(self.rounds),
+            "f1": self.f1,
+        }
 
 
 def dataset_leakage(
@@ -213,7 +232,6 @@ def _label_evidence(
         return [truth.evidence()] * rounds, None
     on = _measured(parts, len(truth.values))
     wrong = [perturb(truth, at, rng=rng, average=average, rows=on) for _ in range(rounds)]
-    # The kind of evidence is that of the true labels, whatever the perturbed ones look like.
     return [one.labels.evidence() for one in wrong], float(np.mean([one.f1 for one in wrong]))
 
 

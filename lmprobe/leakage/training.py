@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from threading import Lock
 
 import numpy as np
@@ -18,6 +17,7 @@ from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.evidence import Codes
 from lmprobe.leakage.feed import Counted, Feed, Rows
 from lmprobe.leakage.rounds import Trial
+from lmprobe.leakage.threads import one_thread_each
 from lmprobe.progress import Progress
 
 # Accuracies are ratios of counts; closer than this they are the same count.
@@ -47,28 +47,13 @@ def train_and_guess(
     place = find_device(device)
     workers = min(torch.get_num_threads(), len(trials)) if place.type == "cpu" else 1
     shares = [list(trials[start::workers]) for start in range(workers)]
-    with _one_thread_each(), ThreadPoolExecutor(workers) as pool:
+    with one_thread_each(), ThreadPoolExecutor(workers) as pool:
         jobs = [
             pool.submit(_train, recipe, share, place, report)
             for share, report in zip(shares, _together(progress, workers), strict=True)
         ]
         guesses = [job.result() for job in jobs]
     return [guesses[number % workers][number // workers] for number in range(len(trials))]
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Make torch compute every product on the thread that asks for it.
-
-    These products are so small that threads which share one mostly wait for each other:
-    on a busy machine two of them were ten times slower than one.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _together(progress: Progress, workers: int) -> list[Progress]:
