@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from lmprobe.cli.main import app
@@ -21,7 +21,7 @@ def saved(result: ProbeResult, tmp_path: Path) -> Path:
     return path
 
 
-def check(path: Path, *options: str) -> Result:
+def check(path: Path, *options: str) -> Any:
     return CliRunner().invoke(app, ["check", str(path), *options])
 
 

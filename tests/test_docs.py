@@ -1,0 +1,206 @@
+"""Every example of the documentation is run, every link followed, every generated part compared.
+
+A page's ```python blocks run in one namespace, its ```console lines (`$ lmprobe ...`) as the
+command, in order, in one temporary folder. Lines under a command must be what it prints; a line
+`...` stands for any lines. A block after `<!-- not run: reason -->` is skipped.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lmprobe.cli.main import app
+from lmprobe.errors import LmprobeError
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NOT_RUN = re.compile(r"<!-- not run: \S.* -->\n+$")
+# Pages whose examples train or count for more than a few seconds.
+SLOW = {"leakage.md", "reference-models.md"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block that is to be run."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    source = page.read_text(encoding="utf-8")
+    for found in FENCE.finditer(source):
+        before = source[: found.start()]
+        if found[1] in ("python", "console") and not NOT_RUN.search(before):
+            yield Block(found[1], found[2], before.count("\n") + 2)
+
+
+def pages() -> list[Any]:
+    return [
+        pytest.param(
+            page,
+            id=page.name,
+            marks=[pytest.mark.slow] if page.name in SLOW else [],
+        )
+        for page in PAGES
+    ]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for the model's answers that all pages share."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.mark.xdist_group("docs")
+@pytest.mark.parametrize("page", pages())
+def test_every_example_runs(
+    page: Path, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LMPROBE_CACHE", str(kept))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    for registry in registries():
+        # What a page registers is gone after it.
+        registry.names()
+        monkeypatch.setattr(registry, "_found", dict(registry._found))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        where = f"{page.name}, line {block.line}"
+        if block.language == "console":
+            run_console(block, where)
+        elif block.text.startswith(">>>"):
+            run_doctest(block, where, namespace)
+        else:
+            # Empty lines in front, so that a traceback names the line of the page.
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            exec(code, namespace)
+
+
+def registries() -> tuple[Any, ...]:
+    from lmprobe.intervals.method import intervals
+    from lmprobe.leakage.attackers.attacker import attackers
+    from lmprobe.scorers.scorer import scorers
+    from lmprobe.sources.source import sources
+
+    return intervals, attackers, scorers, sources
+
+
+def run_doctest(block: Block, where: str, namespace: dict[str, Any]) -> None:
+    example = doctest.DocTestParser().get_doctest(block.text, namespace, where, where, 0)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    failed = runner.run(example, out=said.append, clear_globs=False).failed
+    namespace.update(example.globs)
+    assert not failed, "".join(said)
+
+
+def run_console(block: Block, where: str) -> None:
+    """Run each command and compare what it prints with the lines under it, if there are any."""
+    joined = block.text.replace("\\\n", " ")
+    for step in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
+        line, _, expected = step.partition("\n")
+        printed, code = run(line, where)
+        if expected.strip():
+            assert same(expected, printed), f"{where}: $ {line} printed\n{printed}"
+        elif not line.endswith("; echo $?"):
+            assert code == 0, f"{where}: $ {line} ended with {code}\n{printed}"
+
+
+def run(line: str, where: str) -> tuple[str, int]:
+    """Return what a command prints and its exit code."""
+    echo = line.endswith("; echo $?")
+    words = shlex.split(line.removesuffix("; echo $?"), comments=True)
+    assert words[0] == "lmprobe", f"{where}: only lmprobe can be run, not {words[0]}"
+    done = CliRunner().invoke(app, words[1:], prog_name="lmprobe")
+    printed, code = done.output, done.exit_code
+    if isinstance(done.exception, LmprobeError):
+        printed, code = f"{printed}lmprobe: {done.exception}\n", 2
+    elif done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return (f"{printed}{code}\n" if echo else printed), code
+
+
+def same(expected: str, printed: str) -> bool:
+    """Compare line by line, blanks at the ends aside; `...` is any number of lines."""
+    pattern = ""
+    for line in expected.strip("\n").splitlines():
+        pattern += r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"\n"
+    found = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
+    return re.fullmatch(pattern, found) is not None
+
+
+def test_the_comparison_can_fail() -> None:
+    assert same("a\n...\nd", "a  \nb\nc\nd\n")
+    assert same("a\n...\n", "a\n")
+    assert not same("a\nc", "a\nb\nc\n")
+    assert not same("a.", "ab")
+
+
+def links(page: Path) -> Iterator[str]:
+    source = FENCE.sub("", page.read_text(encoding="utf-8"))
+    yield from re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", source)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        assert target.exists(), f"{page.name}: {link}"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name}: {link}"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_can_be_found_from_the_index() -> None:
+    found = {link.partition("#")[0] for link in links(DOCS / "index.md")}
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= found
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", DOCS / "generate.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["cli", "api"])
+def test_the_generated_parts_are_up_to_date(name: str, generate: ModuleType) -> None:
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    fresh = generate.between(page, getattr(generate, name)())
+    assert page == fresh, f"run `python docs/generate.py {name}`"
+
+
+@pytest.mark.slow
+def test_the_page_of_reproductions_is_up_to_date(generate: ModuleType) -> None:
+    """Words must agree; numbers may differ in the last digit from machine to machine."""
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    fresh = generate.reproduction(images=None)
+    number = re.compile(r"−?\d+\.\d+")
+    assert number.sub("#", page) == number.sub("#", fresh), "run `python docs/generate.py`"
+    pairs = zip(number.findall(page), number.findall(fresh), strict=True)
+    values = [tuple(float(one.replace("−", "-")) for one in pair) for pair in pairs]
+    assert all(one == pytest.approx(other, abs=2e-3, rel=1e-2) for one, other in values)
