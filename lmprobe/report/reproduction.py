@@ -48,16 +48,22 @@ OUT_OF_REACH = (
         "--train celeba-train.parquet",
     ),
     OutOfReach(
-        "Ethayarajh 2020, Figures 1 and 2: MNLI genres and co-reference",
-        "needs the annotators' labels of MNLI, and a co-reference model's errors on WinoBias",
+        "Wang & Russakovsky 2021, Table 2, the row of Wikipedia as it was",
+        "needs WikiText-103; the row above is from the counts of WikiText-2 that come with lmprobe",
+        "lmprobe count wikitext-103.txt --rule paper --output counts",
+    ),
+    OutOfReach(
+        "Ethayarajh 2020, Figure 1 and Table 1, on MNLI itself",
+        "needs the five annotators' labels; above, populations with the same mean costs stand in",
         "lmprobe disparity mnli.csv --prediction disagreement --group genre "
         "--protected government --method bernstein",
     ),
     OutOfReach(
-        "Wang et al. 2019, Tables 1 to 5 and Figures 3 to 7, the parts on images",
-        "needs the COCO and imSitu images and models trained on them; the label part of imSitu "
-        "is reproduced from counts",
-        "lmprobe leak predictions.csv --help",
+        "Wang et al. 2019, Tables 1 to 5 and Figures 3 to 7, all that looks at images",
+        "needs the COCO and imSitu images and models trained on them; what the labels of imSitu "
+        "leak is reproduced from counts",
+        "lmprobe leak predictions.parquet --attribute gender --labels bicycle --labels umbrella "
+        "--predictions bicycle_logit --predictions umbrella_logit --split split",
     ),
 )
 

@@ -10,11 +10,14 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from lmprobe import LmprobeError
+from lmprobe.cli.main import app
 from lmprobe.figure import Figure, Series
 from lmprobe.intervals.interval import Interval
 from lmprobe.report import words
@@ -24,7 +27,12 @@ from lmprobe.report.html import MOST_PAIRS, html_report
 from lmprobe.report.markdown import markdown_report
 from lmprobe.report.model_card import eval_results, model_card
 from lmprobe.report.page import reproduction_page
-from lmprobe.report.reproduction import OUT_OF_REACH, printed_tables, reproduction_markdown
+from lmprobe.report.reproduction import (
+    OUT_OF_REACH,
+    OutOfReach,
+    printed_tables,
+    reproduction_markdown,
+)
 from lmprobe.report.text import run_table
 from lmprobe.reproduce.experiment import Reproduction
 from lmprobe.result import LIMITS, ProbeResult
@@ -284,6 +292,16 @@ def test_the_markdown_of_reproductions_lists_what_is_out_of_reach(
     for name in ("COCO", "CelebA", "MNLI"):
         assert name in text
     assert all(one.command in text for one in OUT_OF_REACH)
+
+
+@pytest.mark.parametrize("one", OUT_OF_REACH, ids=lambda one: one.what)
+def test_the_commands_for_what_is_out_of_reach_lack_nothing_but_the_data(
+    one: OutOfReach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, shlex.split(one.command)[1:])
+    assert isinstance(done.exception, LmprobeError), done.output
+    assert re.search("no such file|not found|does not exist", str(done.exception), re.IGNORECASE)
 
 
 def test_a_result_of_another_schema_is_refused() -> None:
