@@ -1,0 +1,209 @@
+"""The bootstrap over labelled rows against a plain loop over replicates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lmprobe.association import Direction
+from lmprobe.errors import InputError
+from lmprobe.intervals.rows import _codes, _Rows, amplification_interval
+from lmprobe.labels import read_axis
+from lmprobe.metrics.directional import directional_amplification
+
+A_TO_T: Direction = "attribute->task"
+T_TO_A: Direction = "task->attribute"
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def people(n: int = 400, seed: int = 1) -> dict[str, Any]:
+    """Two groups, three tasks of which any may occur together, and predictions of both."""
+    draw = rng(seed)
+    group = draw.integers(0, 2, n)
+    task = (draw.random((n, 3)) < 0.3 + 0.2 * group[:, None]).astype(np.uint8)
+    guess = (draw.random((n, 3)) < 0.25 + 0.35 * group[:, None]).astype(np.uint8)
+    said = np.where(draw.random(n) < 0.8, group, 1 - group)
+    return {
+        "attribute_labels": group,
+        "task_labels": task,
+        "attribute_predictions": said,
+        "task_predictions": guess,
+    }
+
+
+def both(found: Any) -> dict[Direction, float]:
+    return {A_TO_T: found.attribute_to_task.value, T_TO_A: found.task_to_attribute.value}
+
+
+def loop(rows: dict[str, Any], replicates: int, clusters: np.ndarray | None = None) -> Any:
+    """Draw rows (or clusters) one replicate at a time; the lean is that of all rows."""
+    n = len(rows["attribute_labels"])
+    units = [[row] for row in range(n)]
+    if clusters is not None:
+        units = [list(np.flatnonzero(clusters == one)) for one in np.unique(clusters)]
+    draw = rng(5)
+    found: dict[Direction, list[float]] = {A_TO_T: [], T_TO_A: []}
+    for _ in range(replicates):
+        chosen = [row for one in draw.integers(len(units), size=len(units)) for row in units[one]]
+        sub = {name: column[chosen] for name, column in rows.items()}
+        result = directional_amplification(
+            **sub,
+            train_attribute_labels=rows["attribute_labels"],
+            train_task_labels=rows["task_labels"],
+        )
+        for direction, value in both(result).items():
+            found[direction].append(value)
+    return found
+
+
+@pytest.mark.parametrize("few_kinds", [True, False])
+def test_it_agrees_with_a_loop(few_kinds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not few_kinds:
+        monkeypatch.setattr(_Rows, "_alike", lambda self: None)
+    rows = people()
+    expected = loop(rows, 300)
+    found = amplification_interval(**rows, rng=rng(), replicates=2000)
+    for direction, values in expected.items():
+        spread = np.std(values)
+        ends = np.quantile(values, [0.025, 0.975])
+        assert found[direction].low == pytest.approx(ends[0], abs=0.45 * spread)
+        assert found[direction].high == pytest.approx(ends[1], abs=0.45 * spread)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    rows = people(150)
+    twice = {name: np.repeat(column, 4, axis=0) for name, column in rows.items()}
+    clusters = np.repeat([f"person {number}" for number in range(150)], 4)
+    alone = amplification_interval(**rows, rng=rng())
+    together = amplification_interval(**twice, clusters=clusters, rng=rng())
+    naive = amplification_interval(**twice, rng=rng())
+    for direction in (A_TO_T, T_TO_A):
+        assert together[direction].width == pytest.approx(alone[direction].width, rel=0.15)
+        assert naive[direction].width < 0.7 * together[direction].width
+
+
+def test_blocks_of_clusters_lose_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = people(100)
+    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
+    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
+    plain = _Rows.of(groups, tasks, None, None).whole()
+    monkeypatch.setattr("lmprobe.intervals.rows._ROWS", 7)
+    clusters = rng().integers(0, 13, 100)
+    cut = _Rows.of(groups, tasks, None, clusters)
+    assert np.allclose(cut.whole().columns, plain.columns)
+    assert sum(len(block) for block in cut._blocks()) == cut.units
+
+
+def test_the_value_of_all_rows_is_the_metric() -> None:
+    rows = people()
+    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
+    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
+    whole = _Rows.of(groups, tasks, None, None).whole()
+    for direction, value in both(directional_amplification(**rows)).items():
+        assert whole.value(direction, whole.lean)[0] == pytest.approx(value, abs=1e-12)
+
+
+def test_weights_count_as_repeated_rows() -> None:
+    rows = people(200)
+    weight = rng(3).integers(1, 4, 200)
+    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
+    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
+    whole = _Rows.of(groups, tasks, weight, None).whole()
+    expected = directional_amplification(**rows, sample_weight=weight)
+    for direction, value in both(expected).items():
+        assert whole.value(direction, whole.lean)[0] == pytest.approx(value, abs=1e-6)
+
+
+class TestLean:
+    def test_fixed_comes_from_the_train_set(self) -> None:
+        rows = people()
+        train = {
+            "train_attribute_labels": 1 - rows["attribute_labels"],
+            "train_task_labels": rows["task_labels"],
+        }
+        own = amplification_interval(**rows, rng=rng())[A_TO_T]
+        turned = amplification_interval(**rows, **train, rng=rng())[A_TO_T]
+        assert (turned.low, turned.high) == pytest.approx((-own.high, -own.low), abs=1e-12)
+
+    def test_resampling_matters_where_the_lean_is_in_doubt(self) -> None:
+        draw = rng(8)
+        group, task = draw.integers(0, 2, 150), draw.integers(0, 2, 150)
+        guess = (draw.random(150) < 0.3 + 0.4 * group).astype(int)
+        widths = {
+            lean: amplification_interval(group, task, task_predictions=guess, lean=lean, rng=rng())[
+                A_TO_T
+            ].width
+            for lean in ("fixed", "resampled")
+        }
+        assert widths["resampled"] > 1.3 * widths["fixed"]
+
+    def test_a_train_set_is_resampled_too(self) -> None:
+        rows = people()
+        train = people(5000, seed=9)
+        found = amplification_interval(
+            **rows,
+            train_attribute_labels=train["attribute_labels"],
+            train_task_labels=train["task_labels"],
+            lean="resampled",
+            rng=rng(),
+        )
+        # Five thousand rows leave no doubt about the lean.
+        fixed = amplification_interval(**rows, rng=rng())
+        assert found[A_TO_T].width == pytest.approx(fixed[A_TO_T].width, rel=0.1)
+
+
+def test_one_row_has_no_interval() -> None:
+    found = amplification_interval(["a"], ["x"], task_predictions=["x"], rng=rng())
+    assert found[A_TO_T].width == math.inf
+
+
+def test_perfect_predictions_have_no_spread() -> None:
+    rows = people()
+    found = amplification_interval(
+        rows["attribute_labels"],
+        rows["task_labels"],
+        task_predictions=rows["task_labels"],
+        rng=rng(),
+    )
+    assert math.isnan(found[A_TO_T].low)
+
+
+def test_probabilities_are_rows_of_their_own() -> None:
+    rows = people()
+    soft = np.clip(rows["task_predictions"] * 0.8 + 0.1, 0, 1)
+    found = amplification_interval(
+        rows["attribute_labels"], rows["task_labels"], task_predictions=soft, rng=rng()
+    )
+    assert math.isfinite(found[A_TO_T].width)
+
+
+def test_codes_tell_rows_apart() -> None:
+    table = rng().integers(0, 2, (500, 70)).astype(np.uint8)
+    table[250:] = table[:250]
+    codes = _codes(table)
+    assert np.array_equal(codes[:250], codes[250:])
+    assert len(np.unique(codes)) == len(np.unique(table, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"lean": "free"}, "no lean"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"replicates": 1}, "replicates"),
+        ({"clusters": [1, 2]}, "clusters"),
+        ({"train_task_labels": [0, 1]}, "go together"),
+    ],
+)
+def test_mistakes(more: dict[str, Any], word: str) -> None:
+    rows = people(20)
+    rows["task_labels"] = rows["task_labels"][:, 0]
+    rows["task_predictions"] = rows["task_predictions"][:, 0]
+    with pytest.raises(InputError, match=word):
+        amplification_interval(**rows, **more, rng=rng())
