@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -31,6 +31,7 @@ class TestSampleSize:
         assert sample_size(0.05, method="stratified") == 2952
         assert claimable_effect(3160, method="stratified") < 0.05
 
+    @settings(deadline=None)
     @given(
         effect=st.floats(0.01, 0.9),
         share=st.floats(0.02, 0.5),
@@ -154,6 +155,7 @@ def holm_by_definition(p: list[float]) -> list[float]:
     return [max(steps[: order.index(number) + 1]) for number in range(len(p))]
 
 
+@settings(deadline=None)
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_control_agrees_with_the_definitions(p: list[float]) -> None:
     assert adjusted(np.array(p), "holm") == pytest.approx(holm_by_definition(p), abs=1e-12)

@@ -132,6 +132,7 @@ class TestBernstein:
         found = bernstein_halfwidth(n, variance, share, cost_bound=bound, confidence=confidence)
         assert found == pytest.approx(expected, abs=5e-11)
 
+    @settings(deadline=None)
     @given(
         n=st.integers(1, 10**6),
         variance=st.floats(1e-6, 100),
@@ -198,6 +199,7 @@ class TestStratified:
         found = stratified.hoeffding_halfwidth(n_a, n_b, cost_bound=bound, confidence=0.9)
         assert found == pytest.approx(t, rel=1e-9)
 
+    @settings(deadline=None)
     @given(ones=st.integers(0, 100), spread=st.floats(0, 1))
     def test_the_deviation_bound_exceeds_the_deviation(self, ones: int, spread: float) -> None:
         p = ones / 100

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -50,6 +50,7 @@ CELLS = hnp.arrays(
 ).filter(lambda cells: not np.isnan(cells).all())
 
 
+@settings(deadline=None)
 @given(cells=CELLS, seed=st.integers(0, 99))
 def test_weights_are_repeated_templates_and_tasks(cells: np.ndarray, seed: int) -> None:
     kept = cells[~np.isnan(cells).all(axis=(1, 2))]
@@ -63,6 +64,7 @@ def test_weights_are_repeated_templates_and_tasks(cells: np.ndarray, seed: int) 
     assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
+@settings(deadline=None)
 @given(cells=CELLS)
 def test_the_value_is_that_of_the_metric(cells: np.ndarray) -> None:
     sample = probe_sample(CellTable.of(cells, None), "both")
@@ -72,6 +74,7 @@ def test_the_value_is_that_of_the_metric(cells: np.ndarray) -> None:
     assert sample.observations.mean() == pytest.approx(sample.value, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(cells=CELLS, names=st.lists(st.sampled_from("abc"), min_size=5, max_size=5))
 def test_families_keep_the_mean_of_the_observations(cells: np.ndarray, names: list[str]) -> None:
     sample = probe_sample(CellTable.of(cells, names[: len(cells)]), "both")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
@@ -33,6 +33,7 @@ def test_newcombes_table(counts: tuple[int, int, int, int], expected: tuple[floa
     assert (float(low), float(high)) == pytest.approx(expected, abs=5.1e-5)
 
 
+@settings(deadline=None)
 @given(
     n_a=st.integers(1, 60), n_b=st.integers(1, 60), x=st.floats(0, 1), y=st.floats(0, 1),
     d=st.floats(-0.99, 0.99),

@@ -1,0 +1,216 @@
+"""`lmprobe disparity`, `plan` and `compare`: the library's numbers, one document, clear errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmprobe.cli.main import main
+from lmprobe.inference.disparity import group_disparity
+from lmprobe.inference.pilot import templates_needed
+from lmprobe.result import ProbeResult
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; return (exit code, standard output, standard error)."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lmprobe", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    draw = np.random.default_rng(0)
+    group = draw.choice(["a", "b", "c"], 600)
+    truth = draw.integers(0, 2, 600)
+    guess = (draw.random(600) < 0.3 + 0.3 * (group == "a") + 0.2 * truth).astype(int)
+    path = tmp_path_factory.mktemp("loans") / "loans.csv"
+    frame = pd.DataFrame({"race": group, "sex": draw.choice(["f", "m"], 600)})
+    frame.assign(repaid=truth, approved=guess).to_csv(path, index=False)
+    return path
+
+
+class TestDisparity:
+    def test_it_is_the_librarys_number(self, run: Run, loans: Path) -> None:
+        code, out, err = run(
+            "disparity", loans, "-p", "approved", "-g", "race", "--protected", "a",
+            "--label", "repaid", "--measure", "fpr_difference", "--method", "score", "--json",
+        )  # fmt: skip
+        assert (code, err) == (0, "")
+        row = json.loads(out)["rows"][0]
+        frame = pd.read_csv(loans)
+        expected = group_disparity(
+            frame.repaid, frame.approved, sensitive_features=frame.race, protected="a",
+            measure="fpr_difference", method="score",
+        )  # fmt: skip
+        assert row["value"] == pytest.approx(expected.value)
+        assert row["interval"] == expected.interval.to_dict()
+        assert row["verdict"] == "higher for the protected group"
+
+    def test_every_group_in_turn_holds_at_once(self, run: Run, loans: Path) -> None:
+        code, out, _ = run("disparity", loans, "-p", "approved", "-g", "race", "--json")
+        rows = json.loads(out)["rows"]
+        assert code == 0
+        assert [row["protected"] for row in rows] == ["a", "b", "c"]
+        assert rows[0]["interval"]["confidence"] == pytest.approx(1 - 0.05 / 3)
+
+    def test_crossed_groups(self, run: Run, loans: Path) -> None:
+        _, out, _ = run("disparity", loans, "-p", "approved", "-g", "race", "-g", "sex", "--json")
+        assert [row["protected"] for row in json.loads(out)["rows"]][:2] == ["a & f", "a & m"]
+
+    def test_for_a_person(self, run: Run, loans: Path, tmp_path: Path) -> None:
+        code, out, err = run(
+            "disparity", loans, "-p", "approved", "-l", "repaid", "-g", "race", "--protected", "a",
+            "-m", "equalized_odds", "--output", tmp_path,
+        )  # fmt: skip
+        assert code == 0
+        assert "tpr_difference" in out
+        assert "larger, in size" in out
+        assert "the variance is estimated" in " ".join(err.split())
+        assert json.loads((tmp_path / "disparity.json").read_text())["measure"] == "equalized_odds"
+        quiet = run("disparity", loans, "-p", "approved", "-g", "race", "--quiet")
+        assert quiet[2] == ""
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["-p", "aproved", "-g", "race"], 'did you mean "approved"'),
+            (["-p", "approved", "-g", "race", "--protected", "d"], 'no protected group "d"'),
+            (["-p", "race", "-g", "sex"], "`y_pred` must be one column of numbers"),
+            (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "`y_true`"),
+            (["-p", "approved", "-g", "race", "--confidence", "1"], "confidence"),
+        ],
+    )
+    def test_mistakes(self, run: Run, loans: Path, words: list[str], said: str) -> None:
+        code, out, err = run("disparity", loans, *words)
+        assert (code, out) == (2, "")
+        assert said in err
+        assert err.startswith("lmprobe: ")
+
+
+class TestPlan:
+    def test_every_method(self, run: Run) -> None:
+        code, out, err = run("plan", "--effect", "0.05", "--json")
+        sizes = {row["method"]: row["n"] for row in json.loads(out)["rows"]}
+        assert (code, err) == (0, "")
+        assert (sizes["bernstein"], sizes["stratified"]) == (11903, 2952)
+        assert set(sizes) > {"hoeffding", "score", "bootstrap"}
+
+    def test_turned_round(self, run: Run) -> None:
+        _, out, _ = run("plan", "--rows", "3160", "--method", "bernstein", "--json")
+        assert json.loads(out)["rows"][0]["effect"] == pytest.approx(0.09742, abs=5e-6)
+
+    def test_for_a_person(self, run: Run, tmp_path: Path) -> None:
+        code, out, err = run("plan", "--effect", "0.05", "--output", tmp_path)
+        assert code == 0
+        assert "11,903" in out
+        assert "about half" in " ".join(err.split())
+        assert (tmp_path / "plan.json").is_file()
+
+    def test_templates_from_a_pilot(self, run: Run, result: ProbeResult, tmp_path: Path) -> None:
+        pilot = tmp_path / "result.json"
+        pilot.write_text(result.to_json())
+        _, out, _ = run("plan", "--pilot", pilot, "--effect", "0.01", "--json")
+        rows = json.loads(out)["rows"]
+        assert len(rows) == len(result.rows)
+        row = result.rows[0]
+        expected = templates_needed(row.cells, 0.01, families=result.families)
+        assert (rows[0]["templates"], rows[0]["tasks"]) == (expected.templates, expected.tasks)
+        code, out, _ = run("plan", "--pilot", pilot, "--effect", "0.01")
+        assert code == 0
+        assert "to claim 0.01" in out
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            ([], "give --effect"),
+            (["--effect", "0.1", "--rows", "5"], "give --effect"),
+            (["--effect", "0.1", "--variance", "0.1"], "give --method too"),
+            (["--effect", "0.1", "--pilot", "nowhere.json"], "nowhere.json"),
+            (["--effect", "-1"], "`effect` must be positive"),
+        ],
+    )
+    def test_mistakes(self, run: Run, words: list[str], said: str) -> None:
+        code, out, err = run("plan", *words)
+        assert (code, out) == (2, "")
+        assert said in err
+
+
+class TestCompare:
+    @pytest.fixture
+    def saved(self, made: Callable[..., ProbeResult], tmp_path: Path) -> list[Path]:
+        paths = []
+        for seed, name in enumerate(("one", "two", "three")):
+            paths.append(tmp_path / f"{name}.json")
+            paths[-1].write_text(made(model=name, seed=seed).to_json())
+        return paths
+
+    def test_each_with_the_first(self, run: Run, saved: list[Path]) -> None:
+        code, out, err = run("compare", *saved, "--json")
+        rows = json.loads(out)["rows"]
+        assert (code, err) == (0, "")
+        assert {(row["first"], row["second"]) for row in rows} == {("one", "two"), ("one", "three")}
+        first, second = (ProbeResult.from_json(path).rows[0] for path in saved[:2])
+        assert rows[0]["difference"] == pytest.approx(second.value - first.value)
+        assert len(rows[0]["tasks"]) == len(first.tasks)
+
+    def test_for_a_person(self, run: Run, saved: list[Path], tmp_path: Path) -> None:
+        code, out, _ = run("compare", *saved[:2], "--output", tmp_path / "out")
+        assert code == 0
+        assert "difference to one" in out
+        assert "Benjamini-Hochberg" in out
+        assert (tmp_path / "out" / "comparison.json").is_file()
+
+    def test_the_same_twice(self, run: Run, saved: list[Path]) -> None:
+        _, out, _ = run("compare", saved[0], saved[0], "--json")
+        rows = json.loads(out)["rows"]
+        assert rows[0]["first"] != rows[0]["second"]
+        assert rows[0]["interval"]["low"] is None
+        assert rows[0]["verdict"] == "not enough evidence either way"
+
+    def test_a_base_that_differs_is_said(self, run: Run, saved: list[Path]) -> None:
+        _, out, _ = run("compare", *saved[:2], "--json")
+        assert any(
+            "is not the same for both" in note
+            for row in json.loads(out)["rows"]
+            for note in row["notes"]
+        )
+
+    def test_mistakes(
+        self, run: Run, saved: list[Path], made: Callable[..., ProbeResult], tmp_path: Path
+    ) -> None:
+        assert "at least two" in run("compare", saved[0])[2]
+        assert "no such result file" in run("compare", saved[0], "nowhere.json")[2]
+        others = {
+            "templates.json": made(templates=["a", "b"]),
+            "groups.json": made(attributes=("he", "they")),
+            "bases.json": made(bases=("mine",)),
+            "tasks.json": made(tasks=("juggler", "poet")),
+        }
+        said = {
+            "templates.json": "the same templates",
+            "groups.json": "they must be the same",
+            "bases.json": "share no base",
+            "tasks.json": "share no task",
+        }
+        for name, result in others.items():
+            (tmp_path / name).write_text(result.to_json())
+            code, out, err = run("compare", saved[0], tmp_path / name)
+            assert (code, out) == (2, "")
+            assert said[name] in err
