@@ -105,7 +105,7 @@ def _key(largest: float, x: float, y: float) -> Iterator[Markup]:
     yield text(x, y + 29, f"−{end}", "small")
     yield text(x + 6 * steps, y + 29, "0", "small", "middle")
     yield text(x + 12 * steps, y + 29, f"+{end}", "small", "end")
-    yield text(x + 12 * steps + 10, y + 12, "blank: undefined", "small")
+    yield text(x + 12 * steps + 10, y + 12, "frame only: undefined", "small")
 
 
 def _extreme(rows: Sequence[ProbeRow], *, largest: bool) -> str:

@@ -42,6 +42,7 @@ def html_report(result: ProbeResult) -> str:
         "templates": result.templates,
         "split_words": result.split_words,
         "notes": words.row_notes(result),
+        "assumptions": words.assumptions(result),
         "masses": words.masses(result),
         "limits": LIMITS,
         "command": command(result),

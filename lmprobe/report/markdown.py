@@ -107,6 +107,8 @@ def _notes(result: ProbeResult) -> list[str]:
     lines = []
     for name, said in words.row_notes(result).items():
         lines += [f"- {escaped(f'{name}: {note}' if name else note)}" for note in said]
+    for said_of, bases in words.assumptions(result).items():
+        lines.append(f"- {escaped(', '.join(bases))}: {escaped(said_of)}")
     for direction, mass in words.masses(result).items():
         lines.append(
             f"- {escaped(direction)}: before renormalising, the candidates held "

@@ -16,8 +16,10 @@ _STYLE = {"plus": "bold red", "minus": "bold blue", "even": "dim"}
 def run_table(result: ProbeResult) -> list[Table | str]:
     """Return what `lmprobe run` prints: two tables that read well in 80 columns, and notes."""
     parts: list[Table | str] = [_title(result)]
+    undefined = any(row.undefined_pairs for row in result.rows)
     for direction, rows in by_direction(result).items():
-        parts += ["", f"[bold]{direction}[/bold]  {ASKED[direction]}", _table(rows)]
+        title = f"[bold]{direction}[/bold]  {ASKED[direction]}"
+        parts += ["", title, _table(rows, undefined=undefined)]
     parts += ["", "Positive: the model exaggerates the base. Negative: it weakens it."]
     return parts + _notes(result)
 
@@ -32,14 +34,13 @@ def _title(result: ProbeResult) -> str:
     )
 
 
-def _table(rows: list[ProbeRow]) -> Table:
+def _table(rows: list[ProbeRow], *, undefined: bool) -> Table:
     level = percent(rows[0].interval.confidence)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("base", overflow="fold", max_width=18)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column(f"{level} interval", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    undefined = any(row.undefined_pairs for row in rows)
     if undefined:
         table.add_column("undefined", justify="right", no_wrap=True)
     for row in rows:
@@ -62,6 +63,7 @@ def _short(verdict: str) -> str:
 
 def _notes(result: ProbeResult) -> list[Table | str]:
     notes = Table.grid(padding=(0, 1, 0, 0))
+    notes.add_row("*", "the intervals speak of templates and tasks drawn like these, not of people")
     for name, said in row_notes(result).items():
         for note in said:
             notes.add_row("*", escape(f"{name}: {note}" if name else note))

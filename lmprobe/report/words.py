@@ -74,16 +74,21 @@ def sentence(row: ProbeRow) -> str:
 def headline(result: ProbeResult) -> str:
     """Return what the whole probe found, in one sentence."""
     counted = {
-        "exaggerates the base": sum(row.verdict == "amplifies" for row in result.rows),
-        "weakens it": sum(row.verdict == "reduces" for row in result.rows),
-        "leaves the question open": sum(row.verdict not in DECISIVE for row in result.rows),
+        "exaggerates": sum(row.verdict == "amplifies" for row in result.rows),
+        "weakens": sum(row.verdict == "reduces" for row in result.rows),
+        "shows no clear difference from": sum(row.verdict not in DECISIVE for row in result.rows),
     }
-    total = len(result.rows)
-    said = [f"{what} in {many}" for what, many in counted.items() if many]
+    said = [(what, many) for what, many in counted.items() if many]
     if len(said) == 1:
-        what = next(iter(what for what, many in counted.items() if many))
-        return f"The model {what} in all {total} comparisons."
-    return f"Of {total} comparisons, the model {listed(said)}."
+        (what, many), total = said[0], len(result.rows)
+        return f"The model {what} the base in {'all ' * (total > 1)}{_times(many)}."
+    (first, many), *rest = said
+    parts = [f"{first} the base in {many}", *(f"{what} it in {many}" for what, many in rest)]
+    return f"Of {_times(len(result.rows))}, the model {listed(parts)}."
+
+
+def _times(number: int) -> str:
+    return f"{number} comparisons" if number > 1 else "one comparison"
 
 
 def listed(parts: Iterable[str]) -> str:
@@ -101,12 +106,14 @@ def by_direction(result: ProbeResult) -> dict[Direction, list[ProbeRow]]:
 def row_notes(result: ProbeResult) -> dict[str, list[str]]:
     """Return every note once, with the bases and directions that it belongs to.
 
-    A note that holds for all rows belongs to the whole probe, under the empty name.
+    A note that holds for all rows belongs to the whole probe, under the empty name. What
+    the intervals assume is not among them: see `assumptions`.
     """
     where: dict[str, list[str]] = {}
     for row in result.rows:
         for note in (*row.notes, *_measured(row)):
-            where.setdefault(note, []).append(f"{row.base}, {row.direction}")
+            if not _assumes(row, note):
+                where.setdefault(note, []).append(f"{row.base}, {row.direction}")
     notes: dict[str, list[str]] = {"": list(result.notes)}
     for note, rows in where.items():
         if len(rows) == len(result.rows):
@@ -117,6 +124,21 @@ def row_notes(result: ProbeResult) -> dict[str, list[str]]:
         name = listed(bases) if both or len(by_direction(result)) == 1 else "; ".join(rows)
         notes.setdefault(name, []).append(note)
     return {name: said for name, said in notes.items() if said}
+
+
+def assumptions(result: ProbeResult) -> dict[str, list[str]]:
+    """Return what the intervals assume, each once with the bases it is said of."""
+    found: dict[str, list[str]] = {}
+    for row in result.rows:
+        for note in row.notes:
+            if _assumes(row, note) and row.base not in found.setdefault(note, []):
+                found[note].append(row.base)
+    return found
+
+
+def _assumes(row: ProbeRow, note: str) -> bool:
+    """Tell a note about the interval's method, which begins with its name, from the others."""
+    return note.startswith(f"{row.interval.method}: ")
 
 
 def _measured(row: ProbeRow) -> list[str]:

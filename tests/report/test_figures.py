@@ -128,8 +128,9 @@ def test_ticks_are_few_rising_and_within_the_scale(values: list[float], log: boo
     ticks = axis.ticks()
     assert 2 <= len(ticks) <= 12
     assert all(one < other for one, other in itertools.pairwise(ticks))
-    assert axis.low <= min(values) * (1 + 1e-9) + 1e-9
-    assert axis.high >= max(values) * (1 - 1e-9) - 1e-9
+    hair = 1e-9 * (1 + max(map(abs, values)))
+    assert axis.low - hair <= min(values)
+    assert axis.high + hair >= max(values)
     assert all(-1e-6 <= axis(tick) <= 100 + 1e-6 for tick in ticks)
     assert len({tick_label(tick) for tick in ticks}) == len(ticks)
 

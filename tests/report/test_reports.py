@@ -143,7 +143,7 @@ def test_a_result_with_one_row_and_no_interval_can_be_shown(
     assert "no interval" in html_report(result)
     assert "no interval" in printed(result)
     assert "no interval" in markdown_report(result)
-    assert "leaves the question open" in words.headline(result)
+    assert "no clear difference" in words.headline(result)
 
 
 def test_markdown_has_every_row_and_the_limits(result: ProbeResult) -> None:
@@ -201,6 +201,27 @@ def test_the_command_names_files_that_do_not_come_with_lmprobe(
     again = command(replace(result, provenance=facts))
     assert "--base my-table.csv" in again
     assert "--templates my-set.toml" in again
+
+
+def test_what_an_interval_assumes_is_said_once(result: ProbeResult) -> None:
+    said = "bootstrap: 20 templates crossed with 32 tasks are the sample"
+    rows = tuple(replace(row, notes=(*row.notes, said)) for row in result.rows)
+    noted = replace(result, rows=rows)
+    assert words.assumptions(noted) == {said: ["uniform", "wikipedia", "labor", "corpus"]}
+    assert said not in str(words.row_notes(noted))
+    for report in (html_report(noted), markdown_report(noted)):
+        assert report.count(said) == 1
+
+
+def test_the_headline_is_a_sentence(result: ProbeResult) -> None:
+    assert words.headline(result) == (
+        "Of 8 comparisons, the model exaggerates the base in 4, weakens it in 2 and shows no clear "
+        "difference from it in 2."
+    )
+    one = replace(result, rows=result.rows[:1])
+    assert words.headline(one) == "The model exaggerates the base in one comparison."
+    two = replace(result, rows=result.rows[:2])
+    assert words.headline(two) == "The model exaggerates the base in all 2 comparisons."
 
 
 def test_a_note_of_every_row_is_said_once(result: ProbeResult) -> None:
