@@ -196,7 +196,7 @@ class Crossed:
 
 
 PROBES = (
-    *(Crossed("templates and tasks vary alike", k, 32, 0.03, 0.1, 0.05) for k in (5, 10, 20, 50)),
+    *(Crossed("a typical probe", k, 32, 0.03, 0.1, 0.05) for k in (5, 10, 20, 50)),
     Crossed("templates vary most", 20, 32, 0.1, 0.05, 0.05),
     Crossed("tasks vary most", 20, 32, 0.01, 0.2, 0.05),
     Crossed("skewed effects", 20, 32, 0.05, 0.1, 0.05, skewed=True),
@@ -298,28 +298,29 @@ share of samples for which the method honestly gave no interval, such as a boots
 saw a cost. Seed {seed}, {replicates} bootstrap replicates per interval.
 """
 _AFTER_DISPARITIES = """
-`hoeffding`, `stratified` and `stratified-bernstein` are guaranteed for costs within their bounds, at
-any n. `bernstein` is as published: it takes the variance and the group shares as known, and they are
-estimated here. `score` and the bootstraps hold as n grows. **Where a group has few rows, or few of
-the rarer cost, the bootstrap is far too short**: a group that never paid in the sample never pays in
-a resample. Results say so in a note, and `score` is the remedy for 0/1 costs.
+`hoeffding`, `stratified` and `stratified-bernstein` are guaranteed for costs within their bounds,
+at any n. `bernstein` is as published: it takes the variance and the group shares as known, and
+they are estimated here. `score` and the bootstraps hold as n grows. **Where a group has few rows,
+or few of the rarer cost, the bootstrap is far too short**: a group that never paid in the sample
+never pays in a resample. Results say so in a note, and `score` is the remedy for 0/1 costs.
 
-`stratified` is always narrower than `hoeffding`, and narrower than `bernstein` where costs are common.
-For rare costs the variance matters more than the inflation: there `bernstein`, with the variance it
-was given for free, is narrower, and `stratified-bernstein`, which pays for it, comes nearest.
+`stratified` is always narrower than `hoeffding`, and narrower than `bernstein` where costs are
+common. For rare costs the variance matters more than the inflation: there `bernstein`, with the
+variance it was given for free, is narrower, and `stratified-bernstein`, which pays for it, comes
+nearest.
 """
 _AFTER_PROBES = """
-`bootstrap` is the percentile interval widened for few units (Hesterberg 2015); it is the default because
-it comes closest to its promise of the three. Where only the cells vary it is too wide, the price
-of drawing both axes. `t`, `bernstein` and `empirical-bernstein` take the templates as the sample and
-the tasks as all there are, so they do not promise to hold the value over all tasks that this table
-asks for: their shortfall is the spread over tasks. The same holds for a bootstrap that draws
-templates alone.
+`bootstrap` is the percentile interval widened for few units (Hesterberg 2015); it is the default
+because it comes closest to its promise of the three. Where only the cells vary it is too wide,
+the price of drawing both axes. `t`, `bernstein` and `empirical-bernstein` take the templates as
+the sample and the tasks as all there are, so they do not promise to hold the value over all tasks
+that this table asks for: their shortfall is the spread over tasks. The same holds for a bootstrap
+that draws templates alone.
 """
 _AFTER_ROWS = """
-Two groups and one task, an amplification of 0.1. With the lean fixed by the sample itself, a small
-sample that happens to lean the other way gives the wrong sign; resampling the lean covers that. A lean
-from a train set does not have the problem.
+Two groups and one task, an amplification of 0.1. With the lean fixed by the sample itself, a
+small sample that happens to lean the other way gives the wrong sign; resampling the lean covers
+that. A lean from a train set does not have the problem.
 """
 
 
