@@ -1,0 +1,188 @@
+"""Trains a reference model: `python -m lmprobe.models.reference.train --output DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from lmprobe import atomic
+from lmprobe.models.reference import corpus, truth, vocabulary
+from lmprobe.models.reference.card import card
+from lmprobe.models.reference.masking import Encoded, Ids, Masked, encode, hide
+from lmprobe.models.reference.rates import KINDS, Kind, planted
+from lmprobe.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Size of the model and of its training; the defaults made the shipped checkpoints."""
+
+    hidden: int = 96
+    layers: int = 2
+    heads: int = 4
+    intermediate: int = 256
+    epochs: float = 2.0
+    batch: int = 256
+    learning_rate: float = 3e-3
+    weight_decay: float = 0.01
+    warmup: float = 0.05
+    initial: float = 0.02
+    threads: int = 2
+
+
+def build_model(recipe: Recipe, vocabulary_size: int, seed: int) -> Any:
+    """Return a small BERT with random weights."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=vocabulary_size,
+        hidden_size=recipe.hidden,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads,
+        intermediate_size=recipe.intermediate,
+        max_position_embeddings=64,
+        initializer_range=recipe.initial,
+        # Dropout would flatten the probabilities that these models are there to hold.
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        attn_implementation="eager",
+    )
+    return BertForMaskedLM(config)
+
+
+def batches(data: Encoded, recipe: Recipe, rng: np.random.Generator) -> Iterator[Ids]:
+    """Yield the rows of one batch after the other, for ever, lines of like length together."""
+    pool = 16 * recipe.batch
+    while True:
+        order = np.argsort(rng.random(len(data.length)), kind="stable")
+        for start in range(0, len(order) - pool + 1, pool):
+            rows = order[start : start + pool]
+            rows = rows[np.argsort(data.length[rows], kind="stable")]
+            for one in np.argsort(rng.random(16)):
+                yield rows[one * recipe.batch : (one + 1) * recipe.batch]
+
+
+def loss_of(model: Any, masked: Masked) -> torch.Tensor:
+    """Return the mean cross-entropy of the hidden pieces; the head runs on those alone."""
+    attention = np.arange(masked.ids.shape[1])[None, :] < masked.length[:, None]
+    states = model.bert(
+        input_ids=torch.from_numpy(masked.ids),
+        attention_mask=torch.from_numpy(attention.astype(np.int64)),
+    ).last_hidden_state
+    scores = model.cls(states[torch.from_numpy(masked.guess)])
+    return torch.nn.functional.cross_entropy(scores, torch.from_numpy(masked.answer[masked.guess]))
+
+
+def fit(
+    model: Any,
+    data: Encoded,
+    mask_id: int,
+    *,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    steps: int | None = None,
+    progress: Progress = silent,
+) -> list[float]:
+    """Train in place and return the loss of every step."""
+    total = round(recipe.epochs * len(data.length) / recipe.batch) if steps is None else steps
+    decayed = [weight for weight in model.parameters() if weight.ndim > 1]
+    others = [weight for weight in model.parameters() if weight.ndim <= 1]
+    groups = [
+        {"params": decayed, "weight_decay": recipe.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), fused=True)
+    warm = max(1, round(recipe.warmup * total))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (total - step) / max(1, total - warm))
+    )
+    losses = []
+    model.train()
+    for step, rows in zip(range(total), batches(data, recipe, rng), strict=False):
+        loss = loss_of(model, hide(data.rows(rows), mask_id, rng))
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+        progress(step + 1, total)
+    model.eval()
+    return losses
+
+
+def train(
+    kind: Kind, *, seed: int = 0, recipe: Recipe | None = None, progress: Progress = silent
+) -> tuple[Any, Any, dict[str, str]]:
+    """Return a trained model, its tokenizer, and the texts of the files that say what is true.
+
+    The same seed, recipe, machine and library versions give the same bytes.
+    """
+    chosen = recipe or Recipe()
+    torch.set_num_threads(chosen.threads)
+    torch.use_deterministic_algorithms(True)
+    wanted = planted(kind)
+    lines = corpus.generate(wanted, seed)
+    counts = corpus.count(lines, wanted.occupations)
+    tokenizer = vocabulary.tokenizer(vocabulary.pieces(line.text for line in lines))
+    model = build_model(chosen, len(tokenizer), seed)
+    rng = np.random.default_rng([seed, 1])
+    data = encode(tokenizer, lines)
+    fit(model, data, tokenizer.mask_token_id, recipe=chosen, rng=rng, progress=progress)
+    known = truth.describe(kind, seed, lines, counts, wanted.occupations)
+    texts = {
+        truth.COUNTS_FILE: truth.counts_csv(counts, wanted.occupations),
+        truth.TRUTH_FILE: json.dumps(known, indent=2) + "\n",
+        "README.md": card(kind, known),
+    }
+    return model, tokenizer, texts
+
+
+def save(folder: Path, model: Any, tokenizer: Any, texts: dict[str, str]) -> None:
+    """Write a checkpoint, each file whole or not at all."""
+    with tempfile.TemporaryDirectory() as scratch:
+        model.save_pretrained(scratch)
+        tokenizer.save_pretrained(scratch)
+        for path in sorted(Path(scratch).iterdir()):
+            atomic.write_bytes(folder / path.name, path.read_bytes())
+    for name, text in texts.items():
+        atomic.write_text(folder / name, text)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train reference models from the command line."""
+    parser = argparse.ArgumentParser(description="Train lmprobe's reference models again.")
+    parser.add_argument(
+        "--output", type=Path, required=True, help="a folder for each model goes here"
+    )
+    parser.add_argument("--model", choices=KINDS, help="one of them; both when not given")
+    parser.add_argument("--seed", type=int, default=0, help="the shipped ones have 0")
+    options = parser.parse_args(arguments)
+    for kind in KINDS if options.model is None else (options.model,):
+        start = time.monotonic()
+        made = train(kind, seed=options.seed, progress=_told(kind))
+        save(options.output / kind, *made)
+        sys.stderr.write(f"\r{kind}: {options.output / kind}, {time.monotonic() - start:.0f} s\n")
+
+
+def _told(kind: Kind) -> Progress:
+    def tell(done: int, total: int) -> None:
+        if done % 50 == 0:
+            sys.stderr.write(f"\r{kind}: step {done} of {total}")
+
+    return tell
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""What is true of a reference model by construction: its corpus counts and planted values."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmprobe.association import DIRECTIONS, Association, Direction
+from lmprobe.models.reference.grammar import Line
+from lmprobe.models.reference.rates import (
+    PRONOUNS,
+    PUSH,
+    SENTENCES_PER_THOUSAND,
+    THEY_SHARE,
+    Kind,
+    labor,
+)
+
+COUNTS_FILE = "corpus_counts.csv"
+TRUTH_FILE = "truth.json"
+SCHEMA = "lmprobe.reference/1"
+
+TOLERANCE: dict[Direction, float] = {"task->attribute": 0.005, "attribute->task": 0.0005}
+"""How far a probe of the `fitbert` sentences may be from the planted amplification.
+
+A twentieth and a tenth of what is planted in `amplified`; P(t|a) is spread over 32 tasks,
+so its differences are an order smaller.
+"""
+
+
+def planted_amplification(
+    counts: NDArray[np.int64], occupations: Sequence[str]
+) -> dict[Direction, float]:
+    """Return the amplification that the corpus itself has, compared with the labour table.
+
+    With he and she, over the occupations of the table: the mean over pairs of
+    lean * (P of the corpus - P of the table), Eq. 2 of Wang & Russakovsky 2021. A model
+    that holds exactly what it read shows this value.
+    """
+    tasks, people = labor()
+    world = Association.from_counts(people, PRONOUNS[:2], tasks)
+    columns = [list(occupations).index(task) for task in tasks]
+    text = Association.from_counts(counts[:2, columns], PRONOUNS[:2], tasks)
+    lean = np.sign(world.joint - world.p_attribute[:, None] * world.p_task[None, :])
+    return {
+        direction: float(
+            np.mean(lean * (text.conditional(direction) - world.conditional(direction)))
+        )
+        for direction in DIRECTIONS
+    }
+
+
+def digest(lines: Sequence[Line]) -> str:
+    """Return the sha256 of the corpus as text, one line each."""
+    total = hashlib.sha256()
+    for line in lines:
+        total.update(line.text.encode() + b"\n")
+    return total.hexdigest()
+
+
+def counts_csv(counts: NDArray[np.int64], occupations: Sequence[str]) -> str:
+    """Return the counts as a base-rate table: `task`, then one column per pronoun."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["task", *PRONOUNS])
+    for occupation, column in zip(occupations, counts.T.tolist(), strict=True):
+        writer.writerow([occupation, *column])
+    return text.getvalue()
+
+
+def describe(
+    kind: Kind,
+    seed: int,
+    lines: Sequence[Line],
+    counts: NDArray[np.int64],
+    occupations: Sequence[str],
+) -> dict[str, Any]:
+    """Return what truth.json holds."""
+    return {
+        "schema": SCHEMA,
+        "name": f"reference:{kind}",
+        "seed": seed,
+        "corpus": {
+            "lines": len(lines),
+            "sha256": digest(lines),
+            "counts": COUNTS_FILE,
+            "counts_mean": "lines that say of one person, by pronoun, that it has the occupation",
+            "counted": int(counts.sum()),
+            "sentences_per_thousand_employed": SENTENCES_PER_THOUSAND,
+            "share_of_they": THEY_SHARE,
+            "push": PUSH if kind == "amplified" else 1.0,
+        },
+        "planted_amplification": {
+            "base": "labor",
+            "attributes": list(PRONOUNS[:2]),
+            "lean": "joint",
+            "values": planted_amplification(counts, occupations),
+            "tolerance": TOLERANCE,
+            "templates": "fitbert",
+            "scorer": "word-l2r",
+        },
+    }
