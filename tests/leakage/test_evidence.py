@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.leakage.evidence import read_groups, read_labels, read_predictions
+
+
+def test_one_label_per_row_is_read_the_same_in_every_form() -> None:
+    column = ["b", "a", "c", "b"]
+    onehot = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
+    forms = [
+        column,
+        np.array(column),
+        pd.Series(column),
+        pd.Series(column, dtype="category"),
+        onehot,
+        onehot.tolist(),
+        onehot.astype(float),
+        pd.DataFrame(onehot, columns=["a", "b", "c"]),
+    ]
+    for form in forms:
+        evidence = read_labels(form).evidence()
+        assert evidence.coded
+        assert evidence.size == 3
+        assert evidence.values.tolist() == [1, 0, 2, 1]
+
+
+def test_several_labels_stay_columns_and_a_yes_or_no_label_is_two_codes() -> None:
+    several = read_labels([[1, 1], [0, 1], [0, 0]])
+    assert not several.single
+    assert several.evidence().values.tolist() == [[1, 1], [0, 1], [0, 0]]
+    yes = read_labels([1, 0, 1])
+    assert not yes.single
+    assert yes.evidence().values.tolist() == [1, 0, 1]
+    assert yes.evidence().size == 2
+
+
+def test_rows_of_codes_are_zeros_and_a_one() -> None:
+    evidence = read_labels(["b", "a", "b"]).evidence()
+    assert evidence.rows(np.array([2, 1])).tolist() == [[0, 1], [1, 0]]
+
+
+def test_predictions_of_every_kind() -> None:
+    logits = read_predictions([[1.5, -2.0], [0.5, 3.0]])
+    assert logits.values.dtype == np.float32
+    assert read_predictions([0.25, -1.5, 3.0]).values.shape == (3, 1)
+    assert read_predictions(["x", "y", "x"]).values.tolist() == [0, 1, 0]
+    assert read_predictions([1, 0, 1], ("1",)).values.tolist() == [1, 0, 1]
+
+
+def test_predicted_categories_follow_the_order_of_the_labels() -> None:
+    found = read_predictions(["z", "b", "a"], ("a", "b", "c"))
+    assert found.size == 4
+    assert found.values.tolist() == [3, 1, 0]
+    frame = pd.DataFrame({"b": [1.0, 2.0], "a": [3.0, 4.0]})
+    assert read_predictions(frame, ("a", "b")).values.tolist() == [[3, 1], [4, 2]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[0.5, 1], [1, 0]], "0 or 1"),
+        (["a", "a", "a"], "the same in every row"),
+        ([[1, 0], [1, 0]], "the same in every row"),
+        ([], "empty"),
+    ],
+)
+def test_labels_that_cannot_be_used(labels: list[object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_labels(labels)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        (["w", "w"], "only the group 'w'"),
+        (["w", "m", "w"], "3 rows where the other data have 2"),
+        ([[1, 1], [0, 1]], "exactly one group"),
+        (pd.Series(["w", "m"], dtype=pd.CategoricalDtype(["m", "n", "w"])), "no row of .* 'n'"),
+    ],
+)
+def test_groups_that_cannot_be_used(attribute: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_groups(attribute, 2)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        ([[1.0, np.nan], [1.0, 2.0]], "first in row 0"),
+        ([[1.0, 2.0], [1.0, 2.0]], "leak nothing"),
+        (["a", "a"], "leak nothing"),
+        ([["a", "b"], ["c", "d"]], "must hold numbers"),
+        (np.zeros((2, 2, 2)), "shape"),
+    ],
+)
+def test_predictions_that_cannot_be_used(predictions: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_predictions(predictions)

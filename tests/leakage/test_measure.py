@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from tests.leakage.worlds import many_labels, one_label
+
+# The paper's attacker made small: enough for data with a known answer.
+SMALL = Mlp(epochs=8, width=32, learning_rate=5e-3)
+ONE_LABEL = ["exact", "logistic", SMALL]
+
+
+@pytest.mark.parametrize("attacker", ONE_LABEL, ids=str)
+def test_no_leakage_is_chance(attacker: Any) -> None:
+    labels, group = one_label(np.random.default_rng(1), 3000, 0.0)
+    found = dataset_leakage(labels, group, attacker=attacker)
+    assert found.chance == 0.5
+    assert 0.5 in found.interval
+    assert found.interval.width < 0.1
+
+
+@pytest.mark.parametrize("attacker", ONE_LABEL, ids=str)
+def test_labels_that_decide_the_group_leak_everything(attacker: Any) -> None:
+    labels, group = one_label(np.random.default_rng(2), 1000, 1.0)
+    found = dataset_leakage(labels, group, attacker=attacker)
+    assert found.value == 1.0
+    assert found.interval.high == 1.0
+    # A thousand rows that all agree are not certainty.
+    assert 0.98 < found.interval.low < 1.0
+
+
+@pytest.mark.parametrize("attacker", ONE_LABEL, ids=str)
+def test_known_leakage_is_found(attacker: Any) -> None:
+    labels, group = one_label(np.random.default_rng(3), 4000, 0.5)
+    found = dataset_leakage(labels, group, attacker=attacker)
+    # The label is the group's own half in 1/2 + 1/2 * 1/2 of all rows.
+    assert 0.75 in found.interval
+
+
+def test_three_groups_and_chance_of_a_third() -> None:
+    rng = np.random.default_rng(4)
+    group = rng.choice(["a", "b", "c"], 3000, p=[0.6, 0.25, 0.15])
+    found = dataset_leakage(rng.choice(list("xyz"), 3000), group, attacker="exact")
+    assert found.chance == pytest.approx(1 / 3)
+    assert 1 / 3 in found.interval
+    assert dataset_leakage(group, group, attacker="exact").value == 1.0
+
+
+@pytest.mark.parametrize("attacker", ["exact", SMALL], ids=str)
+def test_random_errors_amplify_nothing_and_systematic_ones_do(attacker: Any) -> None:
+    rng = np.random.default_rng(5)
+    labels, group = one_label(rng, 4000, 0.4)
+    wrong = rng.random(4000) < 0.4
+    by_chance = np.where(wrong, rng.integers(0, 4, 4000), labels)
+    found = leakage_amplification(labels, by_chance, group, attacker=attacker)
+    assert 0.0 in found.interval
+    assert found.dataset.f1 == pytest.approx(found.f1, abs=0.002)
+    # These errors follow the group: the wrong label is always one of its own half.
+    by_group = np.where(wrong, 2 * group + rng.integers(0, 2, 4000), labels)
+    found = leakage_amplification(labels, by_group, group, attacker=attacker)
+    assert found.interval.low > 0.02
+    assert found.value == pytest.approx(found.model.value - found.dataset.value)
+
+
+@pytest.mark.parametrize("attacker", ["logistic", SMALL], ids=str)
+def test_logits_that_know_the_group_amplify(attacker: Any) -> None:
+    rng = np.random.default_rng(6)
+    labels, group = many_labels(rng, 3000)
+    evidence = 4.0 * labels - 2.0 + rng.normal(size=labels.shape)
+    innocent = leakage_amplification(labels, evidence, group, attacker=attacker)
+    side = np.where(np.arange(8) % 2, 1, -1) * (2 * group - 1)[:, None]
+    guilty = leakage_amplification(labels, evidence + side, group, attacker=attacker)
+    assert abs(innocent.value) < 0.05
+    assert guilty.interval.low > 0.05
+
+
+def test_leakage_falls_with_the_f1() -> None:
+    labels, group = one_label(np.random.default_rng(7), 4000, 0.6)
+    at = [dataset_leakage(labels, group, at=f1, attacker="exact").value for f1 in (1.0, 0.7, 0.4)]
+    assert at[0] > at[1] + 0.05 > at[2] + 0.1
+
+
+def test_exact_equals_the_bayes_rule_of_the_population() -> None:
+    rng = np.random.default_rng(8)
+    share = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    group = rng.integers(0, 2, 60_000)
+    labels = np.where(
+        group == 0,
+        rng.choice(3, 60_000, p=share[0]),
+        rng.choice(3, 60_000, p=share[1]),
+    )
+    found = dataset_leakage(labels, group, attacker="exact")
+    assert share.max(axis=0).sum() / 2 == pytest.approx(found.value, abs=0.01)
+    assert 0.65 in found.interval
+
+
+def test_every_form_of_input_gives_the_same_number() -> None:
+    labels, group = one_label(np.random.default_rng(9), 600, 0.5)
+    onehot = np.eye(4, dtype=int)[labels]
+    expected = dataset_leakage(labels, group, attacker="exact")
+    for form in (labels.tolist(), pd.Series(labels), onehot, onehot.tolist(), pd.DataFrame(onehot)):
+        for who in (group.tolist(), pd.Series(np.where(group, "w", "m")), np.eye(2)[group]):
+            found = dataset_leakage(form, who, attacker="exact")
+            assert found.rounds == expected.rounds
+
+
+def test_same_seed_same_numbers_and_another_seed_others() -> None:
+    labels, group = one_label(np.random.default_rng(10), 600, 0.5)
+    one = dataset_leakage(labels, group, attacker=SMALL, seed=1)
+    assert one.rounds == dataset_leakage(labels, group, attacker=SMALL, seed=1).rounds
+    assert one.rounds != dataset_leakage(labels, group, attacker=SMALL, seed=2).rounds
+
+
+def test_model_leakage_of_categories_and_scores() -> None:
+    labels, group = one_label(np.random.default_rng(11), 2000, 0.5)
+    by_category = model_leakage(labels, group, attacker="exact")
+    assert by_category.value == pytest.approx(0.75, abs=0.05)
+    logits = np.eye(4)[labels] * 3.0
+    assert model_leakage(logits, group, attacker="logistic").value == by_category.value
+    score = group + np.random.default_rng(0).normal(size=2000)
+    assert model_leakage(score, group, attacker="logistic").value > 0.6
+
+
+def test_a_split_decides_who_is_tested() -> None:
+    labels, group = one_label(np.random.default_rng(12), 900, 0.5)
+    split = np.repeat(["train", "dev", "test"], 300)
+    found = dataset_leakage(labels, group, attacker="exact", split=split)
+    assert found.by_row is not None
+    assert np.isnan(found.by_row[:600]).all()
+    assert not np.isnan(found.by_row[600:]).all()
+
+
+def test_progress_reaches_the_end_of_both_halves() -> None:
+    labels, group = one_label(np.random.default_rng(13), 400, 0.5)
+    seen: list[tuple[int, int]] = []
+
+    def note(done: int, total: int) -> None:
+        seen.append((done, total))
+
+    leakage_amplification(labels, labels, group, attacker="exact", progress=note)
+    assert [done for done, _ in seen] == list(range(1, 11))
+    assert {total for _, total in seen} == {10}
+
+
+GROUP = ["w", "m"] * 100
+ERRORS = [
+    ({"labels": ["a", "b"] * 100, "attribute": ["w"] * 200}, "only the group 'w'"),
+    ({"labels": ["a", "b"] * 100, "attribute": ["w"] * 190 + ["m"] * 10}, "too few examples"),
+    ({"labels": ["a"] * 200, "attribute": GROUP}, "the same in every row"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "at": 0.01}, "drawn at random reach"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP[:9]}, "9 rows where"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": "magic"}, "no attackers called"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": 2.0}, "confidence"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), ERRORS, ids=[message for _, message in ERRORS])
+def test_one_clear_error_each(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        dataset_leakage(**{"attacker": "exact"} | given)
+
+
+def test_predictions_must_match_the_labels() -> None:
+    with pytest.raises(InputError, match="3 rows where `labels` has 200"):
+        leakage_amplification(["a", "b"] * 100, ["a", "b", "a"], GROUP)
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_population() -> None:
+    rng = np.random.default_rng(20)
+    hits = 0
+    for seed in range(200):
+        labels, group = one_label(rng, 600, 0.5)
+        hits += 0.75 in dataset_leakage(labels, group, attacker="exact", seed=seed).interval
+    # Nominal is 190; below 181 has a probability of one in a hundred.
+    assert hits >= 181
+
+
+@pytest.mark.slow
+def test_amplification_of_random_errors_is_covered() -> None:
+    rng = np.random.default_rng(21)
+    hits = 0
+    for seed in range(200):
+        labels, group = one_label(rng, 600, 0.5)
+        said = np.where(rng.random(600) < 0.3, rng.integers(0, 4, 600), labels)
+        found = leakage_amplification(labels, said, group, attacker="exact", seed=seed)
+        hits += 0.0 in found.interval
+    assert hits >= 181

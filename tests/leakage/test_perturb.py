@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.leakage.evidence import read_labels
+from lmprobe.leakage.f1 import Average, f1_score
+from lmprobe.leakage.perturb import perturb
+from tests.leakage.worlds import many_labels, one_label
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize("target", [0.95, 0.7, 0.55])
+@pytest.mark.parametrize("kind", ["one", "many"])
+def test_reaches_the_f1(kind: str, target: float, average: Average) -> None:
+    rng = np.random.default_rng(1)
+    make = one_label if kind == "one" else many_labels
+    labels = read_labels(make(rng, 4000, 0.5)[0] if kind == "one" else make(rng, 4000)[0])
+    wrong = perturb(labels, target, rng=rng, average=average)
+    assert wrong.f1 == pytest.approx(target, abs=0.001)
+    assert f1_score(labels.values, wrong.labels.values, average) == wrong.f1
+    assert wrong.labels.single == labels.single
+
+
+def test_flips_fall_on_every_label_alike() -> None:
+    rng = np.random.default_rng(2)
+    labels = read_labels(many_labels(rng, 20_000)[0])
+    wrong = perturb(labels, 0.8, rng=rng)
+    flipped = (wrong.labels.values != labels.values).mean(axis=0)
+    error = np.sqrt(wrong.rate * (1 - wrong.rate) / 20_000)
+    assert np.abs(flipped - wrong.rate).max() < 4 * error
+
+
+def test_only_the_chosen_rows_decide_the_f1() -> None:
+    rng = np.random.default_rng(3)
+    labels = read_labels(one_label(rng, 4000, 0.5)[0])
+    rows = np.arange(500)
+    wrong = perturb(labels, 0.6, rng=rng, rows=rows)
+    assert f1_score(labels.values[rows], wrong.labels.values[rows]) == pytest.approx(0.6, abs=0.004)
+
+
+def test_perfect_labels_are_left_alone() -> None:
+    labels = read_labels(["a", "b", "a"])
+    assert perturb(labels, 1.0, rng=np.random.default_rng(0)).labels is labels
+
+
+@pytest.mark.parametrize("labels", [[0, 1] * 50, [[1, 0, 1], [0, 1, 0]] * 50, ["a", "b"] * 50])
+def test_a_target_below_chance_is_refused(labels: list[object]) -> None:
+    with pytest.raises(InputError, match="below what labels drawn at random reach"):
+        perturb(read_labels(labels), 0.05, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("target", [0.0, -1.0, 1.5, float("nan")])
+def test_a_target_that_is_no_f1(target: float) -> None:
+    with pytest.raises(InputError, match=r"\(0, 1\]"):
+        perturb(read_labels(["a", "b"]), target, rng=np.random.default_rng(0))

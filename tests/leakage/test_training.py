@@ -1,0 +1,179 @@
+"""The batched training must be the plain training of each attacker, only faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn import functional
+
+from lmprobe.errors import InputError
+from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.ensemble import Ensemble
+from lmprobe.leakage.evidence import Evidence, Groups
+from lmprobe.leakage.feed import Counted, Rows
+from lmprobe.leakage.rounds import Trial, draw_rounds
+from lmprobe.leakage.training import train_and_guess
+from lmprobe.progress import silent
+from tests.leakage.worlds import many_labels, one_label
+
+CPU = torch.device("cpu")
+
+
+def coded_trials(rows: int = 600, rounds: int = 2) -> list[Trial]:
+    rng = np.random.default_rng(5)
+    labels, group = one_label(rng, rows, 0.5, labels=6)
+    groups = Groups(group.astype(np.int64), ("a", "b"))
+    evidence = Evidence(labels.astype(np.int64), 6)
+    return [
+        Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=rounds, rng=rng)
+    ]
+
+
+def dense_trials() -> list[Trial]:
+    rng = np.random.default_rng(6)
+    labels, group = many_labels(rng, 600)
+    groups = Groups(group.astype(np.int64), ("a", "b"))
+    evidence = Evidence(labels.astype(np.float32), 8)
+    return [Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=2, rng=rng)]
+
+
+def plain(network: Ensemble, number: int) -> nn.Sequential:
+    """Return one of the networks, built from torch's own layers."""
+    layers: list[nn.Module] = []
+    for layer, weight in enumerate(network.weights):
+        last = layer == len(network.weights) - 1
+        linear = nn.Linear(weight.shape[1], weight.shape[2], bias=last)
+        linear.weight.data = weight[number].detach().T.clone()
+        if last:
+            linear.bias.data = network.bias[number, 0].detach().clone()
+        layers.append(linear)
+        if not last:
+            layers += [nn.BatchNorm1d(weight.shape[2]), nn.LeakyReLU()]
+    return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("kind", ["coded", "dense"])
+@pytest.mark.parametrize("layers", [1, 2, 4])
+def test_each_round_learns_what_it_would_learn_alone(kind: str, layers: int) -> None:
+    trials = coded_trials() if kind == "coded" else dense_trials()
+    evidence, batch = trials[0].evidence, 50
+    generators = [torch.Generator().manual_seed(number) for number in range(2)]
+    network = Ensemble([evidence.size, *[12] * (layers - 1), 2], generators, CPU)
+    alone = [plain(network, number) for number in range(2)]
+    feed = Counted(trials, CPU) if kind == "coded" else Rows(trials, CPU)
+    step = torch.optim.Adam(network.parameters(), lr=1e-2)
+    steps = [torch.optim.Adam(one.parameters(), lr=1e-2) for one in alone]
+    rows = len(trials[0].rows.train)
+    for _ in range(2):
+        order = torch.stack([torch.randperm(rows, generator=one) for one in generators])
+        for given, weight, target in feed.batches(order, batch):
+            logits = network.learn(feed.first(network, given), weight, batch)
+            loss = -(functional.log_softmax(logits, dim=2) * target).sum()
+            step.zero_grad()
+            loss.backward()
+            step.step()
+        for number, one in enumerate(alone):
+            trial = trials[number]
+            for start in range(0, rows - batch + 1, batch):
+                index = trial.rows.train[order[number, start : start + batch].numpy()]
+                steps[number].zero_grad()
+                said = one(torch.from_numpy(evidence.rows(index)))
+                functional.cross_entropy(
+                    said, torch.from_numpy(trial.groups.codes[index])
+                ).backward()
+                steps[number].step()
+    with torch.no_grad():
+        accuracy = feed.dev_accuracy(network)
+        for number, one in enumerate(alone):
+            assert_same(network, one, number)
+            trial = trials[number]
+            one.eval()
+            said = one(torch.from_numpy(evidence.rows(trial.rows.dev))).argmax(dim=1).numpy()
+            expected = np.mean(said == trial.groups.codes[trial.rows.dev])
+            assert float(accuracy[number]) == pytest.approx(expected, abs=0.011)
+
+
+def assert_same(network: Ensemble, alone: nn.Sequential, number: int) -> None:
+    linear = [layer for layer in alone if isinstance(layer, nn.Linear)]
+    norms = [layer for layer in alone if isinstance(layer, nn.BatchNorm1d)]
+    for ours, theirs in zip(network.weights, linear, strict=True):
+        assert torch.allclose(ours[number], theirs.weight.T, atol=2e-3)
+    for layer, theirs_norm in enumerate(norms):
+        assert torch.allclose(network.scales[layer][number, 0], theirs_norm.weight, atol=2e-3)
+        assert theirs_norm.running_var is not None
+        assert torch.allclose(
+            network.variances[layer][number, 0], theirs_norm.running_var, rtol=2e-2, atol=2e-3
+        )
+
+
+def test_equal_rows_are_computed_once() -> None:
+    trials = coded_trials()
+    feed = Counted(trials, CPU)
+    order = torch.stack([torch.arange(len(trials[0].rows.train))] * 2)
+    codes, weight, target = next(feed.batches(order, 100))
+    assert codes.shape[1] <= 6
+    assert weight.sum(dim=2).flatten().tolist() == pytest.approx([1.0, 1.0])
+    assert target.sum(dim=(1, 2)).tolist() == pytest.approx([1.0, 1.0])
+
+
+def guesses(recipe: Mlp, trials: list[Trial]) -> list[NDArray[Any]]:
+    return train_and_guess(recipe, trials, device="cpu", progress=silent)
+
+
+def test_workers_change_nothing() -> None:
+    trials = coded_trials(rounds=3)
+    recipe = Mlp(epochs=3, width=16, learning_rate=1e-2)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = guesses(recipe, trials)
+        torch.set_num_threads(2)
+        two = guesses(recipe, trials)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    for ours, theirs in zip(one, two, strict=True):
+        assert (ours == theirs).all()
+
+
+def test_stops_early_only_where_nothing_can_change() -> None:
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 400)
+    groups = Groups(group.astype(np.int64), ("a", "b"))
+    drawn = draw_rounds(groups, None, rounds=2, rng=rng)
+    trials = [Trial(Evidence(groups.codes, 2), groups, one) for one in drawn]
+    seen: list[int] = []
+
+    def note(done: int, total: int) -> None:
+        seen.append(done)
+
+    recipe = Mlp(epochs=50, width=16, learning_rate=1e-2)
+    found = train_and_guess(recipe, trials, device="cpu", progress=note)
+    # Fewer reports than epochs: the labels tell the group, so the dev rows are all guessed.
+    assert len(seen) < 50
+    for guess, trial in zip(found, trials, strict=True):
+        assert (guess == trial.truth).all()
+
+
+def test_patience_is_off_unless_asked_for() -> None:
+    trials = coded_trials()
+    epochs: list[int] = []
+
+    def note(done: int, total: int) -> None:
+        epochs.append(done)
+
+    train_and_guess(Mlp(epochs=30, width=4), trials, device="cpu", progress=note)
+    full = len(epochs)
+    epochs.clear()
+    train_and_guess(Mlp(epochs=30, width=4, patience=2), trials, device="cpu", progress=note)
+    assert len(epochs) < full
+
+
+def test_a_device_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="cannot be used"):
+        train_and_guess(Mlp(epochs=1), coded_trials(), device="warp", progress=silent)
