@@ -61,10 +61,10 @@ def _start(block: bytes, line: int, place: int) -> int:
 
 
 def _ends(block: bytes, mark: int, line: int) -> bool:
-    """Tell whether the punctuation that holds `mark` ends a sentence."""
-    # The search may have begun in the middle of a run such as "...".
-    while mark > line and block[mark - 1] in b".!?":
-        mark -= 1
+    """Tell whether the punctuation from `mark` on ends a sentence.
+
+    In the middle of a run such as "..." the answer is the same as at its beginning: yes.
+    """
     if block[mark : mark + 1] != b"." or block[mark + 1 : mark + 2] in (b".", b"!", b"?"):
         return True
     before = block[max(line, mark - _LONGEST - 2) : mark]

@@ -142,9 +142,19 @@ PIECES = st.sampled_from(
      "J", "É", "etc", "é", "戦場", "is", "a", "the", "was", "=", ".", "!", "?", "...", "”", "\"",
      "'s", ")", "\n", "\t", ",", "-", " ", "  ", "x" * 14 + ".B", "Then", "new", "not", "now"]
 )  # fmt: skip
-TEXTS = st.lists(st.tuples(PIECES, st.sampled_from([" ", " ", " ", ""]))).map(
+GAP = st.sampled_from([" ", " ", " ", ""])
+NOISE = st.lists(st.tuples(PIECES, GAP), max_size=4).map(
     lambda pieces: "".join(piece + gap for piece, gap in pieces)
 )
+# Who and what stand close together more often than chance, so that sentences count.
+SENTENCE = st.tuples(
+    NOISE,
+    st.sampled_from(["he ", "She ", "HIS ", "her ", "daughter, "]),
+    NOISE,
+    st.sampled_from(["cook", "COOKS", "Editor", "editor", "auditor", "Truck Driver", "BÄCKER"]),
+    st.sampled_from([". ", "! ", " . ", ".\n", "?” ", ", ", " "]),
+).map("".join)
+TEXTS = st.lists(SENTENCE | NOISE, max_size=5).map("".join)
 
 
 @given(TEXTS)
@@ -191,6 +201,7 @@ def test_a_sentence_longer_than_the_search_window_is_found_whole(size: int, fill
         ("“Stop!” he said. “Why?” She ran.", ["“Stop!” he said. ", "“Why?” ", "She ran."]),
         ("It cost 3.50 then . Next day", ["It cost 3.50 then . ", "Next day"]),
         ("lit . Valkyria of the field", ["lit . Valkyria of the field"]),
+        ("Not A.B.C.D.E.F.G.H . But e.g. Yes", ["Not A.B.C.D.E.F.G.H . ", "But e.g. Yes"]),
         ("Wait... what? No... Yes.", ["Wait... what? ", "No... ", "Yes."]),
     ],
 )
@@ -202,6 +213,24 @@ def test_sentences_end_where_a_reader_sees_them_end(text: str, sentences: list[s
         letter = next(i for i in range(offset, end) if 65 <= encoded[i] <= 122)
         assert sentence_round(encoded, letter) == (offset, end)
         offset = end
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("HE MET A COOK", {(0, 0): 1}),  # case does not matter
+        ("her cook’s cook-off", {(1, 0): 1}),
+        ("He liked cookery", {}),
+        ("he , she and the cook", {}),
+        ("he , a cook and an editor", {}),
+        ("A cook. He left", {}),
+        ("She is the Undersecretary", {(1, 4): 1}),
+        ("Her truck-driver, her Truck  Driver", {(1, 5): 1}),
+        ("his BÄCKER", {(0, 6): 1}),
+    ],
+)
+def test_word_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:
+    assert counted("word", LEXICON, sentence) == expected
 
 
 @pytest.mark.parametrize(
