@@ -16,22 +16,21 @@ import numpy as np
 
 from lmprobe import __version__
 from lmprobe.association import DIRECTIONS, Direction
+from lmprobe.baseline import Baseline, baseline
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.intervals.probe import probe_interval
 from lmprobe.metrics.directional import amplification
 from lmprobe.metrics.lean import LeanWeighting
-from lmprobe.metrics.lean import lean as lean_table
 from lmprobe.models import load_model
 from lmprobe.progress import Progress, silent
 from lmprobe.result import ProbeResult, ProbeRow
 from lmprobe.scores import Scores, score_templates
-from lmprobe.sources import Missing, load_base_rates, world
-from lmprobe.tally import Floats
+from lmprobe.sources import Missing, load_base_rates
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:
     from lmprobe.models import MaskedModel
-    from lmprobe.sources import Source, World
+    from lmprobe.sources import Source
 
 Base = Any
 """The name of a source, the path of a table, a DataFrame, or an object with `association`."""
@@ -106,15 +105,23 @@ def probe(
     leaning = None if lean is None else load_base_rates(lean, model=loaded)
     # The worlds come first: a mistake in a table should not wait for the model's answers.
     worlds = [
-        _compared(load_base_rates(one, model=loaded), leaning, settings) for one in _listed(base)
+        baseline(
+            load_base_rates(one, model=loaded),
+            settings.attributes,
+            settings.tasks,
+            lean_from=leaning,
+            missing=missing,
+            pseudo_count=pseudo_count,
+        )
+        for one in _listed(base)
     ]
     scores = {
         direction: _ask(loaded, chosen, direction, settings, cache, progress)
         for direction in DIRECTIONS
     }
     rows = tuple(
-        _row(compared, scores[direction], chosen, settings)
-        for compared in worlds
+        _row(there, scores[direction], chosen, settings)
+        for there in worlds
         for direction in DIRECTIONS
     )
     split = {word: count for one in scores.values() for word, count in one.pieces.items()}
@@ -145,41 +152,6 @@ class _Settings:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """A base and where its lean comes from."""
-
-    name: str
-    world: World
-    lean_name: str
-    lean_world: World
-
-
-def _compared(source: Source, leaning: Source | None, settings: _Settings) -> _Compared:
-    there = world(
-        source,
-        settings.attributes,
-        settings.tasks,
-        missing=settings.missing,
-        pseudo_count=settings.pseudo_count,
-    )
-    own = getattr(source, "lean_source", None)
-    if leaning is None and own is not None:
-        leaning = load_base_rates(own)
-    if leaning is None:
-        return _Compared(source.name, there, source.name, there)
-    kept = there.association
-    try:
-        # A word without a lean is undefined, not an error: it is counted with the rest.
-        elsewhere = world(leaning, kept.attributes, kept.tasks, missing="drop")
-    except InputError as problem:
-        raise InputError(
-            f'{problem}; "{source.name}" takes its lean from there: choose another source of the '
-            "lean (`lean`, --lean)"
-        ) from problem
-    return _Compared(source.name, there, leaning.name, elsewhere)
-
-
 def _ask(
     model: MaskedModel,
     templates: TemplateSet,
@@ -201,21 +173,19 @@ def _ask(
     )
 
 
-def _row(
-    compared: _Compared, scores: Scores, templates: TemplateSet, settings: _Settings
-) -> ProbeRow:
+def _row(there: Baseline, scores: Scores, templates: TemplateSet, settings: _Settings) -> ProbeRow:
     """Compare the guesses with one base in one direction."""
-    there, direction = compared.world.association, scores.direction
-    predicted = scores.probabilities(attributes=there.attributes, tasks=there.tasks)
-    base_rate = there.conditional(direction)
-    leaning = _spread(compared, direction, settings.lean_weighting)
-    cells = amplification(predicted, base_rate, leaning)
+    direction, labels = scores.direction, there.world.association
+    predicted = scores.probabilities(attributes=labels.attributes, tasks=labels.tasks)
+    base_rate = labels.conditional(direction)
+    lean = there.lean(direction, settings.lean_weighting)
+    cells = amplification(predicted, base_rate, lean)
     if np.isnan(cells).all():
         raise InputError(
-            f'base "{compared.name}", {direction}: no pair of words is defined; the lean comes '
-            f'from "{compared.lean_name}", which must know these words (choose it with `lean`)'
+            f'base "{there.name}", {direction}: no pair of words is defined; the lean comes '
+            f'from "{there.lean_name}", which must know these words (choose it with `lean`)'
         )
-    found, notes = probe_interval(
+    interval, notes = probe_interval(
         cells,
         method=settings.interval,
         confidence=settings.confidence,
@@ -224,56 +194,22 @@ def _row(
         resample=settings.resample,
     )
     return ProbeRow(
-        base=compared.name,
+        base=there.name,
         direction=direction,
-        attributes=there.attributes,
-        tasks=there.tasks,
+        attributes=labels.attributes,
+        tasks=labels.tasks,
         predicted=predicted,
         base_rate=base_rate,
-        lean=leaning,
-        interval=found,
+        lean=lean,
+        interval=interval,
         candidate_mass=scores.candidate_mass(),
-        lean_source=compared.lean_name,
+        lean_source=there.lean_name,
         lean_weighting=settings.lean_weighting,
         families=templates.families,
-        dropped_attributes=compared.world.dropped_attributes,
-        dropped_tasks=compared.world.dropped_tasks,
-        notes=(*compared.world.notes, *_lean_notes(compared), *notes),
+        dropped_attributes=there.world.dropped_attributes,
+        dropped_tasks=there.world.dropped_tasks,
+        notes=(*there.notes, *notes),
     )
-
-
-def _spread(compared: _Compared, direction: Direction, weighting: LeanWeighting) -> Floats:
-    """Return the lean in the order of the base.
-
-    A group without a lean, such as "they" in WinoBias, leans nowhere; a task about which
-    nothing is known is undefined.
-    """
-    there, leaning = compared.world.association, compared.lean_world.association
-    table = lean_table(leaning, direction, weighting)
-    spread = np.zeros(there.joint.shape)
-    for column, task in enumerate(there.tasks):
-        known = task in leaning.tasks
-        for row, attribute in enumerate(there.attributes):
-            if not known:
-                spread[row, column] = np.nan
-            elif attribute in leaning.attributes:
-                spread[row, column] = table[
-                    leaning.attributes.index(attribute), leaning.tasks.index(task)
-                ]
-    return spread
-
-
-def _lean_notes(compared: _Compared) -> tuple[str, ...]:
-    notes = []
-    if compared.lean_name != compared.name:
-        notes.append(f"the lean comes from {compared.lean_name}")
-        without = compared.lean_world.dropped_attributes
-        if without:
-            notes.append(f"{compared.lean_name} has no lean for {', '.join(without)}: it counts 0")
-        unknown = compared.lean_world.dropped_tasks
-        if unknown:
-            notes.append(f"{compared.lean_name} has no lean for {len(unknown)} tasks: undefined")
-    return tuple(notes)
 
 
 def _notes(scorer: str, split: dict[str, int]) -> tuple[str, ...]:
@@ -313,7 +249,7 @@ def _listed(base: Base | Sequence[Base]) -> list[Base]:
 def _provenance(
     model: MaskedModel,
     templates: TemplateSet,
-    worlds: list[_Compared],
+    worlds: list[Baseline],
     leaning: Source | None,
     settings: _Settings,
 ) -> dict[str, Any]:

@@ -32,6 +32,7 @@ ORDER = [
     "intervals",
     "inference",
     "leakage",
+    "baseline",
     "result",
     "probe",
     "reproduce",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,32 +12,21 @@ from lmprobe.errors import InputError, ModelError, did_you_mean
 from lmprobe.figure import Figure, Series
 from lmprobe.models import load_model
 from lmprobe.reproduce.experiment import Reproduction, Settings, experiments
-from lmprobe.reproduce.fitbert_presets import (
-    CORRECTED,
-    PAPER,
-    PAPER_LIKELIEST,
-    THREE,
-    TWO,
-    Preset,
-    run,
+from lmprobe.reproduce.fitbert_presets import CORRECTED, THREE, TWO, run
+from lmprobe.reproduce.fitbert_tables import (
+    ICLR,
+    ICML,
+    LABELS,
+    TO_ATTRIBUTE,
+    TO_TASK,
+    PrintedTable,
 )
 from lmprobe.result import ProbeResult, ProbeRow
 
 PAPERS_MODEL = "bert-base-uncased"
-TO_ATTRIBUTE: Direction = "task->attribute"
-TO_TASK: Direction = "attribute->task"
-
 # The mean distance of the labour shares from one half: what T->A must differ by when the
 # base changes from uniform (2) to labour, since the lean of every pair stays the same.
 LABOUR_DISTANCE = 0.26215625
-
-Key = tuple[str, tuple[str, ...]]
-_LABELS: dict[Key, str] = {
-    ("uniform", TWO): "Uniform (2)",
-    ("uniform", THREE): "Uniform (3)",
-    ("wikipedia", TWO): "Wikipedia (2)",
-    ("labor", TWO): "US Labor (2)",
-}
 
 _COLUMNS = (
     ("paper", "paper"),
@@ -54,73 +42,19 @@ _HEADINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """What a paper printed: value and the ± after it, for each base and direction."""
-
-    name: str
-    title: str
-    where: str
-    templates: str
-    paper: Preset
-    printed: Mapping[Key, Mapping[Direction, tuple[float, float | None]]]
-    notes: tuple[str, ...]
-
-
-_ICML = _Table(
-    name="fitbert",
-    title="Bias amplification of FitBERT for different base correlation sources",
-    where="Wang & Russakovsky 2021 (ICML), Table 2 and Figure 5",
-    templates="fitbert",
-    paper=PAPER,
-    printed={
-        ("uniform", TWO): {TO_ATTRIBUTE: (0.1368, 0.0226), TO_TASK: (0.0084, 0.0054)},
-        ("uniform", THREE): {TO_ATTRIBUTE: (0.0914, 0.0151), TO_TASK: (0.0056, 0.0036)},
-        ("wikipedia", TWO): {TO_ATTRIBUTE: (0.0372, 0.0307), TO_TASK: (-0.0002, 0.0043)},
-        ("labor", TWO): {TO_ATTRIBUTE: (-0.1254, 0.0026), TO_TASK: (-0.0089, 0.0054)},
-    },
-    notes=(
-        "The paper's ± is the standard deviation over the 20 templates, not an interval.",
-        "The printed labour T->A deviation of .0026 is inconsistent with the .0226 of uniform "
-        "(2): the two rows differ by a constant, so their deviations must be equal. It is "
-        "probably a misprint.",
-        "The paper counted WikiText-103; without --wikipedia ours is the shipped WikiText-2.",
-    ),
-)
-_ICLR = _Table(
-    name="fitbert-iclr",
-    title="Bias amplification of FitBERT, earlier version with two sentences",
-    where="Wang & Russakovsky, ICLR submission, Table 1",
-    templates="fitbert-iclr",
-    paper=PAPER_LIKELIEST,
-    printed={
-        ("uniform", TWO): {TO_ATTRIBUTE: (0.1875, None), TO_TASK: (0.0156, None)},
-        ("uniform", THREE): {TO_ATTRIBUTE: (0.1250, None), TO_TASK: (0.0104, None)},
-        ("wikipedia", TWO): {TO_ATTRIBUTE: (0.2457, None), TO_TASK: (0.0088, None)},
-        ("labor", TWO): {TO_ATTRIBUTE: (-0.0747, None), TO_TASK: (-0.0017, None)},
-    },
-    notes=(
-        "The printed values are multiples of 1/64 and 1/96 against the uniform bases, so the "
-        "likeliest word counted as a discrete prediction; the paper's preset does the same.",
-        "The minus signs of the labour row are lost in the text we have; the distance of "
-        "0.26215625 to uniform (2) shows that T->A is -.0747, A->T is read alike.",
-    ),
-)
-
-
 @experiments.register("fitbert")
 def fitbert(settings: Settings) -> Reproduction:
     """Table 2 and Figure 5: FitBERT against uniform, Wikipedia and labour base rates."""
-    return _reproduce(_ICML, settings)
+    return _reproduce(ICML, settings)
 
 
 @experiments.register("fitbert-iclr")
 def fitbert_iclr(settings: Settings) -> Reproduction:
     """Table 1 of the earlier version: two sentences, discrete predictions."""
-    return _reproduce(_ICLR, settings)
+    return _reproduce(ICLR, settings)
 
 
-def _reproduce(table: _Table, settings: Settings) -> Reproduction:
+def _reproduce(table: PrintedTable, settings: Settings) -> Reproduction:
     presets = [one for one in (table.paper, CORRECTED) if settings.preset in (None, one.name)]
     if not presets:
         known = did_you_mean(str(settings.preset), ["paper", "corrected"])
@@ -170,7 +104,7 @@ def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
         )
 
 
-def _rows(table: _Table, results: Mapping[str, ProbeResult]) -> list[dict[str, Any]]:
+def _rows(table: PrintedTable, results: Mapping[str, ProbeResult]) -> list[dict[str, Any]]:
     """Return one line per base and direction: the paper's number and ours."""
     lines = []
     for number, row in enumerate(next(iter(results.values())).rows):
@@ -180,7 +114,7 @@ def _rows(table: _Table, results: Mapping[str, ProbeResult]) -> list[dict[str, A
         main = each.get("paper", row)
         lines.append(
             {
-                "name": f"{_LABELS[key]} {_arrow(row.direction)}",
+                "name": f"{LABELS[key]} {_arrow(row.direction)}",
                 "base": row.base,
                 "attributes": list(row.attributes),
                 "direction": row.direction,
@@ -286,7 +220,7 @@ def _figure_5(result: ProbeResult) -> Figure:
 
 
 def _document(
-    table: _Table,
+    table: PrintedTable,
     results: Mapping[str, ProbeResult],
     identities: list[dict[str, Any]],
     distorted: list[dict[str, Any]],
@@ -297,7 +231,7 @@ def _document(
     for preset, result in results.items():
         for row in result.rows:
             printed, deviation = table.printed[row.base, row.attributes][row.direction]
-            name = f"{_LABELS[row.base, row.attributes]} {_arrow(row.direction)}"
+            name = f"{LABELS[row.base, row.attributes]} {_arrow(row.direction)}"
             rows.append(
                 {"name": name, "preset": preset, "paper": printed, "paper_sd": deviation}
                 | row.to_dict()
