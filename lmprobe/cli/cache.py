@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated
 
@@ -52,11 +53,12 @@ def _list(json: bool) -> None:
     from lmprobe.cli.output import show, show_json
     from lmprobe.models import cache
 
-    entries, sizes = {}, {}
+    entries: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
     for path, entry in cache.contents():
         name = "(damaged)" if entry is None else entry.model
-        entries[name] = entries.get(name, 0) + 1
-        sizes[name] = sizes.get(name, 0) + path.stat().st_size
+        entries[name] += 1
+        sizes[name] += path.stat().st_size
     folder = str(cache.cache_folder())
     if json:
         rows = [
