@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from leak_worlds import one_label
 from sklearn.linear_model import LogisticRegression
 
 from lmprobe.errors import InputError
@@ -11,7 +12,6 @@ from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.leakage.evidence import Evidence, Groups
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.progress import silent
-from tests.leakage.worlds import one_label
 
 
 def trials(seed: int = 0, rows: int = 1000, leak: float = 0.5) -> list[Trial]:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from leak_worlds import many_labels, one_label
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.evidence import read_labels
 from lmprobe.leakage.f1 import Average, f1_score
 from lmprobe.leakage.perturb import perturb
-from tests.leakage.worlds import many_labels, one_label
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])

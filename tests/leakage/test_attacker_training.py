@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from leak_worlds import many_labels, one_label
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
@@ -19,7 +20,6 @@ from lmprobe.leakage.feed import Counted, Rows
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import train_and_guess
 from lmprobe.progress import silent
-from tests.leakage.worlds import many_labels, one_label
 
 CPU = torch.device("cpu")
 

@@ -1,0 +1,167 @@
+"""`lmprobe leak`: the library's numbers, one JSON document, one clear error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from checkpoints import Checkpoint, checkpoint, own_cache
+
+from lmprobe.cli.main import main
+from lmprobe.leakage.language import language_leakage
+from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+
+__all__ = ["checkpoint", "own_cache"]
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; return (exit code, standard output, standard error)."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lmprobe", "leak", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 600)
+    verb = np.where(rng.random(600) < 0.5, group, rng.integers(0, 3, 600))
+    said = np.where(rng.random(600) < 0.8, verb, rng.integers(0, 3, 600))
+    several = (rng.random((600, 2)) < 0.3 + 0.3 * group[:, None]).astype(int)
+    logits = 3.0 * several - 1.5 + rng.normal(size=(600, 2))
+    return pd.DataFrame(
+        {
+            "gender": np.where(group, "woman", "man"),
+            "verb": np.array(["cook", "run", "sit"])[verb],
+            "said": np.array(["cook", "run", "sit"])[said],
+            "knife": several[:, 0],
+            "fork": several[:, 1],
+            "knife_logit": logits[:, 0],
+            "fork_logit": logits[:, 1],
+            "part": np.array(["train", "dev", "test"])[rng.integers(0, 3, 600)],
+        }
+    )
+
+
+@pytest.fixture
+def table(frame: pd.DataFrame, tmp_path: Path) -> Path:
+    path = tmp_path / "images.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_dataset_leakage(run: Run, table: Path, frame: pd.DataFrame, tmp_path: Path) -> None:
+    words = (table, "--labels", "verb", "--attribute", "gender", "--attacker", "exact")
+    code, out, err = run(*words, "--json", "--output", tmp_path / "out")
+    document = json.loads(out)
+    expected = dataset_leakage(frame["verb"], frame["gender"], attacker="exact")
+    (row,) = document["rows"]
+    assert code == 0
+    assert row["value"] == expected.value
+    assert row["rounds"] == list(expected.rounds)
+    assert row["interval"]["low"] == expected.interval.low
+    assert json.loads((tmp_path / "out" / "leakage.json").read_text()) == document
+    code, out, err = run(*words)
+    assert f"{expected.value:.4f}" in out
+    assert "blindly: 50.0%" in out
+    assert "lower bound" in err
+    assert run(*words, "--quiet")[2] == ""
+
+
+def test_at_split_and_share_are_passed_on(run: Run, table: Path, frame: pd.DataFrame) -> None:
+    options = ("--at", "0.6", "--split", "part", "--share", "0.5", "--rounds", "3", "--seed", "4")
+    words = (table, "-l", "verb", "-a", "gender", "--attacker", "exact", *options, "--json")
+    expected = dataset_leakage(
+        frame["verb"], frame["gender"], attacker="exact",
+        at=0.6, split=frame["part"], share=0.5, rounds=3, seed=4,
+    )  # fmt: skip
+    (row,) = json.loads(run(*words)[1])["rows"]
+    assert row["rounds"] == list(expected.rounds)
+    assert row["f1"] == pytest.approx(0.6, abs=0.01)
+
+
+def test_amplification_of_several_labels(run: Run, table: Path, frame: pd.DataFrame) -> None:
+    words = (table, "-l", "knife", "-l", "fork", "-a", "gender", "--attacker", "logistic")
+    code, out, _ = run(*words, "-p", "knife_logit", "-p", "fork_logit", "--json")
+    expected = leakage_amplification(
+        frame[["knife", "fork"]],
+        frame[["knife_logit", "fork_logit"]].to_numpy(),
+        frame["gender"],
+        attacker="logistic",
+    )
+    rows = json.loads(out)["rows"]
+    assert code == 0
+    assert [row["name"] for row in rows] == [
+        "model leakage",
+        "dataset leakage at that F1",
+        "leakage amplification",
+    ]
+    assert rows[2]["value"] == pytest.approx(expected.value)
+    assert rows[0]["f1"] == rows[2]["f1"] == expected.f1
+
+
+def test_model_leakage_alone_and_a_small_mlp(run: Run, table: Path, frame: pd.DataFrame) -> None:
+    words = (table, "-p", "said", "-a", "gender", "--json")
+    (row,) = json.loads(run(*words, "--attacker", "exact")[1])["rows"]
+    assert row["value"] == model_leakage(frame["said"], frame["gender"], attacker="exact").value
+    code, out, _ = run(*words, "--layers", "1", "--rounds", "2")
+    assert code == 0
+    assert 0.4 < json.loads(out)["rows"][0]["value"] < 1
+
+
+def test_a_language_model(run: Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
+    templates = tmp_path / "tiny.toml"
+    templates.write_text(
+        'name = "tiny"\ndescription = "d"\nsource = "s"\nattribute = "pronoun"\ntask = "job"\n'
+        'sentences = ["{pronoun} became {a:adjective} {job}, people said."]\n[slots]\n'
+        'pronoun = ["he", "she"]\njob = ["nurse", "baker", "lawyer"]\n'
+        'adjective = ["new", "known"]\n'
+    )
+    folder = checkpoint("Bert")
+    words = ("--model", folder, "--templates", templates, "--base", "uniform")
+    code, out, _ = run(*words, "--json")
+    rows = {row["name"]: row for row in json.loads(out)["rows"]}
+    expected = language_leakage(folder, templates, "uniform")
+    assert code == 0
+    assert rows["model leakage"]["value"] == pytest.approx(expected.leakage)
+    assert rows["leakage of uniform"]["value"] == pytest.approx(0.5)
+    assert rows["leakage amplification"]["value"] == pytest.approx(expected.value)
+    assert "leakage of uniform" in run(*words)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "give a FILE of labels or a --model"),
+        (("{table}", "--model", "x"), "one of the two"),
+        (("{table}", "--labels", "verb"), "needs --attribute"),
+        (("{table}", "--attribute", "gender"), "--labels, --predictions or both"),
+        (("--model", "x", "--labels", "verb"), "are for a FILE"),
+        (("{table}", "-l", "vreb", "-a", "gender"), 'did you mean "verb"'),
+        (("{table}", "-l", "verb", "-a", "gender", "--attacker", "exakt"), 'mean "exact"'),
+        (("{table}", "-l", "verb", "-a", "gender", "--attacker", "exact", "--layers", "2"), "mlp"),
+        (("{table}", "-l", "verb", "-a", "gender", "--at", "0.01"), "drawn at random reach"),
+        (("{table}", "-l", "verb", "-a", "gender", "--device", "warp"), "cannot be used"),
+    ],
+)
+def test_one_clear_error_each(run: Run, table: Path, words: tuple[str, ...], message: str) -> None:
+    code, out, err = run(*[word.format(table=table) for word in words])
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from leak_worlds import planted
+
+from lmprobe.errors import InputError
+from lmprobe.leakage.adversarial import Removal, reverse_gradient, train
+from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.evidence import read_groups, read_labels
+from lmprobe.leakage.measure import model_leakage
+from lmprobe.leakage.tradeoff import Tradeoff, removal_tradeoff
+
+QUICK = Removal(width=32, task_epochs=6, critic_epochs=2, joint_epochs=10, learning_rate=3e-3)
+
+
+def test_reversal_is_the_identity_with_the_other_gradient() -> None:
+    values = torch.tensor([1.0, -2.0], requires_grad=True)
+    out = reverse_gradient(values, 3.0)
+    assert out.tolist() == [1.0, -2.0]
+    torch.autograd.backward([(out * torch.tensor([1.0, 5.0])).sum()])
+    assert values.grad is not None
+    assert values.grad.tolist() == [-3.0, -15.0]
+
+
+def test_the_critic_hides_the_group() -> None:
+    features, labels, group = planted(np.random.default_rng(0), 1500)
+    truth, groups, rows = read_labels(labels), read_groups(group), np.arange(1500)
+    leaks = []
+    for strength in (0.0, 1.0):
+        model = train(features, truth, groups, rows, replace(QUICK, strength=strength))
+        leaks.append(model_leakage(model.logits(features), group, attacker="logistic").value)
+    assert leaks[0] > leaks[1] + 0.05
+
+
+def test_training_is_repeatable_and_leaves_torch_alone() -> None:
+    features, labels, group = planted(np.random.default_rng(1), 300)
+    truth, groups, rows = read_labels(labels), read_groups(group), np.arange(300)
+    torch.manual_seed(7)
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    first = train(features, truth, groups, rows, QUICK).logits(features)
+    again = train(features, truth, groups, rows, QUICK).logits(features)
+    assert (first == again).all()
+    assert (torch.get_rng_state() == before).all()
+    assert torch.get_num_threads() == threads
+
+
+def test_noise_is_added_to_the_representation() -> None:
+    features, labels, group = planted(np.random.default_rng(2), 300)
+    model = train(features, read_labels(labels), read_groups(group), np.arange(300), QUICK)
+    plain = model.logits(features)
+    little, much = (
+        np.abs(model.logits(features, noise=level, rng=np.random.default_rng(0)) - plain).mean()
+        for level in (0.1, 1.0)
+    )
+    assert 0 < little < much / 5
+
+
+def test_one_label_per_row_and_wrong_input() -> None:
+    rng = np.random.default_rng(3)
+    features, _, group = planted(rng, 300)
+    labels = np.array(list("abc"))[np.argmax(features[:, :3], axis=1)]
+    model = train(features, read_labels(labels), read_groups(group), np.arange(300), QUICK)
+    guessed = np.array(list("abc"))[model.logits(features).argmax(axis=1)]
+    assert np.mean(guessed == labels) > 0.7
+    with pytest.raises(InputError, match="strength"):
+        Removal(strength=-1)
+    with pytest.raises(InputError, match="row, feature"):
+        model.logits([1.0, 2.0])
+    with pytest.raises(InputError, match="`features` has 2 rows, `labels` has 300"):
+        removal_tradeoff(features[:2], labels, group)
+
+
+SMALL = Mlp(epochs=12, width=64, learning_rate=1e-3)
+
+
+def curve(seed: int, attacker: str | Mlp = "logistic") -> Tradeoff:
+    features, labels, group = planted(np.random.default_rng(seed), 4000, skew=0.35)
+    return removal_tradeoff(
+        features, labels, group, strengths=(0.25, 0.5), noises=(0.5, 1.0, 2.0),
+        removal=Removal(width=32, learning_rate=2e-3), attacker=attacker, seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "attacker"), [(0, SMALL), (1, "logistic"), (2, "logistic")])
+def test_removal_halves_amplification_for_little_f1_and_beats_noise(
+    seed: int, attacker: str | Mlp
+) -> None:
+    found = curve(seed, attacker)
+    original = found.of("original")[0]
+    assert original.amplification.interval.low > 0
+    least_with_noise = min(point.amplification.value for point in found.of("noise"))
+    for point in found.of("adversarial"):
+        assert point.amplification.value < original.amplification.value / 2, point.level
+        assert original.f1 - point.f1 <= 0.025, point.level
+        assert point.amplification.value < found.noise_at(point.f1), point.level
+        # However loud, noise never leaks as little.
+        assert point.amplification.value < least_with_noise, point.level
+    figure = found.figure()
+    assert figure.series[0].name == "original"
+    assert "noise at that F1 leaves" in figure.alternative
