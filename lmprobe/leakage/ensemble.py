@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +20,41 @@ from torch.nn import functional
 # What torch.nn.BatchNorm1d uses.
 _EPSILON = 1e-5
 _MOMENTUM = 0.1
+
+
+# What torch.nn.LeakyReLU uses.
+_SLOPE = 0.01
+
+
+class _NormAndBend(torch.autograd.Function):
+    """BatchNorm with weighted rows, then LeakyReLU, with the gradient written out.
+
+    Autograd would keep and walk every product of the two; together they need half of that.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Tensor, weight: Tensor, scale: Tensor, shift: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        mean = torch.bmm(weight, values)
+        normed = values - mean
+        variance = torch.bmm(weight, normed * normed)
+        spread = torch.rsqrt(variance + _EPSILON)
+        normed *= spread
+        straight = torch.addcmul(shift, normed, scale)
+        ctx.save_for_backward(normed, straight, weight, scale * spread)
+        ctx.mark_non_differentiable(mean, variance)
+        return functional.leaky_relu(straight, _SLOPE), mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, Tensor, Tensor]:
+        normed, straight, weight, factor = ctx.saved_tensors
+        slope = torch.ops.aten.leaky_relu_backward(gradients[0], straight, _SLOPE, False)
+        of_shift = slope.sum(dim=1, keepdim=True)
+        of_scale = (slope * normed).sum(dim=1, keepdim=True)
+        # What a row adds to the mean and to the variance of the batch.
+        through = torch.addcmul(of_shift, normed, of_scale).mul_(weight.transpose(1, 2))
+        return slope.sub(through).mul_(factor), None, of_scale, of_shift
 
 
 class Ensemble:
@@ -64,15 +100,12 @@ class Ensemble:
         """
         values = first
         for layer, (scale, shift) in enumerate(zip(self.scales, self.shifts, strict=True)):
-            mean = torch.bmm(weight, values)
-            centred = values - mean
-            variance = torch.bmm(weight, centred * centred)
+            bent, mean, variance = _NormAndBend.apply(values, weight, scale, shift)  # type: ignore[no-untyped-call]
             with torch.no_grad():
                 self.means[layer].lerp_(mean, _MOMENTUM)
                 # The running variance is that of the population, hence n / (n - 1).
                 self.variances[layer].lerp_(variance * (batch / (batch - 1)), _MOMENTUM)
-            values = torch.addcmul(shift, centred, scale * torch.rsqrt(variance + _EPSILON))
-            values = self._next(layer, functional.leaky_relu(values))
+            values = self._next(layer, bent)
         return values if self.scales else values + self.bias
 
     def judge(self, first: Tensor) -> Tensor:
@@ -81,7 +114,7 @@ class Ensemble:
         for layer, (scale, shift) in enumerate(zip(self.scales, self.shifts, strict=True)):
             factor = scale * torch.rsqrt(self.variances[layer] + _EPSILON)
             values = torch.addcmul(shift, values - self.means[layer], factor)
-            values = self._next(layer, functional.leaky_relu(values))
+            values = self._next(layer, functional.leaky_relu(values, _SLOPE))
         return values if self.scales else values + self.bias
 
     def _next(self, layer: int, values: Tensor) -> Tensor:
