@@ -161,10 +161,11 @@ class TestBernstein:
             bernstein_halfwidth(*arguments)
 
     def test_the_interval_is_equation_3_on_the_amortized_disparity(self) -> None:
-        sample = two_groups()
+        costs = np.random.default_rng(1).random(100), np.random.default_rng(2).random(300)
+        sample = groups_sample(*costs, cost_bound=1.0, group_share=0.2)
         assert sample.observations is not None
         found = interval(sample, method="bernstein", rng=rng())
-        half = bernstein_halfwidth(400, float(sample.observations.var()), 0.5)
+        half = bernstein_halfwidth(400, float(sample.observations.var()), 0.2)
         assert found.high - sample.value == pytest.approx(half, rel=1e-12)
         assert sample.observations.mean() == pytest.approx(sample.value, abs=1e-12)
 
