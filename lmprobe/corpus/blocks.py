@@ -14,59 +14,47 @@ BLOCK = 1 << 20
 LONGEST_LINE = 1 << 28
 
 
-def pieces(stream: BinaryIO, *, size: int = BLOCK) -> Iterator[bytes]:
-    """Yield a stream in pieces, every carriage return turned into a line feed."""
-    while piece := stream.read(size):
-        yield _line_feeds(piece)
+def line_blocks(
+    stream: BinaryIO, where: str, *, size: int = BLOCK, room: int | None = None
+) -> Iterator[bytes]:
+    """Yield the lines of a stream in blocks; with `room`, those that begin in so many bytes.
+
+    Every carriage return becomes a line feed; only the last block may lack its line feed.
+    """
+    while room is None or room > 0:
+        block = stream.read(size if room is None else min(size, room))
+        if not block:
+            return
+        if not block.endswith(b"\n"):
+            block += rest_of_line(stream, where)
+        if room is not None:
+            room -= len(block)
+        yield _line_feeds(block)
 
 
-def span_pieces(stream: BinaryIO, start: int, end: int, *, size: int = BLOCK) -> Iterator[bytes]:
+def span_blocks(
+    stream: BinaryIO, where: str, start: int, end: int, *, size: int = BLOCK
+) -> Iterator[bytes]:
     """Yield exactly the lines that begin at an offset in [start, end).
 
     Spans that touch each other share no line and miss none.
     """
-    # A line begins at `start` if the byte before it ends one, so look at that byte too.
-    position = max(start - 1, 0)
-    skipping = start > 0
-    stream.seek(position)
-    for piece in pieces(stream, size=size):
-        begin = 0
-        if skipping:
-            begin = piece.find(b"\n") + 1
-            skipping = not begin
-            if skipping or position + begin >= end:
-                if position + len(piece) >= end:
-                    return
-                position += len(piece)
-                continue
-        if position + len(piece) >= end:
-            last = piece.find(b"\n", max(begin, end - 1 - position))
-            if last >= 0:
-                yield piece[begin : last + 1]
-                return
-        yield piece[begin:]
-        position += len(piece)
+    if start:
+        # A line begins at `start` if the byte before it ends one, so look at that byte too.
+        stream.seek(start - 1)
+        start += len(rest_of_line(stream, where)) - 1
+    yield from line_blocks(stream, where, size=size, room=end - start)
 
 
-def whole_lines(parts: Iterable[bytes], where: str) -> Iterator[bytes]:
-    """Yield the same bytes cut at line ends; only the last block may lack its line feed."""
-    carried: list[bytes] = []
-    waiting = 0
-    for piece in parts:
-        cut = piece.rfind(b"\n") + 1
-        if cut:
-            yield b"".join((*carried, piece[:cut]))
-            carried, waiting = [piece[cut:]], len(piece) - cut
-            continue
-        carried.append(piece)
-        waiting += len(piece)
-        if waiting > LONGEST_LINE:
-            raise DataFileError(
-                f"{where}: a line is longer than {LONGEST_LINE >> 20} MB, and a line is read as a "
-                "whole; is this text? If so, put one document or paragraph on each line"
-            )
-    if rest := b"".join(carried):
-        yield rest
+def rest_of_line(stream: BinaryIO, where: str) -> bytes:
+    """Read up to the end of the line."""
+    rest = stream.readline(LONGEST_LINE)
+    if len(rest) == LONGEST_LINE:
+        raise DataFileError(
+            f"{where}: a line is longer than {LONGEST_LINE >> 20} MB, and a line is read as a "
+            "whole; is this text? If so, put one document or paragraph on each line"
+        )
+    return rest
 
 
 def text_blocks(texts: Iterable[str], *, size: int = BLOCK) -> Iterator[bytes]:

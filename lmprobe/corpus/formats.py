@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from lmprobe.corpus.blocks import BLOCK
 from lmprobe.errors import DataFileError
 
 Kind = Literal["text", "jsonl", "parquet"]
@@ -18,7 +20,7 @@ _COMPRESSED = (".gz", ".zst")
 _JSON_LINES = (".jsonl", ".ndjson", ".json")
 # What is read from a folder without being named; "" is how WikiExtractor names its files.
 _IN_FOLDERS = (".txt", ".text", ".tokens", ".raw", ".parquet", "", *_JSON_LINES)
-_NOT_UTF8 = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -52,7 +54,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                     yield stream  # type: ignore[misc]
             elif path.suffix == ".zst":
                 reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-                with reader as stream:
+                with io.BufferedReader(reader, BLOCK) as stream:
                     yield stream
             else:
                 yield raw
@@ -62,15 +64,15 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise DataFileError(f"{path}: {problem.strerror or problem}") from None
 
 
-def without_mark(pieces: Iterable[bytes], where: str) -> Iterator[bytes]:
-    """Yield the pieces of a file without a byte order mark; refuse what is not UTF-8."""
-    for number, piece in enumerate(pieces):
+def without_mark(blocks: Iterable[bytes], where: str) -> Iterator[bytes]:
+    """Yield the blocks of a file without a byte order mark; refuse what is not UTF-8."""
+    for number, block in enumerate(blocks):
         if number == 0:
-            if piece[:2] in _NOT_UTF8:
-                raise DataFileError(f"{where}: this is {_NOT_UTF8[piece[:2]]}; save it as UTF-8")
-            yield piece.removeprefix(_BOM)
+            if block.startswith(_UTF16):
+                raise DataFileError(f"{where}: this is UTF-16; save it as UTF-8")
+            yield block.removeprefix(_BOM)
         else:
-            yield piece
+            yield block
 
 
 def json_texts(blocks: Iterable[bytes], field: str, where: str) -> Iterator[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from lmprobe.corpus.blocks import BLOCK, pieces, span_pieces, text_blocks, whole_lines
+from lmprobe.corpus.blocks import BLOCK, line_blocks, span_blocks, text_blocks
 from lmprobe.corpus.formats import Kind, json_texts, kind_of, opened, text_of, without_mark
 
 
@@ -40,10 +40,11 @@ class Span:
     def blocks(self) -> Iterator[bytes]:
         """Yield the lines as blocks."""
         with opened(self.path) as stream:
-            found = span_pieces(stream, self.start, self.end, size=self.block)
+            where = str(self.path)
+            found = span_blocks(stream, where, self.start, self.end, size=self.block)
             if self.start == 0:
-                found = without_mark(found, str(self.path))
-            yield from _texts_of(found, kind_of(self.path), self.field, str(self.path))
+                found = without_mark(found, where)
+            yield from _texts_of(found, kind_of(self.path), self.field, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ class Whole:
     def blocks(self) -> Iterator[bytes]:
         """Yield the decompressed lines as blocks."""
         with opened(self.path) as stream:
-            found = without_mark(pieces(stream, size=self.block), str(self.path))
-            yield from _texts_of(found, kind_of(self.path), self.field, str(self.path))
+            where = str(self.path)
+            found = without_mark(line_blocks(stream, where, size=self.block), where)
+            yield from _texts_of(found, kind_of(self.path), self.field, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,5 +119,4 @@ class Held:
 
 
 def _texts_of(found: Iterator[bytes], kind: Kind, field: str, where: str) -> Iterator[bytes]:
-    lines: Any = whole_lines(found, where)
-    return text_blocks(json_texts(lines, field, where)) if kind == "jsonl" else lines
+    return text_blocks(json_texts(found, field, where)) if kind == "jsonl" else found

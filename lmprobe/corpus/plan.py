@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from lmprobe.corpus.blocks import BLOCK, pieces, text_blocks, whole_lines
+from lmprobe.corpus.blocks import BLOCK, line_blocks, text_blocks
 from lmprobe.corpus.formats import is_compressed, is_corpus_file, kind_of, text_of, without_mark
 from lmprobe.corpus.parts import Held, Part, RowGroup, Rows, Span, Whole
 from lmprobe.errors import DataFileError, InputError
@@ -187,5 +187,5 @@ def _stream(sources: tuple[Iterable[Any], ...], field: str, name: str) -> Plan:
 
 def _standard_input(block: int) -> Plan:
     where = "standard input"
-    found = without_mark(pieces(sys.stdin.buffer, size=max(block, _STREAM)), where)
-    return Plan((Held(one) for one in whole_lines(found, where)), (where,), 0, False)
+    lines = line_blocks(sys.stdin.buffer, where, size=max(block, _STREAM))
+    return Plan((Held(one) for one in without_mark(lines, where)), (where,), 0, False)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmprobe.corpus import blocks
-from lmprobe.corpus.blocks import pieces, span_pieces, text_blocks, whole_lines
+from lmprobe.corpus.blocks import line_blocks, span_blocks, text_blocks
 from lmprobe.errors import DataFileError
 
 TEXT = st.text(st.sampled_from("aé戦 \n\r"), max_size=60).map(str.encode)
@@ -18,7 +18,7 @@ TEXT = st.text(st.sampled_from("aé戦 \n\r"), max_size=60).map(str.encode)
 
 @given(TEXT, st.integers(1, 9))
 def test_whole_lines_never_tear_a_line_or_a_character(raw: bytes, size: int) -> None:
-    found = list(whole_lines(pieces(io.BytesIO(raw), size=size), "here"))
+    found = list(line_blocks(io.BytesIO(raw), "here", size=size))
     assert b"".join(found) == raw.replace(b"\r", b"\n")
     assert all(block.endswith(b"\n") for block in found[:-1])
     for block in found:
@@ -29,15 +29,15 @@ def test_whole_lines_never_tear_a_line_or_a_character(raw: bytes, size: int) -> 
 def test_spans_that_touch_hold_every_line_once(raw: bytes, cuts: list[int], size: int) -> None:
     edges = sorted({0, len(raw), *(cut % (len(raw) + 1) for cut in cuts)})
     found = [
-        b"".join(span_pieces(io.BytesIO(raw), start, end, size=size))
+        b"".join(span_blocks(io.BytesIO(raw), "here", start, end, size=size))
         for start, end in pairwise(edges)
     ]
     assert b"".join(found) == raw.replace(b"\r", b"\n")
-    begins = [0, *(i + 1 for i, one in enumerate(raw) if one in b"\r\n")]
+    begins = [0, *(i + 1 for i, one in enumerate(raw) if one in b"\n")]
     for (start, end), text in zip(pairwise(edges), found, strict=True):
-        assert len(text.split(b"\n")) - (not text or text.endswith(b"\n")) == sum(
-            start <= begin < end for begin in begins if begin < len(raw)
-        )
+        expected = [raw[at:].partition(b"\n") for at in begins if start <= at < end]
+        whole = b"".join(line + feed for line, feed, _ in expected)
+        assert text == whole.replace(b"\r", b"\n")
 
 
 @given(st.lists(st.text(st.sampled_from("aé \r\n"))), st.integers(1, 20))
@@ -49,4 +49,6 @@ def test_texts_begin_on_lines_of_their_own(texts: list[str], size: int) -> None:
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LONGEST_LINE", 1 << 20)
     with pytest.raises(DataFileError, match=r"here: a line is longer than 1 MB"):
-        list(whole_lines(iter([b"x" * 600_000] * 3), "here"))
+        list(line_blocks(io.BytesIO(b"x" * 3_000_000), "here", size=9))
+    with pytest.raises(DataFileError, match=r"here: a line is longer than 1 MB"):
+        list(span_blocks(io.BytesIO(b"x" * 3_000_000), "here", 10, 20))

@@ -45,25 +45,34 @@ class PaperRule:
         for place in self._finder.places(block):
             if place < done:
                 continue
-            line = block.rfind(b"\n", 0, place) + 1
-            stop = block.find(b"\n", place)
-            stop = stop if stop >= 0 else len(block)
-            if block.find(b"=", line, stop) >= 0:
-                done = stop
+            full_stop = block.rfind(b".", 0, place) + 1
+            start = block.rfind(b"\n", full_stop, place) + 1 or full_stop
+            done = block.find(b".", place)
+            done = done if done >= 0 else len(block)
+            line_feed = block.find(b"\n", place, done)
+            done = line_feed if line_feed >= 0 else done
+            # The attribute first: it rules out most sentences.
+            attribute = self._attribute(block[start:done])
+            if attribute is None or _is_heading(block, place):
                 continue
-            start = block.rfind(b".", line, place) + 1 or line
-            done = block.find(b".", place, stop)
-            done = done if done >= 0 else stop
-            pair = self._pair(block[start:done])
-            if pair:
-                yield pair
+            task = self._selected(block[start:done])
+            if task is not None:
+                yield attribute, task
 
-    def _pair(self, sentence: bytes) -> tuple[int, int] | None:
-        matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
-        tasks = {self._task[match[0]] for match in matches}
-        # Each match switches the selection on or off, so an odd number leaves the last one.
-        if len(tasks) % 2 == 0:
-            return None
+    def _attribute(self, sentence: bytes) -> int | None:
         matches = self._tokens.find_matches_as_indexes(b" %b " % sentence, overlapping=True)
         groups = {self._group[match[0]] for match in matches}
-        return (groups.pop(), max(tasks)) if len(groups) == 1 else None
+        return groups.pop() if len(groups) == 1 else None
+
+    def _selected(self, sentence: bytes) -> int | None:
+        matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
+        tasks = {self._task[match[0]] for match in matches}
+        # Each task switches the selection on or off, so an odd number leaves the last one.
+        return max(tasks) if len(tasks) % 2 else None
+
+
+def _is_heading(block: bytes, place: int) -> bool:
+    """Tell whether the line has a "=" in it, as Wikipedia's headings have."""
+    start = block.rfind(b"\n", 0, place) + 1
+    end = block.find(b"\n", place)
+    return block.find(b"=", start, end if end >= 0 else len(block)) >= 0
