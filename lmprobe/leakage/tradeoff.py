@@ -128,11 +128,14 @@ def removal_tradeoff(
     def measure(method: Method, level: float, model: Trained) -> Point:
         nonlocal done
         added = level if method == "noise" else 0.0
-        found = leakage_amplification(
-            labels, model.logits(matrix, noise=added, rng=rng), attribute,
-            split=names, attacker=attacker, rounds=rounds, confidence=confidence, seed=seed,
-            threshold=0.0,
-        )  # fmt: skip
+        try:
+            found = leakage_amplification(
+                labels, model.logits(matrix, noise=added, rng=rng), attribute,
+                split=names, attacker=attacker, rounds=rounds, confidence=confidence, seed=seed,
+                threshold=0.0,
+            )  # fmt: skip
+        except InputError as problem:
+            raise InputError(f"{method} model at level {level:g}: {problem}") from problem
         done += 1
         progress(done, total)
         return Point(method, level, found)
