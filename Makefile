@@ -41,6 +41,15 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: $(READY)
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+reference: $(READY)
+	$(BIN)/python -m lmprobe.models.reference.train --output lmprobe/models/reference
+
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
