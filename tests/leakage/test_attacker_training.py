@@ -24,11 +24,11 @@ from lmprobe.progress import silent
 CPU = torch.device("cpu")
 
 
-def coded_trials(rows: int = 600, rounds: int = 2) -> list[Trial]:
+def coded_trials(labels: int = 6, rounds: int = 2) -> list[Trial]:
     rng = np.random.default_rng(5)
-    labels, group = one_label(rng, rows, 0.5, labels=6)
+    codes, group = one_label(rng, 600, 0.5, labels)
     groups = Groups(group.astype(np.int64), ("a", "b"))
-    evidence = Evidence(labels.astype(np.int64), 6)
+    evidence = Evidence(codes.astype(np.int64), labels)
     return [
         Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=rounds, rng=rng)
     ]
@@ -60,7 +60,8 @@ def plain(network: Ensemble, number: int) -> nn.Sequential:
 @pytest.mark.parametrize("kind", ["coded", "dense"])
 @pytest.mark.parametrize("layers", [1, 2, 4])
 def test_each_round_learns_what_it_would_learn_alone(kind: str, layers: int) -> None:
-    trials = coded_trials() if kind == "coded" else dense_trials()
+    # More labels than a batch holds, so that some are missing from each batch.
+    trials = coded_trials(80) if kind == "coded" else dense_trials()
     evidence, batch = trials[0].evidence, 50
     generators = [torch.Generator().manual_seed(number) for number in range(2)]
     network = Ensemble([evidence.size, *[12] * (layers - 1), 2], generators, CPU)
@@ -107,7 +108,7 @@ def assert_same(network: Ensemble, alone: nn.Sequential, number: int) -> None:
         assert torch.allclose(network.scales[layer][number, 0], theirs_norm.weight, atol=2e-3)
         assert theirs_norm.running_var is not None
         assert torch.allclose(
-            network.variances[layer][number, 0], theirs_norm.running_var, rtol=2e-2, atol=2e-3
+            network.variances[layer][number, 0], theirs_norm.running_var, rtol=4e-3, atol=1e-4
         )
 
 

@@ -68,6 +68,15 @@ def test_random_errors_amplify_nothing_and_systematic_ones_do(attacker: Any) -> 
     assert found.value == pytest.approx(found.model.value - found.dataset.value)
 
 
+def test_the_difference_is_paired() -> None:
+    labels, group = one_label(np.random.default_rng(14), 1000, 0.5)
+    found = leakage_amplification(labels, labels, group, attacker="exact")
+    assert found.f1 == 1.0
+    assert found.value == 0.0
+    # Both attackers guess the same rows, so what is left is only what nobody has seen.
+    assert found.interval.width < found.model.interval.width / 3
+
+
 @pytest.mark.parametrize("attacker", ["logistic", SMALL], ids=str)
 def test_logits_that_know_the_group_amplify(attacker: Any) -> None:
     rng = np.random.default_rng(6)

@@ -32,6 +32,7 @@ def test_rows_stay_in_their_part_and_rounds_differ() -> None:
     one, other = draw_rounds(groups, split, rounds=2, rng=np.random.default_rng(0))
     for number, part in enumerate((one.train, one.dev, one.test)):
         assert (split[part] == number).all()
+        assert np.ptp(np.bincount(groups.codes[part])) == 0
     assert len(one.train) == 60
     assert set(one.train) != set(other.train)
     assert one.seed != other.seed
