@@ -109,6 +109,12 @@ def test_every_wrapping_counts_the_same(tmp_path: Path) -> None:
         assert (name, sizes(corpus, part=500).counts.tolist()) == (name, expected)
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    path = tmp_path / "marked.txt"
+    path.write_bytes(b"\xef\xbb\xbfhe is a cook .\n")
+    assert count(plan(path), WORDS, rule="paper").counts[0, 0] == 1
+
+
 def test_a_dataset_of_the_hub_is_streamed(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text("".join(json.dumps({"t": d}) + "\n" for d in DOCUMENTS))
     found = sizes(f"hf://{tmp_path}?split=train", field="t")
@@ -174,6 +180,11 @@ def test_a_checkpoint_of_another_count_is_refused(file: Path, tmp_path: Path) ->
         count(plan(file), WORDS, rule="paper", checkpoint=state)
     with file.open("a") as stream:
         stream.write("He is a cook.")
+    with pytest.raises(DataFileError, match="belongs to another count"):
+        count(plan(file), WORDS, checkpoint=state)
+    state.unlink()
+    count(plan(file), WORDS, checkpoint=state)
+    file.write_bytes(file.read_bytes().replace(b"cook", b"kook"))  # as long as before
     with pytest.raises(DataFileError, match="belongs to another count"):
         count(plan(file), WORDS, checkpoint=state)
     state.write_text("{}")
