@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from lmprobe.association import DIRECTIONS, Direction
 from lmprobe.intervals.interval import Interval
 from lmprobe.result import ProbeResult, ProbeRow
+
+# How long an example takes is no property of the code on a machine that is shared.
+settings.register_profile("lmprobe", deadline=None)
+settings.load_profile("lmprobe")
 
 # fmt: off
 OCCUPATIONS = (

@@ -112,10 +112,10 @@ def test_the_page_says_verdict_limits_provenance_and_how_to_run_it_again(
 def test_a_page_of_a_whole_probe_is_small_and_quick(made: Callable[..., ProbeResult]) -> None:
     result = made(attributes=("he", "she", "they"))
     html_report(result)
-    started = time.perf_counter()
+    started = time.process_time()
     page = html_report(result)
-    # About half a second on one core; the promise is a second or two.
-    assert time.perf_counter() - started < 5
+    # About half a second of one core; the promise is a second or two.
+    assert time.process_time() - started < 2
     assert len(page.encode()) < 1_000_000
     assert page.count("<tr><td>") >= 4 * 2 * 32 * 3
 
