@@ -1,4 +1,6 @@
-"""Writes the generated parts of these pages: `python docs/generate.py [cli] [api] [reproduction]`.
+"""Writes the generated parts of these pages: `python docs/generate.py cli api reproduction picture`.
+
+Without a name it writes all but the picture of the README, which needs Chromium.
 
 tests/test_docs.py fails when a page and its generator disagree.
 """
@@ -100,6 +102,34 @@ def reproduction(images: Path | None = DOCS / "images") -> str:
     return reproduction_markdown(done)
 
 
+def picture() -> None:
+    """Leave the picture of the README, the top of a report, in docs/images; needs Chromium."""
+    import subprocess
+    import tempfile
+
+    from lmprobe.report.html import html_report
+
+    result = lmprobe.probe("reference:amplified", base=["uniform", "labor", "corpus"])
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        page.write_text(html_report(result), encoding="utf-8")
+        flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,960"
+        target = DOCS / "images" / "report.png"
+        target.parent.mkdir(exist_ok=True)
+        subprocess.run(
+            [
+                "chromium",
+                *flags.split(),
+                f"--user-data-dir={folder}/profile",
+                f"--screenshot={target}",
+                page.as_uri(),
+            ],
+            check=True,
+            capture_output=True,
+        )
+    print(f"wrote {target}")
+
+
 def between(page: str, part: str) -> str:
     """Return the page with its generated part replaced."""
     head, rest = page.split(BEGIN)
@@ -110,6 +140,9 @@ def between(page: str, part: str) -> str:
 def main(wanted: list[str]) -> None:
     """Write the pages that were asked for, or all."""
     for name in wanted or ["cli", "api", "reproduction"]:
+        if name == "picture":
+            picture()
+            continue
         path = DOCS / f"{name}.md"
         if name == "reproduction":
             path.write_text(reproduction(), encoding="utf-8")
