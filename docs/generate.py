@@ -1,4 +1,4 @@
-"""Writes the generated parts of these pages: `python docs/generate.py cli api reproduction picture`.
+"""Writes the generated pages: `python docs/generate.py cli api reproduction picture`.
 
 Without a name it writes all but the picture of the README, which needs Chromium.
 
