@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -304,7 +307,7 @@ def test_a_dataset_with_splits_asks_for_one(tmp_path: Path) -> None:
 
 
 def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r'pip install "lmprobe\[ray\]"'):
         count(plan(file), WORDS, engine="ray")
 
@@ -312,6 +315,38 @@ def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, fil
 def test_a_killed_process_is_a_clear_error(file: Path) -> None:
     with pytest.raises(LmprobeError, match="a counting process was killed"):
         count(joined([plan(file), _Deadly.plan()]), WORDS, workers=2)
+
+
+ABANDONED = """
+import multiprocessing, time
+from lmprobe.corpus.count import count_cooccurrences
+
+def texts():
+    yield "He is a cook. " * 400_000
+    yield "He is a cook. " * 400_000
+    print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+    time.sleep(60)
+
+if __name__ == "__main__":
+    words = {"he": ["he"], "she": ["she"]}
+    count_cooccurrences(texts(), attributes=words, tasks=["cook"], workers=2)
+"""
+
+
+def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(ABANDONED)
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        children = [Path("/proc") / pid for pid in parent.stdout.readline().split()]
+        parent.kill()
+    assert children
+    if not Path("/proc/self").exists():
+        pytest.skip("this system does not list its processes in /proc")
+    deadline = time.monotonic() + 20
+    while any(child.exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(child.exists() for child in children)
 
 
 class _Deadly:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -22,7 +24,7 @@ def local(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted
         return
     # A fork would copy the threads' locks of whatever the caller has imported.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, _leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(workers, context, _follow_the_parent)
     try:
         yield from _spread(pool, job, iter(parts), 2 * workers)
     except BrokenProcessPool:
@@ -53,5 +55,14 @@ def _spread(
             yield (*running.pop(future), future.result())
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _follow_the_parent() -> None:
+    """Leave interrupts to the parent, and go when it is gone: a killed one cannot say so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
