@@ -102,20 +102,15 @@ def encode(tokenizer: Any, blanks: Sequence[Blank]) -> list[Encoded]:
         texts, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False
     )
     row = {text: number for number, text in enumerate(texts)}
+    places = [_places(batch, number, text) for text, number in row.items()]
     glued: set[str] = set()
     unknown: set[str] = set()
     encoded = []
     for blank in blanks:
         number = row[blank.text]
         ids = batch["input_ids"][number]
-        tokens = [
-            span if not special else None
-            for span, special in zip(
-                batch["offset_mapping"][number], batch["special_tokens_mask"][number], strict=True
-            )
-        ]
         word, *others = (
-            _tokens_of(blank.text, span, tokens, glued)
+            _tokens_of(blank.text, span, places[number], glued)
             for span in ((blank.start, blank.end), *blank.hidden, *blank.given)
         )
         hidden, given = others[: len(blank.hidden)], others[len(blank.hidden) :]
@@ -132,33 +127,17 @@ def encode(tokenizer: Any, blanks: Sequence[Blank]) -> list[Encoded]:
     return encoded
 
 
-def _tokens_of(
-    text: str, span: Span, tokens: Sequence[Span | None], glued: set[str]
-) -> tuple[int, int]:
-    """Return the range of tokens that write `text[span]`; note a word that has none of its own."""
-    start, end = span
-    found = []
-    for number, token in enumerate(tokens):
-        if token is None:
-            continue
-        left, right = _stripped(text, token)
-        if left < end and right > start and left < right:
-            found.append(number)
-            if left < start or right > end:
-                glued.add(text[start:end])
-    if not found:
-        glued.add(text[start:end])
-        return (0, 0)
-    first = found[0]
-    # A space that is a token of its own ("▁", "Ġ") belongs to the word it begins.
-    while first > 0 and _is_space(text, tokens[first - 1]):
-        first -= 1
-    return (first, found[-1] + 1)
+def _places(batch: Any, number: int, text: str) -> list[Span | None]:
+    """Return where each token of a sentence is written; None for those that are not."""
+    offsets, special = batch["offset_mapping"][number], batch["special_tokens_mask"][number]
+    return [
+        None if added else _stripped(text, *span)
+        for span, added in zip(offsets, special, strict=True)
+    ]
 
 
-def _stripped(text: str, token: Span) -> Span:
-    """Return the token's offsets without the white space that some tokenizers count in."""
-    left, right = token
+def _stripped(text: str, left: int, right: int) -> Span:
+    """Return a token's offsets without the white space that some tokenizers count in."""
     while left < right and text[left].isspace():
         left += 1
     while left < right and text[right - 1].isspace():
@@ -166,11 +145,23 @@ def _stripped(text: str, token: Span) -> Span:
     return left, right
 
 
-def _is_space(text: str, token: Span | None) -> bool:
-    if token is None:
-        return False
-    left, right = _stripped(text, token)
-    return left == right
+def _tokens_of(text: str, span: Span, places: Sequence[Span | None], glued: set[str]) -> Span:
+    """Return the range of tokens that write `text[span]`; note a word that has none of its own."""
+    start, end = span
+    found = []
+    for number, place in enumerate(places):
+        if place is not None and place[0] < end and place[1] > start and place[0] < place[1]:
+            found.append(number)
+            if place[0] < start or place[1] > end:
+                glued.add(text[start:end])
+    if not found:
+        glued.add(text[start:end])
+        return (0, 0)
+    first = found[0]
+    # A space that is a token of its own ("▁", "Ġ") belongs to the word it begins.
+    while first and (before := places[first - 1]) is not None and before[0] == before[1]:
+        first -= 1
+    return (first, found[-1] + 1)
 
 
 def _complain(glued: Iterable[str], unknown: Iterable[str]) -> None:
