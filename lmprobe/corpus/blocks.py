@@ -7,8 +7,8 @@ from typing import BinaryIO
 
 from lmprobe.errors import DataFileError
 
-BLOCK = 1 << 20
-"""Bytes read at a time: large enough to be fast, small enough to stay in cache."""
+BLOCK = 1 << 17
+"""Bytes read at a time: large enough to be fast, small enough to stay in the core's cache."""
 
 # Memory stays in proportion to the longest line, so there has to be a longest line.
 LONGEST_LINE = 1 << 28
