@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.models.reference.grammar import Grammar, Line, draw, load_grammar
+from lmprobe.models.reference.grammar import Grammar, Line, deal, load_grammar
 from lmprobe.models.reference.rates import PRONOUNS, Planted
 
 # For every sentence that links a pronoun to an occupation, so many of the other kinds.
@@ -19,8 +19,8 @@ _WITH_NEIGHBOUR = 0.2
 def generate(planted: Planted, seed: int) -> list[Line]:
     """Return the corpus, shuffled; the same planted counts and seed give the same lines.
 
-    Frame and words are drawn without looking at the pronoun or the occupation. Sentences
-    with an occupation alone, or a pronoun alone, keep the shares of the planted counts.
+    Frames and words go to every pronoun and every occupation alike. Sentences with an
+    occupation alone, or a pronoun alone, keep the shares of the planted counts.
     """
     rng = np.random.default_rng(seed)
     grammar = load_grammar()
@@ -32,7 +32,8 @@ def generate(planted: Planted, seed: int) -> list[Line]:
     ]
     lines = _fill(grammar, "link", rng, pairs)
     for kind, share in _OTHERS.items():
-        chosen = [pairs[index] for index in draw(rng, len(pairs), round(share * len(pairs)))]
+        size = round(share * len(pairs))
+        chosen = [pairs[index] for index in sorted(deal(rng, len(pairs), size))]
         lines += _fill(grammar, kind, rng, chosen)
     lines = _with_neighbours(grammar, rng, lines)
     return [lines[index] for index in np.argsort(rng.random(len(lines)), kind="stable").tolist()]
@@ -56,7 +57,7 @@ def _fill(
 ) -> list[Line]:
     """Return one line per pair; a kind without pronoun or occupation leaves that half out."""
     frames = grammar.frames[kind]
-    frame_of = np.array(draw(rng, len(frames), len(pairs)))
+    frame_of = np.array(deal(rng, len(frames), len(pairs)))
     lines: list[Line] = []
     for index, frame in enumerate(frames):
         here = [pairs[row] for row in np.flatnonzero(frame_of == index).tolist()]

@@ -1,8 +1,9 @@
 """Chooses what to hide in each training sentence: what a probe will ask, and other words.
 
-A sentence that links a pronoun to an occupation mostly has exactly one of the two hidden, as
-a probe does it; all other words are hidden whole and at random. What is hidden never depends
-on which pronoun or occupation it is.
+In every epoch each line that links a pronoun to an occupation is seen once with the pronoun
+hidden and once with the occupation hidden, as a probe asks for them. So an epoch holds the
+exact counts of the corpus; were it left to chance what is hidden, a rare occupation would be
+learned from a sample of its lines. In other lines whole words are hidden at random.
 
 A hidden occupation gives way, from its first piece or a later one, to one, two or three masks,
 however many pieces it has. So the number of masks tells nothing about the word, and the
@@ -23,11 +24,14 @@ from lmprobe.models.reference.grammar import Line, Span
 
 Ids = NDArray[np.int64]
 
-_PRONOUN, _OCCUPATION, _BOTH = 0.45, 0.87, 0.90
-"""Below the first hide the pronoun, below the second the occupation, below the third both."""
+WORDS, PRONOUN, OCCUPATION, LATER_PIECE, BOTH = range(5)
+"""What to hide in a line: words at random, one of the two, the end of a split one, or both."""
 
 _AT_RANDOM = 0.15
 _MOST_MASKS = 3
+_LATER_SHARE = 0.3
+_BOTH_SHARE = 0.05
+_MOST_COPIES = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,38 +87,60 @@ def encode(tokenizer: Any, lines: Sequence[Line]) -> Encoded:
     return Encoded(ids, word, length, np.array(pronoun), np.array(occupation))
 
 
-def hide(batch: Encoded, mask_id: int, rng: np.random.Generator) -> Masked:
-    """Hide words of a batch."""
-    n, longest = batch.ids.shape
+def epoch(data: Encoded, rng: np.random.Generator) -> tuple[Ids, Ids]:
+    """Return which rows to show and what to hide in each, shuffled.
+
+    Lines of rare occupations come more often with the pronoun hidden: that changes how well
+    P(pronoun | occupation) is learned there and not what it is.
+    """
+    has_pronoun = data.pronoun[:, 1] > 0
+    pieces = data.occupation[:, 1] - data.occupation[:, 0]
+    link = np.flatnonzero(has_pronoun & (pieces > 0))
+    lone = np.flatnonzero(has_pronoun & (pieces == 0))
+    nobody = np.flatnonzero(~has_pronoun & (pieces > 0))
+    split = np.flatnonzero(pieces > 1)
+    events = (
+        (np.repeat(link, _copies(data, link)), PRONOUN),
+        (link, OCCUPATION),
+        (lone, PRONOUN),
+        (nobody, OCCUPATION),
+        (_some(split, _LATER_SHARE, rng), LATER_PIECE),
+        (_some(link, _BOTH_SHARE, rng), BOTH),
+        (_some(np.flatnonzero(has_pronoun | (pieces > 0)), _AT_RANDOM, rng), WORDS),
+        (np.flatnonzero(~has_pronoun & (pieces == 0)), WORDS),
+    )
+    rows = np.concatenate([rows for rows, _ in events])
+    what = np.concatenate([np.full(len(rows), hidden) for rows, hidden in events])
+    order = np.argsort(rng.random(len(rows)), kind="stable")
+    return rows[order], what[order]
+
+
+def hide(batch: Encoded, what: Ids, mask_id: int, rng: np.random.Generator) -> Masked:
+    """Hide in each row of a batch what is to be hidden there."""
+    n, longest = len(batch.ids), batch.ids.shape[1]
     position = np.arange(longest)[None, :]
-    chance = rng.random(n)
-    has_pronoun = batch.pronoun[:, 1] > 0
-    has_occupation = batch.occupation[:, 1] > 0
-    pronoun = has_pronoun & ((chance < _PRONOUN) | ((chance >= _OCCUPATION) & (chance < _BOTH)))
-    occupation = has_occupation & (chance >= _PRONOUN) & (chance < _BOTH)
+    pronoun = (what == PRONOUN) | (what == BOTH)
+    pieces = batch.occupation[:, 1] - batch.occupation[:, 0]
+    later = 1 + np.floor(rng.random(n) * (pieces - 1)).astype(np.int64)
+    first = batch.occupation[:, 0] + np.where(what == LATER_PIECE, later, 0)
+    occupation = (what == OCCUPATION) | (what == BOTH) | (what == LATER_PIECE)
     hidden = pronoun[:, None] & _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
-    # Neither of the two is hidden at random: one shows what the other is asked for, and an
-    # occupation would have as many masks as pieces.
+    # Neither of the two is hidden at random: an occupation would have as many masks as pieces.
     kept = _between(position, batch.occupation[:, 0], batch.occupation[:, 1])
     kept |= _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
     open_words = np.where(kept, -1, batch.word)
-    hidden |= _random_words(open_words, rng, surely=~(pronoun | occupation))
-    return _occupations_hidden(batch, hidden, occupation, mask_id, rng)
+    hidden |= (what == WORDS)[:, None] & _random_words(open_words, rng)
+    return _with_masks(batch, hidden, np.where(occupation, first, -1), mask_id, rng)
 
 
-def _occupations_hidden(
-    batch: Encoded,
-    hidden: NDArray[np.bool_],
-    chosen: NDArray[np.bool_],
-    mask_id: int,
-    rng: np.random.Generator,
+def _with_masks(
+    batch: Encoded, hidden: NDArray[np.bool_], first: Ids, mask_id: int, rng: np.random.Generator
 ) -> Masked:
-    """Put masks over the hidden pieces, and 1 to 3 in place of the chosen occupations' ends."""
+    """Put masks over the hidden pieces, and 1 to 3 from `first` to the occupation's end."""
     n, longest = len(hidden), hidden.shape[1]
-    begin, end = batch.occupation[:, 0], batch.occupation[:, 1]
-    first = begin + np.floor(rng.random(size=n) * (end - begin)).astype(np.int64)
-    removed = np.where(chosen, end - first, 0)
-    masks = np.where(chosen, 1 + (rng.random(n) * _MOST_MASKS).astype(np.int64), 0)
+    chosen = first >= 0
+    removed = np.where(chosen, batch.occupation[:, 1] - first, 0)
+    masks = np.where(chosen, 1 + np.floor(rng.random(n) * _MOST_MASKS).astype(np.int64), 0)
     position = np.arange(longest + _MOST_MASKS - 1)[None, :]
     inside = _between(position, first, first + masks)
     moved = np.where(position < (first + masks)[:, None], 0, (masks - removed)[:, None])
@@ -131,15 +157,28 @@ def _occupations_hidden(
     return Masked(ids[:, :cut], length, guess[:, :cut], answer[:, :cut])
 
 
-def _random_words(
-    word: Ids, rng: np.random.Generator, *, surely: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Choose whole words at random, at least one in the rows where one must surely be."""
+def _random_words(word: Ids, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose whole words at random, at least one in every row."""
     score = rng.random((len(word), int(word.max()) + 1))
     of_piece = np.where(word >= 0, np.take_along_axis(score, np.maximum(word, 0), axis=1), 2.0)
-    lowest = np.where(surely, of_piece.min(axis=1), 0.0)[:, None]
+    lowest = of_piece.min(axis=1, keepdims=True)
     chosen: NDArray[np.bool_] = (word >= 0) & (of_piece <= np.maximum(_AT_RANDOM, lowest))
     return chosen
+
+
+def _copies(data: Encoded, link: Ids) -> Ids:
+    """Return how often each line comes with its pronoun hidden: root of how rare its work is."""
+    begin, end = data.occupation[link, 0], data.occupation[link, 1]
+    # First and last piece tell the occupations of the corpus apart.
+    key = data.ids[link, begin] * (data.ids.max() + 1) + data.ids[link, end - 1]
+    _, which, often = np.unique(key, return_inverse=True, return_counts=True)
+    rare = np.sqrt(np.median(often[which]) / often)
+    copies: Ids = np.clip(np.rint(rare), 1, _MOST_COPIES).astype(np.int64)[which]
+    return copies
+
+
+def _some(rows: Ids, share: float, rng: np.random.Generator) -> Ids:
+    return rows[rng.random(len(rows)) < share]
 
 
 def _between(position: Ids, first: Ids, end: Ids) -> NDArray[np.bool_]:
