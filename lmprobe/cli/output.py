@@ -60,7 +60,8 @@ def show_json(document: Any) -> None:
 def note(text: str, *, quiet: bool = False) -> None:
     """Tell the person something on standard error."""
     if not quiet:
-        Console(stderr=True, highlight=False).print(text, markup=False)
+        # A path must stay in one piece, to be copied.
+        Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager

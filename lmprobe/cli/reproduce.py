@@ -53,17 +53,20 @@ def command(
 
     names = experiments.names() if experiment == "all" else (experiment,)
     runs = {name: experiments.get(name) for name in names}
-    documents = []
+    reproductions = []
     for name, run in runs.items():
         with progress_bar(name, "steps", quiet=quiet) as progress:
             chosen = preset.value if preset else None
             done = run(Settings(model, chosen, wikipedia, seed, progress))
-        documents.append(done.to_dict())
+        reproductions.append(done)
         if not json:
             show(*_printed(done, quiet))
         if output is not None:
             for path in _write(done, output):
                 note(f"wrote {path}", quiet=quiet)
+    if output is not None:
+        note(f"wrote {_write_page(reproductions, output)}", quiet=quiet)
+    documents = [done.to_dict() for done in reproductions]
     if json and experiment == "all":
         show_json({"schema": "lmprobe.reproductions/1", "experiments": documents})
     elif json:
@@ -139,3 +142,11 @@ def _write(done: Reproduction, folder: Path) -> list[Path]:
     for figure in done.figures:
         written.append(write_text(folder / f"{done.name}-{figure.name}.svg", svg(figure)))
     return written
+
+
+def _write_page(reproductions: list[Reproduction], folder: Path) -> Path:
+    """Write one page with the tables and figures of all that was run."""
+    from lmprobe.atomic import write_text
+    from lmprobe.report.page import reproduction_page
+
+    return write_text(folder / "reproduction.html", reproduction_page(reproductions))
