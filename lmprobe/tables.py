@@ -29,7 +29,8 @@ _FORMATS = {
 # Rows held at a time: 80 columns of them are about 40 MB.
 ROWS = 65_536
 # Bytes of CSV parsed at a time; a chunk never comes from more than one of these blocks.
-_BLOCK = 1 << 24
+# Arrow reads 32 blocks ahead, so that this times 32 is held.
+_BLOCK = 1 << 20
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:

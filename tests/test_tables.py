@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pyarrow
 import pytest
 
 from lmprobe import tables
@@ -52,6 +53,18 @@ def test_a_later_row_decides_the_type_of_a_whole_column(
     with pytest.raises(DataFileError, match=r"late.csv: .*invalid value 'a'"):
         list(read_chunks(path))
     assert pd.concat(read_chunks(path, text=["x"]))["x"].tolist()[-1] == "a"
+
+
+def test_chunks_hold_a_part_of_the_file_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_BLOCK", 4096)
+    path = tmp_path / "long.csv"
+    path.write_text("x,y\n" + "some words,12345\n" * 200_000)
+    before = pyarrow.total_allocated_bytes()
+    held = [pyarrow.total_allocated_bytes() - before for _ in read_chunks(path)]
+    assert len(held) > 500
+    assert max(held) < path.stat().st_size / 4
 
 
 def test_an_empty_field_is_missing_and_a_key_left_out_too(tmp_path: Path) -> None:

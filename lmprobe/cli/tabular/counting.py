@@ -232,8 +232,10 @@ def _tasks(
 ) -> Axis:
     def read(group: tuple[str, ...]) -> Indicators:
         if layout.binary:
-            found = indicators(frame[list(group)], role=", ".join(group))
-            return Indicators(found.values, layout.tasks)
+            values = indicators(frame[list(group)], role=", ".join(group)).values
+            # Whole numbers in [0, 1] need no eight bytes each.
+            small = values if values.dtype.kind == "f" else values.astype(np.uint8)
+            return Indicators(small, layout.tasks)
         return indicators(_crossed(frame, group), role=group[0], names=layout.tasks)
 
     predicted = read(columns.task_prediction) if columns.task_prediction else None

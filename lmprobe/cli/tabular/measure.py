@@ -84,14 +84,16 @@ def measure(request: Request, progress: Progress = silent) -> Measured:
     """Measure the file, in chunks; only what `threshold="all"` and intervals need is held."""
     columns = request.columns
     layout = layout_of(request.file, columns, request.train)
+    # Only an interval needs the rows themselves.
+    held = None if request.interval else 0
     train = None
     if request.train is not None:
-        train = count_train(request.train, columns, layout, request.train_weight)
+        train = count_train(request.train, columns, layout, request.train_weight, held)
     thresholds = _thresholds(request, layout, train)
     cuts = [one.value for one in thresholds]
     if request.fixed_threshold is not None:
         cuts = [request.fixed_threshold] * len(columns.score)
-    counted = count(request.file, columns, layout, cuts, progress)
+    counted = count(request.file, columns, layout, cuts, progress, held)
     world = None
     if train is not None:
         world = Association.from_tally(train.sums.labels, layout.attributes, layout.tasks)
@@ -120,7 +122,7 @@ def _thresholds(request: Request, layout: Layout, train: Counted | None) -> tupl
     columns = request.columns
     if not columns.score or request.fixed_threshold is not None:
         return ()
-    labelled = train or count_train(request.file, columns, layout, columns.weight)
+    labelled = train or count_train(request.file, columns, layout, columns.weight, held=0)
     shares = labelled.sums.labels.task / labelled.sums.labels.total
     return calibrated(request.validation or request.file, columns, shares)
 
