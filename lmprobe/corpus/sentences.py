@@ -19,11 +19,12 @@ _LAST_WORD = re.compile(rb"[^ \t\v\f(\[{\"'\n]*$")
 _LONGEST = 12
 _WINDOW = 256
 
+# As they are written: "No. 5" is an abbreviation, "he said no." is not.
 ABBREVIATIONS = frozenset(
-    b"mr mrs ms dr prof rev hon fr sr jr st mt ft gen col lt capt cpt sgt cpl pvt maj cmdr adm gov "
-    b"sen rep pres supt insp messrs mme mlle no nos vol pp ed eds etc vs v cf al ca c approx est "
-    b"dept univ inc ltd co corp bros assn ave blvd rd fig figs lit op cit ph "
-    b"jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun".split()
+    b"Mr Mrs Ms Dr Prof Rev Hon Fr Sr Jr St Mt Ft Gen Col Lt Capt Cpt Sgt Cpl Pvt Maj Cmdr Adm Gov "
+    b"Sen Rep Pres Supt Insp Messrs Mme Mlle No Nos Vol Vols Ed Eds Dept Univ Inc Ltd Co Corp Bros "
+    b"Assn Ave Blvd Rd Fig Figs Op Ph Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec "
+    b"etc vs v cf al ca c approx est pp vol vols ed eds fig figs lit op cit nos".split()
 )
 
 
@@ -77,4 +78,4 @@ def _ends(block: bytes, mark: int, line: int) -> bool:
     initial = word.decode("utf-8", "ignore")
     if len(initial) == 1 and initial.isupper():
         return False
-    return word.lower() not in ABBREVIATIONS and not _DOTTED.fullmatch(word)
+    return word not in ABBREVIATIONS and not _DOTTED.fullmatch(word)

@@ -89,7 +89,7 @@ def abbreviated(before: str) -> bool:
     dotted = len(parts) > 1 and all(
         len(one) == 1 and one.isascii() and one.isalpha() for one in parts
     )
-    return (len(word) == 1 and word.isupper()) or word.lower().encode() in ABBREVIATIONS or dotted
+    return (len(word) == 1 and word.isupper()) or word.encode() in ABBREVIATIONS or dotted
 
 
 def ascii_lower(text: str) -> str:
@@ -202,6 +202,7 @@ def test_a_sentence_longer_than_the_search_window_is_found_whole(size: int, fill
         ("It cost 3.50 then . Next day", ["It cost 3.50 then . ", "Next day"]),
         ("lit . Valkyria of the field", ["lit . Valkyria of the field"]),
         ("Not A.B.C.D.E.F.G.H . But e.g. Yes", ["Not A.B.C.D.E.F.G.H . ", "But e.g. Yes"]),
+        ("He sat. No. 5 won. It said no. Yes", ["He sat. ", "No. 5 won. ", "It said no. ", "Yes"]),
         ("Wait... what? No... Yes.", ["Wait... what? ", "No... ", "Yes."]),
     ],
 )
