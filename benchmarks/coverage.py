@@ -305,17 +305,17 @@ or few of the rarer cost, the bootstrap is far too short**: a group that never p
 never pays in a resample. Results say so in a note, and `score` is the remedy for 0/1 costs.
 
 `stratified` is always narrower than `hoeffding`, and narrower than `bernstein` where costs are
-common. For rare costs the variance matters more than the inflation: there `bernstein`, with the
-variance it was given for free, is narrower, and `stratified-bernstein`, which pays for it, comes
-nearest.
+near one half. For rarer costs the variance matters more than the inflation: there `bernstein`,
+with the variance it was given for free, is narrower, and `stratified-bernstein`, which pays for
+it, comes nearer.
 """
 _AFTER_PROBES = """
 `bootstrap` is the percentile interval widened for few units (Hesterberg 2015); it is the default
-because it comes closest to its promise of the three. Where only the cells vary it is too wide,
-the price of drawing both axes. `t`, `bernstein` and `empirical-bernstein` take the templates as
-the sample and the tasks as all there are, so they do not promise to hold the value over all tasks
-that this table asks for: their shortfall is the spread over tasks. The same holds for a bootstrap
-that draws templates alone.
+because it falls short of its promise least. With very few templates it is wider than it need be,
+and where only the cells vary too, the price of drawing both axes. `t`, `bernstein` and
+`empirical-bernstein` take the templates as the sample and the tasks as all there are, so they do
+not promise to hold the value over all tasks that this table asks for: their shortfall is the
+spread over tasks. The same holds for a bootstrap that draws templates alone.
 """
 _AFTER_ROWS = """
 Two groups and one task, an amplification of 0.1. With the lean fixed by the sample itself, a
