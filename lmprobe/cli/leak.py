@@ -85,7 +85,7 @@ def command(
 
     [bold]lmprobe leak images.csv --labels verb --attribute gender --attacker exact[/bold]
 
-    [bold]lmprobe leak --model reference:amplified --base corpus[/bold]
+    [bold]lmprobe leak --model reference:amplified --base labor[/bold]
     """
     from lmprobe.cli.output import progress_bar
 

@@ -113,8 +113,8 @@ def test_mask_embeddings_do_not_see_the_word(checkpoint: Checkpoint, architectur
 )
 def test_the_amplified_reference_leaks_more_than_the_faithful_one() -> None:
     faithful, amplified = (
-        language_leakage(f"reference:{name}", base="corpus") for name in ("faithful", "amplified")
+        language_leakage(f"reference:{name}", base="labor") for name in ("faithful", "amplified")
     )
-    assert amplified.leakage > faithful.leakage
-    assert amplified.interval.low > 0
+    assert amplified.leakage > faithful.leakage + 0.03
+    assert amplified.interval.low > 0.03
     assert abs(faithful.value) < amplified.value / 2
