@@ -41,28 +41,43 @@ class PaperRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        done = 0
+        spans = list(self._spans(block))
+        sentences = [block[start:end] for start, end in spans]
+        # The attribute first: it rules out most sentences.
+        for number, groups in self._groups_of(sentences).items():
+            if len(groups) == 1 and not _is_heading(block, spans[number][0]):
+                task = self._selected(sentences[number])
+                if task is not None:
+                    yield groups.pop(), task
+
+    def _spans(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """Yield start and end of each sentence in which a task may match."""
+        end = 0
         for place in self._finder.places(block):
-            if place < done:
+            if place < end:
                 continue
             full_stop = block.rfind(b".", 0, place) + 1
             start = block.rfind(b"\n", full_stop, place) + 1 or full_stop
-            done = block.find(b".", place)
-            done = done if done >= 0 else len(block)
-            line_feed = block.find(b"\n", place, done)
-            done = line_feed if line_feed >= 0 else done
-            # The attribute first: it rules out most sentences.
-            attribute = self._attribute(block[start:done])
-            if attribute is None or _is_heading(block, place):
-                continue
-            task = self._selected(block[start:done])
-            if task is not None:
-                yield attribute, task
+            end = block.find(b".", place)
+            end = end if end >= 0 else len(block)
+            line_feed = block.find(b"\n", place, end)
+            end = line_feed if line_feed >= 0 else end
+            yield start, end
 
-    def _attribute(self, sentence: bytes) -> int | None:
-        matches = self._tokens.find_matches_as_indexes(b" %b " % sentence, overlapping=True)
-        groups = {self._group[match[0]] for match in matches}
-        return groups.pop() if len(groups) == 1 else None
+    def _groups_of(self, sentences: list[bytes]) -> dict[int, set[int]]:
+        """Return the attributes in each sentence that has any.
+
+        All sentences are searched at once, because a call costs more than a search.
+        """
+        found: dict[int, set[int]] = {}
+        joined = b" %b " % b" \n ".join(sentences)
+        number, end = -1, -1
+        for word, start, _ in self._tokens.find_matches_as_indexes(joined, overlapping=True):
+            while start >= end:
+                number += 1
+                end += len(sentences[number]) + 3
+            found.setdefault(number, set()).add(self._group[word])
+        return found
 
     def _selected(self, sentence: bytes) -> int | None:
         matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
