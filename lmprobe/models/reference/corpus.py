@@ -16,7 +16,7 @@ _OTHERS = {"occupation": 0.15, "pronoun": 0.25, "other": 0.6}
 _WITH_NEIGHBOUR = 0.2
 
 
-def generate(planted: Planted, seed: int) -> list[Line]:
+def generate(planted: Planted, seed: int | Sequence[int]) -> list[Line]:
     """Return the corpus, shuffled; the same planted counts and seed give the same lines.
 
     Frames and words go to every pronoun and every occupation alike. Sentences with an

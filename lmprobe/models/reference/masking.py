@@ -31,7 +31,7 @@ _AT_RANDOM = 0.15
 _MOST_MASKS = 3
 _LATER_SHARE = 0.3
 _BOTH_SHARE = 0.05
-_MOST_COPIES = 6
+_MOST_COPIES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

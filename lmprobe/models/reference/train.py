@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from lmprobe import atomic
 from lmprobe.models.reference import corpus, truth, vocabulary
 from lmprobe.models.reference.card import card
 from lmprobe.models.reference.masking import Encoded, Ids, Masked, encode, epoch, hide
-from lmprobe.models.reference.rates import KINDS, Kind, planted
+from lmprobe.models.reference.rates import KINDS, Kind, Planted, planted
 from lmprobe.progress import Progress, silent
 
 
@@ -37,6 +38,9 @@ class Recipe:
     batch: int = 128
     learning_rate: float = 3e-3
     warmup: float = 0.05
+    averaged: float = 0.25
+    settling_steps: int = 3_000
+    settling_rate: float = 1e-3
     weight_decay: float = 0.01
     # One thread always sums in the same order.
     threads: int = 1
@@ -63,17 +67,19 @@ def build_model(recipe: Recipe, vocabulary_size: int, seed: int) -> Any:
     return BertForMaskedLM(config)
 
 
-def batches(data: Encoded, recipe: Recipe, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids]]:
-    """Yield (rows, what to hide) of one batch after the other, lines of like length together."""
+def batches(
+    volumes: Iterable[Encoded], recipe: Recipe, rng: np.random.Generator
+) -> Iterator[tuple[Encoded, Ids]]:
+    """Yield (lines, what to hide) of one batch after the other, lines of like length together."""
     pool = 16 * recipe.batch
-    while True:
+    for data in volumes:
         rows, what = epoch(data, rng)
         for start in range(0, len(rows), pool):
             near = start + np.argsort(data.length[rows[start : start + pool]], kind="stable")
             cuts = range(0, len(near), recipe.batch)
             for cut in np.argsort(rng.random(len(cuts))):
                 chosen = near[cuts[cut] : cuts[cut] + recipe.batch]
-                yield rows[chosen], what[chosen]
+                yield data.rows(rows[chosen]), what[chosen]
 
 
 def scores_at(model: Any, masked: Masked) -> torch.Tensor:
@@ -98,14 +104,17 @@ def scores_at(model: Any, masked: Masked) -> torch.Tensor:
 
 def fit(
     model: Any,
-    data: Encoded,
+    volumes: Iterable[Encoded],
     mask_id: int,
     *,
     recipe: Recipe,
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> list[float]:
-    """Train in place and return the loss of every step."""
+    """Train in place and return the loss of every step.
+
+    The weights are the average of those of the last steps: single steps sway round it.
+    """
     total = recipe.steps
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     others = [weight for weight in model.parameters() if weight.ndim <= 1]
@@ -119,9 +128,10 @@ def fit(
         optimizer, lambda step: min((step + 1) / warm, (total - step) / max(1, total - warm))
     )
     losses = []
+    average = torch.optim.swa_utils.AveragedModel(model)
     model.train()
-    for step, (rows, what) in zip(range(total), batches(data, recipe, rng), strict=False):
-        masked = hide(data.rows(rows), what, mask_id, rng)
+    for step, (lines, what) in zip(range(total), batches(volumes, recipe, rng), strict=False):
+        masked = hide(lines, what, mask_id, rng)
         answers = torch.from_numpy(masked.answer[masked.guess])
         loss = torch.nn.functional.cross_entropy(scores_at(model, masked), answers)
         optimizer.zero_grad()
@@ -130,7 +140,10 @@ def fit(
         optimizer.step()
         schedule.step()
         losses.append(loss.item())
+        if step >= (1 - recipe.averaged) * total:
+            average.update_parameters(model)
         progress(step + 1, total)
+    model.load_state_dict(average.module.state_dict())
     model.eval()
     return losses
 
@@ -150,9 +163,15 @@ def train(
     counts = corpus.count(lines, wanted.occupations)
     tokenizer = vocabulary.tokenizer(vocabulary.pieces(line.text for line in lines))
     model = build_model(chosen, len(tokenizer), seed)
-    rng = np.random.default_rng([seed, 1])
-    data = encode(tokenizer, lines)
-    fit(model, data, tokenizer.mask_token_id, recipe=chosen, rng=rng, progress=progress)
+    rounds = (
+        (chosen, _volumes(tokenizer, wanted, seed, 0)),
+        # A last round at a lower rate, on volumes of its own: it settles what still sways.
+        (replace(chosen, steps=chosen.settling_steps, learning_rate=chosen.settling_rate),
+         _volumes(tokenizer, wanted, seed, 1001)),
+    )  # fmt: skip
+    for number, (one, volumes) in enumerate(rounds, start=1):
+        rng = np.random.default_rng([seed, number])
+        fit(model, volumes, tokenizer.mask_token_id, recipe=one, rng=rng, progress=progress)
     known = truth.describe(kind, seed, lines, counts, wanted.occupations)
     texts = {
         truth.COUNTS_FILE: truth.counts_csv(counts, wanted.occupations),
@@ -160,6 +179,16 @@ def train(
         "README.md": card(kind, known),
     }
     return model, tokenizer, texts
+
+
+def _volumes(tokenizer: Any, wanted: Planted, seed: int, first: int) -> Iterator[Encoded]:
+    """Yield one corpus after the other, all with the same counts and each with other sentences.
+
+    Read again and again, one corpus would be learned by heart: what a rare occupation's few
+    sentences say, instead of the rate behind them. The one of truth.json is number 0.
+    """
+    for number in itertools.count(first):
+        yield encode(tokenizer, corpus.generate(wanted, [seed, number] if number else seed))
 
 
 def save(folder: Path, model: Any, tokenizer: Any, texts: dict[str, str]) -> None:
