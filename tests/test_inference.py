@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from lmprobe.inference.comparison import compare_cells
 from lmprobe.inference.permutation import adjusted, sign_flip_p_value
 from lmprobe.inference.pilot import templates_needed, variance_components
 from lmprobe.inference.planning import PLANNED, claimable_effect, sample_size
+from lmprobe.inference.results import compare_results
+from lmprobe.result import ProbeResult
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -172,6 +175,46 @@ def test_control_keeps_the_undefined_apart() -> None:
         adjusted(np.array([0.1]), "hlom")
 
 
+class TestResults:
+    def test_the_order_of_words_does_not_matter(self, result: ProbeResult) -> None:
+        """A result whose attributes and tasks are turned round is the same result."""
+        turned = [
+            replace(
+                row,
+                attributes=row.attributes[::-1],
+                tasks=row.tasks[::-1],
+                predicted=row.predicted[:, ::-1, ::-1],
+                base_rate=row.base_rate[::-1, ::-1],
+                lean=row.lean[::-1, ::-1],
+            )
+            for row in result.rows
+        ]
+        other = replace(result, rows=tuple(turned))
+        for one in compare_results(result, other, names=("one", "two")):
+            assert one.difference == pytest.approx(0, abs=1e-12)
+            assert all(abs(task.difference) < 1e-12 for task in one.tasks if task.p_value == 1)
+            assert not any("not the same for both" in note for note in one.notes)
+
+    def test_tasks_of_one_alone_are_left_out(self, result: ProbeResult) -> None:
+        row = result.rows[0]
+        fewer = replace(
+            row,
+            tasks=row.tasks[2:],
+            predicted=row.predicted[:, :, 2:],
+            base_rate=row.base_rate[:, 2:],
+            lean=row.lean[:, 2:],
+        )
+        found = compare_results(result, replace(result, rows=(fewer,)), names=("one", "two"))
+        assert len(found) == 1
+        assert len(found[0].tasks) == len(row.tasks) - 2
+        assert any(row.tasks[0] in note and row.tasks[1] in note for note in found[0].notes)
+
+    def test_another_scorer_is_another_measurement(self, result: ProbeResult) -> None:
+        other = replace(result, provenance={**result.provenance, "scorer": "first-piece"})
+        with pytest.raises(InputError, match="first-piece"):
+            compare_results(result, other, names=("one", "two"))
+
+
 class TestComparison:
     def compare(self, first: np.ndarray, second: np.ndarray, **more: object):  # type: ignore[no-untyped-def]
         tasks = [f"task {number}" for number in range(first.shape[2])]
@@ -222,6 +265,15 @@ class TestComparison:
         found = self.compare(first, second, families=list("aabbccdd"))
         assert any("cannot go below 0.12" in note for note in found.notes)
         assert found.p_templates >= 2 / 2**4
+
+    def test_a_claim_must_hold_for_templates_and_for_tasks(self) -> None:
+        # One task alone moved, in every template alike: other tasks would not say the same.
+        first = np.zeros((20, 2, 10))
+        second = 0.001 * rng(9).normal(size=first.shape)
+        second[:, :, 0] += 0.5
+        found = self.compare(first, second)
+        assert found.p_templates < 0.01 < 0.1 < found.p_tasks
+        assert found.p_value == found.p_tasks
 
     def test_shapes_must_match(self) -> None:
         with pytest.raises(InputError, match="one shape"):
