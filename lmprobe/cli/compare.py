@@ -83,7 +83,7 @@ def command(
     if json:
         show_json(document)
         return
-    show(_table(found))
+    show(*_tables(found))
     for one in found:
         show(*_moved(one, 1 - confidence))
     for text in dict.fromkeys(text for one in found for text in one.notes):
@@ -127,29 +127,42 @@ def _names(what: list[str], results: list[ProbeResult]) -> list[str]:
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
 
 
-def _table(found: list[Comparison]) -> Table:
+def _tables(found: list[Comparison]) -> list[Table]:
+    """Return one table per later model."""
+    return [_table(found, name) for name in dict.fromkeys(one.second for one in found)]
+
+
+def _table(found: list[Comparison], second: str) -> Table:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    title = f"difference to {escape(found[0].first)}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
-    for column in ("model", "base", "direction"):
-        table.add_column(column, overflow="fold")
+    title = f"{escape(second)} minus {escape(found[0].first)}"
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
+    table.add_column("base", overflow="fold")
+    table.add_column("direction", no_wrap=True)
     for column in ("difference", "interval", "p"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("verdict", overflow="fold")
+    table.add_column("amplifies", overflow="fold")
     for one in found:
-        table.add_row(
-            escape(one.second),
-            escape(one.base),
-            one.direction,
-            f"{one.difference:+.4f}",
-            f"{one.interval.low:+.4f} to {one.interval.high:+.4f}",
-            f"{one.p_value:.2g}",
-            escape(one.verdict),
-        )
+        if one.second == second:
+            table.add_row(
+                escape(one.base),
+                one.direction,
+                f"{one.difference:+.4f}",
+                f"{one.interval.low:+.4f} to {one.interval.high:+.4f}",
+                f"{one.p_value:.2g}",
+                _short(one),
+            )
     return table
+
+
+def _short(one: Comparison) -> str:
+    """Return the verdict under the heading "amplifies"."""
+    said = one.verdict.removeprefix(f"{one.second} amplifies ")
+    return "not enough evidence" if said == one.verdict else said
 
 
 # Tasks shown on a terminal; the JSON has all of them.

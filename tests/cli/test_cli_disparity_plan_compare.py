@@ -173,7 +173,7 @@ class TestCompare:
     def test_for_a_person(self, run: Run, saved: list[Path], tmp_path: Path) -> None:
         code, out, _ = run("compare", *saved[:2], "--output", tmp_path / "out")
         assert code == 0
-        assert "difference to one" in out
+        assert "two minus one" in out
         assert "Benjamini-Hochberg" in out
         assert (tmp_path / "out" / "comparison.json").is_file()
 
