@@ -86,8 +86,11 @@ def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").splitlines()[0].replace("<", "&lt;")
 
 
-def reproduction(images: Path | None = DOCS / "images") -> str:
-    """Return docs/reproduction.md, and leave its figures in the folder, if there is one."""
+def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, ...] = ()) -> str:
+    """Return docs/reproduction.md, and leave its figures in the folder, if there is one.
+
+    `without` leaves experiments out: one that takes minutes need not hold up every test.
+    """
     from lmprobe.atomic import write_text
     from lmprobe.report.figures import svg
     from lmprobe.report.reproduction import image_name, reproduction_markdown
@@ -95,7 +98,8 @@ def reproduction(images: Path | None = DOCS / "images") -> str:
 
     # The bundled model, so that the page does not depend on what this machine can download.
     settings = Settings(model="reference:amplified")
-    done = [experiments.get(name)(settings) for name in experiments.names()]
+    names = [name for name in experiments.names() if name not in without]
+    done = [experiments.get(name)(settings) for name in names]
     for one in done:
         for figure in one.figures if images else ():
             write_text(images / image_name(one, figure.name), svg(figure) + "\n")
