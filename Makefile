@@ -26,11 +26,12 @@ $(READY): pyproject.toml constraints.txt
 probe: $(READY)
 	$(BIN)/lmprobe run --base uniform --base labor --output out
 
+# One thread each: two workers with two threads each would only wait for one another.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 quick: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .
