@@ -104,16 +104,11 @@ def run(settings: Settings, attacker: str | Attacker) -> Reproduction:
         rows=tuple(rows),
         notes=(*_NOTES, f"{len(images.part):,} images; {provenance['source']}.", REMINDER),
         columns=(
-            ("split", "name"),
-            ("men", "men"),
-            ("women", "women"),
             ("ours", "value"),
-            ("± over rounds", "spread"),
-            ("low", "low"),
-            ("high", "high"),
-            ("exact attacker", "exact"),
+            ("±", "spread"),
+            ("exact", "exact"),
             ("paper", "paper"),
-            ("± in the paper", "paper_spread"),
+            ("± paper", "paper_spread"),
         ),
     )
 
