@@ -6,15 +6,18 @@ A form is an (n, K) array or DataFrame of 0/1 or probabilities, or one categoric
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Labels = Any
 """An (n, K) array or DataFrame, or one column of n categories."""
@@ -105,8 +108,8 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
             f"`{role}` has {len(found.names)} columns, the labels have {len(truth.names)}: "
             f"{', '.join(truth.names)}"
         )
-    if not isinstance(form, pd.DataFrame) or set(found.names) == set(truth.names):
-        named = found.names if isinstance(form, pd.DataFrame) else truth.names
+    if not is_frame(form) or set(found.names) == set(truth.names):
+        named = found.names if is_frame(form) else truth.names
         return Indicators(found.values, named)
     if truth.names == tuple(str(number) for number in range(len(truth.names))):
         return Indicators(found.values, truth.names)
@@ -146,7 +149,7 @@ def indicators(
     present or it is not. Without, its values are two groups. `names` fixes the categories,
     so that a test set and its train set get the same columns.
     """
-    if isinstance(labels, pd.DataFrame):
+    if is_frame(labels):
         found = tuple(str(column) for column in labels.columns)
         return Indicators(_checked(labels.to_numpy(), role), found)
     array = _array(labels)
@@ -169,6 +172,8 @@ def indicators(
 def _from_categories(
     labels: Labels, array: NDArray[Any], role: str, names: tuple[str, ...] | None
 ) -> Indicators:
+    import pandas as pd
+
     if _is_fraction(array):
         raise InputError(
             f"`{role}` is one column of fractions; give categories, "
@@ -178,8 +183,9 @@ def _from_categories(
         array = array.astype(np.int64)
     if array.dtype.kind == "O":
         array = array.astype(str)
-    if names is None and isinstance(getattr(labels, "dtype", None), pd.CategoricalDtype):
-        names = tuple(str(category) for category in labels.dtype.categories)
+    declared = getattr(getattr(labels, "dtype", None), "categories", None)
+    if names is None and declared is not None:
+        names = tuple(str(category) for category in declared)
     codes, uniques = pd.factorize(array, sort=True)
     found = tuple(str(value) for value in uniques)
     unknown = sorted(set(found) - set(names or found))
@@ -197,6 +203,8 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     if values.shape[0] == 0 or values.shape[1] == 0:
         raise InputError(f"`{role}` is empty; its shape is {values.shape}")
     if values.dtype.kind == "O":
+        import pandas as pd
+
         try:
             values = np.where(pd.isna(values), np.nan, values).astype(np.float64)
         except (TypeError, ValueError):
@@ -224,7 +232,12 @@ def _fitting(names: tuple[str, ...] | None, default: tuple[str, ...], role: str)
 
 
 def _refuse_missing(array: NDArray[Any], role: str) -> None:
-    missing = ~np.isfinite(array) if array.dtype.kind == "f" else np.asarray(pd.isna(array))
+    if array.dtype.kind == "f":
+        missing = ~np.isfinite(array)
+    else:
+        import pandas as pd
+
+        missing = np.asarray(pd.isna(array))
     if missing.any():
         raise InputError(
             f"`{role}` has {missing.sum()} missing or infinite values, "
@@ -232,9 +245,13 @@ def _refuse_missing(array: NDArray[Any], role: str) -> None:
         )
 
 
+def is_frame(form: Labels) -> TypeGuard[pd.DataFrame]:
+    """Tell a DataFrame; nobody has one before pandas is loaded, which takes half a second."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(form, pandas.DataFrame)
+
+
 def _array(form: Labels) -> NDArray[Any]:
-    if isinstance(form, pd.Series | pd.DataFrame):
-        return form.to_numpy()
     try:
         return np.asarray(form)
     except ValueError:

@@ -10,10 +10,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from lmprobe.association import Direction
 from lmprobe.errors import DataFileError
@@ -21,6 +20,9 @@ from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.probe import Robustness, robustness, verdict
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.tally import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = "lmprobe.result/1"
 
@@ -181,6 +183,8 @@ class ProbeResult:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per base and direction."""
+        import pandas as pd
+
         return pd.DataFrame(
             [
                 {
@@ -203,6 +207,8 @@ class ProbeResult:
 
     def pairs(self) -> pd.DataFrame:
         """Return one line per base, direction, template, attribute and task."""
+        import pandas as pd
+
         return pd.concat([_pairs(row, self.templates) for row in self.rows], ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
@@ -267,6 +273,8 @@ def _nullable(table: Floats) -> list[list[float | None]]:
 
 
 def _pairs(row: ProbeRow, templates: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
     shape = row.predicted.shape
     template, attribute, task = np.indices(shape).reshape(3, -1)
     return pd.DataFrame(

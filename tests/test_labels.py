@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -124,3 +126,12 @@ def test_crossing() -> None:
         cross({"race": ["b"], "sex": ["f", "m"]})
     with pytest.raises(InputError, match="`sex` has 1 missing"):
         cross({"race": ["b", "w"], "sex": ["f", None]})
+
+
+@pytest.mark.parametrize(
+    "module", ["association", "metrics.mals", "metrics.thresholds", "inference.disparity", "result"]
+)
+def test_the_metric_core_starts_without_pandas(module: str) -> None:
+    program = f"import sys, lmprobe.{module}; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "False"

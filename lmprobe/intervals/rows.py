@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lmprobe.association import DIRECTIONS, Direction
@@ -149,6 +148,8 @@ class _Rows:
         predicted = tuple((one, guess) for one, guess in guesses if guess is not None)
         cluster = None
         if clusters is not None:
+            import pandas as pd
+
             cluster, _ = pd.factorize(np.asarray(clusters))
             if cluster.shape != (n,) or (cluster < 0).any():
                 raise InputError(f"`clusters` must name the cluster of each of the {n} rows")
@@ -234,6 +235,8 @@ def _pairs(group: NDArray[np.float32], task: NDArray[np.float32]) -> NDArray[np.
 
 def _codes(indicators: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return one number per row, the same for rows that are alike."""
+    import pandas as pd
+
     packed = np.packbits(indicators.astype(bool), axis=1)
     code = np.zeros(len(packed), dtype=np.int64)
     # Numbering what occurs keeps the code below the number of rows, so three more bytes fit.

@@ -13,16 +13,18 @@ weaken it. The value is the mean over the pairs that are defined.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from lmprobe.association import Association, Direction, ratio
 from lmprobe.errors import InputError
 from lmprobe.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.lean import lean
 from lmprobe.tally import Floats, Tally, checked_weight, tally
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def amplification(predicted: Floats, base: Floats, lean: Floats) -> Floats:
@@ -98,6 +100,8 @@ class Amplification:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair."""
+        import pandas as pd
+
         size = len(self.tasks)
         return pd.DataFrame(
             {

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, did_you_mean
@@ -160,6 +159,8 @@ def _numbers(column: Any, role: str, *, unit: bool) -> Floats:
 
 
 def _groups(sensitive_features: Any) -> NDArray[Any]:
+    import pandas as pd
+
     frame = pd.DataFrame(sensitive_features)
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
