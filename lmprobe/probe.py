@@ -208,7 +208,16 @@ def _row(there: Baseline, scores: Scores, templates: TemplateSet, settings: _Set
         families=templates.families,
         dropped_attributes=there.world.dropped_attributes,
         dropped_tasks=there.world.dropped_tasks,
-        notes=(*there.notes, *notes),
+        notes=(*there.notes, *_article_notes(scores), *notes),
+    )
+
+
+def _article_notes(scores: Scores) -> tuple[str, ...]:
+    if not scores.articles or scores.scorer == "phrase-l2r":
+        return ()
+    return (
+        f"{' and '.join(scores.articles)} are in sight before the words to guess, so each is "
+        "weighed against those with the same article; the scorer phrase-l2r hides them as well",
     )
 
 

@@ -44,6 +44,8 @@ class Scores:
     scorer: str
     cached: bool
     """Whether every number came from the cache."""
+    articles: tuple[str, ...] = ()
+    """The different articles that templates write before the candidates, if they differ."""
 
     @property
     def prior(self) -> bool:
@@ -139,6 +141,7 @@ def score_templates(
         pieces=_split(pieces, direction, attributes, tasks),
         scorer=scorer,
         cached=not missing,
+        articles=tuple(sorted(set().union(*(sheet.articles() for sheet in sheets)))),
     )
     if not found.whole_word:
         warn_of_split(result.pieces, scorer)
@@ -159,6 +162,11 @@ class _Sheet:
         self.order = sorted(range(len(blanks)), key=lambda n: (blanks[n].text, blanks[n].start))
         self.blanks = [blanks[number] for number in self.order]
 
+    def articles(self) -> set[str]:
+        """Return the articles before the words to guess, if not all have the same."""
+        found = {one.text[slice(*one.article)] for one in self.blanks if one.article}
+        return found if len(found) > 1 else set()
+
     def both(self, prior: bool) -> list[Blank]:
         """Return the blanks and, for the prior, the same with the given word masked."""
         return self.blanks + [replace(one, hidden=one.given) for one in self.blanks if prior]
@@ -166,9 +174,10 @@ class _Sheet:
 
 def _blank(template: Template, direction: Direction, attribute: str, task: str) -> Blank:
     sentence = template.sentence(attribute, task)
-    spans = (sentence.attribute_span, sentence.task_span)
-    guessed, given = spans if direction == "task->attribute" else spans[::-1]
-    return Blank(sentence.text, *guessed, given=(given,))
+    group, work = sentence.attribute_span, sentence.task_span
+    if direction == "task->attribute":
+        return Blank(sentence.text, *group, given=(work,), article=sentence.attribute_article)
+    return Blank(sentence.text, *work, given=(group,), article=sentence.task_article)
 
 
 def _key(model: MaskedModel, sheet: _Sheet, scorer: str, prior: bool) -> str:
@@ -179,7 +188,9 @@ def _key(model: MaskedModel, sheet: _Sheet, scorer: str, prior: bool) -> str:
             "device": model.device.split(":")[0],
             "scorer": scorer,
             "prior": prior,
-            "blanks": [(one.text, one.start, one.end, one.given) for one in sheet.blanks],
+            "blanks": [
+                (one.text, one.start, one.end, one.given, one.article) for one in sheet.blanks
+            ],
         }
     )
 

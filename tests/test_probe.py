@@ -154,6 +154,19 @@ def test_provenance_names_all_that_went_in(result: ProbeResult) -> None:
     assert facts["settings"]["tasks"] == WORDS or facts["settings"]["tasks"] == list(WORDS)
 
 
+def test_articles_in_sight_are_told_where_they_matter() -> None:
+    told = {
+        scorer: [
+            any("a and an are in sight" in note for note in row.notes)
+            for row in probe("reference:faithful", "neutral", scorer=scorer).rows
+        ]
+        for scorer in ("word-l2r", "phrase-l2r")
+    }
+    assert told == {"word-l2r": [False, True], "phrase-l2r": [False, False]}
+    plain = probe("reference:faithful")
+    assert not any("in sight" in note for row in plain.rows for note in row.notes)
+
+
 def test_first_piece_says_which_words_it_cuts() -> None:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

@@ -8,7 +8,7 @@ space, at the start of a sentence or before a full stop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lmprobe.errors import InputError, ModelError
@@ -21,7 +21,8 @@ class Blank:
     """A sentence and the span of the word to guess, as character offsets.
 
     `hidden` are spans that are masked as well; `given` are spans whose words the model
-    must know, because the guess is about them.
+    must know, because the guess is about them. `article` is the span of the article right
+    before the word, where it was chosen to fit the word.
     """
 
     text: str
@@ -29,12 +30,17 @@ class Blank:
     end: int
     hidden: tuple[Span, ...] = ()
     given: tuple[Span, ...] = ()
+    article: Span | None = None
 
     def __post_init__(self) -> None:
-        """Check that every span holds a word of the text."""
-        for start, end in ((self.start, self.end), *self.hidden, *self.given):
+        """Check that every span holds a word of the text, and the article's comes first."""
+        lead = () if self.article is None else (self.article,)
+        for start, end in ((self.start, self.end), *self.hidden, *self.given, *lead):
             if not self.text[start:end].strip() or start < 0:
                 raise InputError(f"no word at characters {start} to {end} of {self.text!r}")
+        for _, end in lead:
+            if end > self.start or self.text[end : self.start].strip():
+                raise InputError(f"no article right before {self.word!r} in {self.text!r}")
 
     @property
     def word(self) -> str:
@@ -62,11 +68,17 @@ class Encoded:
     word: Span
     hidden: tuple[Span, ...]
     mask: int
+    article: int = 0
+    """How many tokens right before the word write its article."""
 
     @property
     def pieces(self) -> tuple[int, ...]:
         """The tokens of the word to guess."""
         return self.ids[slice(*self.word)]
+
+    def with_article(self) -> Encoded:
+        """Return the same sentence with the article as part of what is to be guessed."""
+        return replace(self, word=(self.word[0] - self.article, self.word[1]), article=0)
 
     def ask(self, piece: int, *, shown: int = 0, masks: int | None = None) -> Question:
         """Ask for one piece of the word.
@@ -120,8 +132,12 @@ def encode(tokenizer: Any, blanks: Sequence[Blank]) -> list[Encoded]:
             if tokenizer.unk_token_id in ids[slice(*place)]:
                 unknown.add(blank.text[slice(*span)])
         segments = batch["token_type_ids"][number] if "token_type_ids" in batch else ()
+        lead = (
+            _tokens_of(blank.text, blank.article, places[number], glued) if blank.article else word
+        )
+        mask = tokenizer.mask_token_id
         encoded.append(
-            Encoded(tuple(ids), tuple(segments), word, tuple(hidden), tokenizer.mask_token_id)
+            Encoded(tuple(ids), tuple(segments), word, tuple(hidden), mask, word[0] - lead[0])
         )
     _complain(glued, unknown)
     return encoded

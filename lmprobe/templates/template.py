@@ -22,12 +22,15 @@ class Sentence:
     """A finished sentence, and where in it the attribute and the task are written.
 
     Spans are character offsets: `text[slice(*attribute_span)]` is the word as it is
-    written here, in its form and with its capital.
+    written here, in its form and with its capital. An article that was written for the word
+    (`{a:slot}`) has its own span.
     """
 
     text: str
     attribute_span: Span
     task_span: Span
+    attribute_article: Span | None = None
+    task_article: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Template:
         chosen = {**self.fixed, self.attribute_slot: who, self.task_slot: what}
         text = ""
         spans: dict[str, Span] = {}
+        articles: dict[str, Span] = {}
         for piece in self.pattern:
             if isinstance(piece, str):
                 text += piece if text else _capitalized(piece)
@@ -57,11 +61,19 @@ class Template:
             entry = chosen[piece.slot]
             word = entry.written(piece.form, who.number)
             if piece.article:
-                text += _fitting(entry.article or article(word), text) + " "
+                before = _fitting(entry.article or article(word), text)
+                articles[piece.slot] = (len(text), len(text) + len(before))
+                text += before + " "
             word = _fitting(word, text)
             spans[piece.slot] = (len(text), len(text) + len(word))
             text += word
-        return Sentence(text, spans[self.attribute_slot], spans[self.task_slot])
+        return Sentence(
+            text,
+            spans[self.attribute_slot],
+            spans[self.task_slot],
+            articles.get(self.attribute_slot),
+            articles.get(self.task_slot),
+        )
 
 
 def _entry(entries: Mapping[str, Entry], word: str, slot: str) -> Entry:

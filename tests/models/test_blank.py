@@ -107,3 +107,20 @@ def test_unknown_words_are_named_together() -> None:
 def test_a_span_without_a_word_is_an_error(start: int, end: int) -> None:
     with pytest.raises(InputError, match="no word at characters"):
         Blank("She became a nurse.", start, end)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tokens_of_the_article_stand_right_before_the_word(kind: str) -> None:
+    tokenizer = trained_tokenizer(kind)
+    text = "She became a nurse."
+    (encoded,) = encode(tokenizer, [blank_of(text, "nurse", article=(11, 12))])
+    phrase = encoded.with_article()
+    assert "".join(read(tokenizer, phrase)).strip("▁Ġ") in ("anurse", "aĠnurse", "a▁nurse")
+    assert phrase.word[1] == encoded.word[1]
+    assert phrase.with_article() == phrase
+
+
+@pytest.mark.parametrize("article", [(0, 3), (4, 10), (13, 18), (12, 13), (-3, 12)])
+def test_an_article_elsewhere_is_refused(article: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match=r"no (word|article)"):
+        blank_of("She became a nurse.", "nurse", article=article)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -46,6 +47,38 @@ def test_word_l2r_shows_the_pieces_to_the_left() -> None:
         ((0, 11, 21, 9, 9, 12, 1), 3, 22),
         ((0, 11, 21, 22, 9, 12, 1), 4, 23),
     ]
+
+
+def test_phrase_l2r_asks_for_the_article_first() -> None:
+    word = Encoded(
+        ids=(0, 11, 5, 21, 22, 1), segments=(), word=(3, 5), hidden=(), mask=9, article=1
+    )
+    assert asked("phrase-l2r", word) == [
+        ((0, 11, 9, 9, 9, 1), 2, 5),
+        ((0, 11, 5, 9, 9, 1), 3, 21),
+        ((0, 11, 5, 21, 9, 1), 4, 22),
+    ]
+    assert asked("word-l2r", word) == asked("phrase-l2r", word)[1:]
+    assert asked("phrase-l2r") == asked("word-l2r"), "no article, nothing more to ask"
+
+
+def test_phrase_l2r_adds_what_the_article_is_worth(checkpoint: Checkpoint) -> None:
+    """P(a lawyer) = P(a | two masks behind it) x P(lawyer | a), asked for separately."""
+    model = load_model(checkpoint("Roberta"))
+    text = "She became a lawyer."
+    lawyer = Blank(text, 13, 19, article=(11, 12))
+    (encoded,) = model.encode([lawyer])
+    hidden = encoded.ask(0, masks=len(encoded.pieces)).ids
+    place = encoded.word[0] - 1
+    masked = (*hidden[:place], encoded.mask, *hidden[place + 1 :])
+    (question,) = scorers.get("word-l2r")().questions(
+        replace(encoded, ids=encoded.ids, word=(place, place + 1))
+    )
+    of_article = answer(model, [(replace(question, ids=masked),)])[0]
+    of_word = score(model, [lawyer], scorer="word-l2r").log_probability[0]
+    found = score(model, [lawyer], scorer="phrase-l2r")
+    assert found.log_probability[0] == pytest.approx(of_article + of_word, abs=1e-5)
+    assert found.pieces[0] == len(encoded.pieces), "the article is no piece of the word"
 
 
 @pytest.mark.parametrize("name", scorers.names())
