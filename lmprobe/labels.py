@@ -77,8 +77,10 @@ def read_axis(
     binary = axis == "task" and all(_is_unit_column(form) for form in given.values())
     truth = indicators(labels, role=roles[0], binary=binary)
     read = {roles[0]: truth}
+    lone = _array(labels).ndim == 2 and len(truth.names) == 1
     for role in list(given)[1:]:
-        read[role] = _matching(given[role], role, truth, binary)
+        flat = lone and np.ndim(given[role]) == 1
+        read[role] = _matching(given[role], role, truth, binary or flat)
     if predictions is not None and len(read[roles[1]].values) != len(truth.values):
         raise InputError(
             f"`{roles[1]}` has {len(read[roles[1]].values)} rows, "
@@ -92,7 +94,12 @@ def read_axis(
 def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indicators:
     """Read a form whose columns mean what those of `truth` mean."""
     if binary:
-        return Indicators(indicators(form, role=role, binary=True).values, truth.names)
+        values = indicators(form, role=role, binary=True).values
+        if values.shape[1] != 1:
+            raise InputError(
+                f"`{role}` must be one column of 0/1 or probabilities, as the labels are"
+            )
+        return Indicators(values, truth.names)
     if np.ndim(form) == 1:
         two = set(truth.names) == {"0", "1"} and _is_fraction(_array(form))
         read = indicators(form, role=role, names=truth.names if two else None)
@@ -134,6 +141,16 @@ def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     if len({part.shape for part in parts}) != 1 or parts[0].ndim != 1:
         shapes = ", ".join(str(part.shape) for part in parts)
         raise InputError(f"columns to cross must be columns of the same length, found {shapes}")
+    joined = [
+        str(name)
+        for name, part in zip(columns, parts, strict=True)
+        if (np.strings.find(part, " & ") >= 0).any()
+    ]
+    if len(joined) > 1:
+        # "x & y" with "z" and "x" with "y & z" would be one group.
+        raise InputError(
+            f'{" and ".join(joined)} hold " & ", which joins crossed columns; replace it in one'
+        )
     crossed = parts[0]
     for part in parts[1:]:
         crossed = np.strings.add(np.strings.add(crossed, " & "), part)
@@ -151,6 +168,9 @@ def indicators(
     """
     if is_frame(labels):
         found = tuple(str(column) for column in labels.columns)
+        twice = sorted({name for name in found if found.count(name) > 1})
+        if twice:
+            raise InputError(f'`{role}` has the column "{twice[0]}" twice; rename one')
         return Indicators(_checked(labels.to_numpy(), role), found)
     array = _array(labels)
     if array.ndim == 2:
@@ -253,9 +273,13 @@ def is_frame(form: Labels) -> TypeGuard[pd.DataFrame]:
 
 def _array(form: Labels) -> NDArray[Any]:
     try:
-        return np.asarray(form)
+        array = np.asarray(form)
     except ValueError:
         raise InputError("rows of labels must all have the same length") from None
+    if array.dtype.kind == "U" and isinstance(form, list | tuple):
+        # Among words numpy would turn a missing value into the word "nan".
+        return np.asarray(form, dtype=object)
+    return array
 
 
 def _is_unit_column(form: Labels) -> bool:

@@ -69,7 +69,10 @@ def checked_weight(weight: Any, rows: int, role: str = "sample_weight") -> Float
     """Return the row weights as floats, or None when every row weighs the same."""
     if weight is None:
         return None
-    values = np.asarray(weight, dtype=np.float64)
+    try:
+        values = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"`{role}` must be one number per row") from None
     if values.shape != (rows,):
         raise InputError(f"`{role}` must have shape ({rows},), found {values.shape}")
     if not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:

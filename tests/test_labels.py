@@ -71,6 +71,7 @@ def test_alignment_fills_with_zeros() -> None:
         ([[1, 0], [1]], "same length"),
         ([0.5, 0.2], "one column of fractions"),
         (["a", None], "1 missing or infinite values, first in row 1"),
+        (["a", float("nan")], "1 missing or infinite values, first in row 1"),
         ([1.0, np.inf], "first in row 1"),
         (np.array([[1.0, np.nan]]), "NaN or infinity, first in row 0"),
         (
@@ -81,6 +82,7 @@ def test_alignment_fills_with_zeros() -> None:
         (np.array([[0.0, -0.5]]), r"found -0.5 to 0.0 in row 0"),
         (np.array([["a", "b"]]), "must hold numbers"),
         (pd.DataFrame({"a": ["x"], "b": [1]}), "must hold numbers"),
+        (pd.DataFrame([[1, 0]], columns=["a", "a"]), 'the column "a" twice'),
     ],
 )
 def test_every_mistake_is_one_clear_error(form: Any, message: str) -> None:
@@ -119,6 +121,17 @@ def test_an_attribute_of_which_one_value_is_seen_can_be_predicted_otherwise() ->
     assert read_axis("attribute", [1, 1], [0, 1]).names == ("1", "0")
 
 
+def test_one_indicator_column_is_answered_by_one_column() -> None:
+    labels = pd.DataFrame({"woman": [1, 0, 1]})
+    for form in ([1, 0, 1], [0.5, 0, 1], np.array([True, False, True])):
+        axis = read_axis("attribute", labels, form)
+        assert axis.names == ("woman",)
+        assert axis.predicted is not None
+        assert axis.predicted.values[:, 0].tolist() == np.asarray(form).tolist()
+    with pytest.raises(InputError, match="`attribute_predictions` must be one column of 0/1"):
+        read_axis("attribute", labels, ["woman", "man", "man"])
+
+
 def test_crossing() -> None:
     frame = pd.DataFrame({"race": ["b", "w"], "sex": ["f", "m"], "old": [1, 0]})
     assert cross(frame).tolist() == ["b & f & 1", "w & m & 0"]
@@ -126,6 +139,12 @@ def test_crossing() -> None:
         cross({"race": ["b"], "sex": ["f", "m"]})
     with pytest.raises(InputError, match="`sex` has 1 missing"):
         cross({"race": ["b", "w"], "sex": ["f", None]})
+
+
+def test_crossing_that_would_make_one_group_of_two() -> None:
+    assert len(set(cross({"a": ["x & y", "x"], "b": ["z", "y"]}))) == 2
+    with pytest.raises(InputError, match='a and b hold " & ", which joins crossed columns'):
+        cross({"a": ["x & y", "x"], "b": ["z", "y & z"]})
 
 
 @pytest.mark.parametrize(

@@ -45,3 +45,5 @@ def test_weights_are_checked() -> None:
             checked_weight(bad, 2)
     with pytest.raises(InputError, match=r"`sample_weight` must have shape \(2,\), found \(1,\)"):
         checked_weight([1], 2)
+    with pytest.raises(InputError, match="`sample_weight` must be one number per row"):
+        checked_weight(["many", "few"], 2)
