@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmprobe.association import ratio
 from lmprobe.errors import InputError, did_you_mean
@@ -71,17 +72,17 @@ def group_rates(
     assert tasks.predicted is not None
     weight = checked_weight(sample_weight, len(groups.truth.values))
 
-    truth = tally(groups.truth.values, tasks.truth.values, weight)
-    predicted = tally(groups.truth.values, tasks.predicted.values, weight)
-    both = tally(groups.truth.values, tasks.truth.values * tasks.predicted.values, weight)
+    # Differences of sums would round: nobody must stay exactly 0.
+    def count(rows: NDArray[Any]) -> Floats:
+        return tally(groups.truth.values, rows, weight).joint
 
-    people = truth.attribute[:, None]
-    false_positive = predicted.joint - both.joint
-    false_negative = truth.joint - both.joint
+    has, said = tasks.truth.values, tasks.predicted.values
+    with_task, without = count(has), count(1 - has)
+    right, wrong = count(has * said), count((1 - has) * said)
     return GroupRates(
         groups.names,
         tasks.names,
-        false_positive=ratio(false_positive, people - truth.joint),
-        true_positive=ratio(both.joint, truth.joint),
-        accuracy=1 - ratio(false_positive + false_negative, people),
+        false_positive=ratio(wrong, without),
+        true_positive=ratio(right, with_task),
+        accuracy=ratio(right + count((1 - has) * (1 - said)), with_task + without),
     )

@@ -40,6 +40,13 @@ def test_a_rate_of_nobody_is_undefined() -> None:
     assert np.isnan(rates.subgroup_accuracy[0])
 
 
+def test_a_rate_of_nobody_is_undefined_whatever_the_weights() -> None:
+    draw = np.random.default_rng(0)
+    groups, weight = draw.integers(0, 3, 20_000), draw.random(20_000)
+    rates = group_rates(groups, np.ones(20_000), draw.integers(0, 2, 20_000), sample_weight=weight)
+    assert np.isnan(rates.false_positive).all()
+
+
 def test_an_unknown_group() -> None:
     with pytest.raises(InputError, match='no group called "wmoan"; did you mean "woman"'):
         group_rates(["woman", "man"], [1, 0], [1, 0]).difference("accuracy", "wmoan", "man")
