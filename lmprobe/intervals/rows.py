@@ -13,22 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.association import DIRECTIONS, Direction
+from lmprobe.association import DIRECTIONS, Association, Direction
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.intervals.bootstrap import of_replicates
 from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import checked_confidence, unknown
+from lmprobe.intervals.method import checked_confidence, undefined, unknown
 from lmprobe.intervals.weights import poisson
 from lmprobe.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.metrics.lean import lean_of
-from lmprobe.tally import Floats, checked_weight
+from lmprobe.tally import Floats, checked_weight, tally
 
 LEANS = ("fixed", "resampled")
 
 # Rows turned into indicators at a time, and numbers held at a time when rows are alike.
 _ROWS = 2048
 _HELD = 20_000_000
+
+# Weights and fractions are added in single precision: a smaller spread is only rounding.
+_SINGLE = 1e-6
 
 
 def amplification_interval(
@@ -40,6 +43,7 @@ def amplification_interval(
     train_attribute_labels: Labels | None = None,
     train_task_labels: Labels | None = None,
     sample_weight: Any = None,
+    train_sample_weight: Any = None,
     clusters: Any = None,
     lean: str = "fixed",
     confidence: float = 0.95,
@@ -71,18 +75,20 @@ def amplification_interval(
     rows = _Rows.of(groups, tasks, sample_weight, clusters)
     if rows.units < 2:
         return {one: unknown(confidence, "bootstrap") for one in rows.directions}
+    train = _Rows.of_train(groups, tasks, train_sample_weight)
     sums = rows.resampled(replicates, rng)
-    train = _train(groups, tasks)
-    leaning = rows if train is None else train
     if lean == "fixed":
-        signs = leaning.whole().lean
+        signs = (train or rows).lean
     else:
         signs = (sums if train is None else train.resampled(replicates, rng)).lean
     found = {}
     for direction in rows.directions:
         values = sums.value(direction, signs)
         known = values[~np.isnan(values)]
-        found[direction] = of_replicates(known, units=rows.units, confidence=confidence)
+        if known.size and np.ptp(known) <= _SINGLE:
+            found[direction] = undefined(confidence, "bootstrap")
+        else:
+            found[direction] = of_replicates(known, units=rows.units, confidence=confidence)
     return found
 
 
@@ -156,6 +162,15 @@ class _Rows:
         weight = checked_weight(sample_weight, n)
         return cls(groups.truth, tasks.truth, predicted, weight, cluster)
 
+    @classmethod
+    def of_train(cls, groups: Axis, tasks: Axis, sample_weight: Any) -> _Rows | None:
+        if (groups.train is None) != (tasks.train is None):
+            raise InputError("`train_attribute_labels` and `train_task_labels` go together")
+        if groups.train is None or tasks.train is None:
+            return None
+        weight = checked_weight(sample_weight, len(groups.train.values), "train_sample_weight")
+        return cls(groups.train, tasks.train, (), weight, None)
+
     @property
     def directions(self) -> tuple[Direction, ...]:
         return tuple(direction for direction, _ in self.predicted)
@@ -168,10 +183,12 @@ class _Rows:
     def sums(self, columns: Floats) -> _Sums:
         return _Sums(columns, len(self.group.names), len(self.task.names), self.directions)
 
-    def whole(self) -> _Sums:
-        """Return what the rows themselves count, as one replicate."""
-        total = sum(part.sum(axis=0, keepdims=True) for part in self._blocks())
-        return self.sums(np.asarray(total, dtype=np.float64))
+    @property
+    def lean(self) -> Floats:
+        """Which way the rows themselves lean, (A, T): exactly as the metric says."""
+        sums = tally(self.group.values, self.task.values, self.weight)
+        world = Association.from_tally(sums, self.group.names, self.task.names)
+        return lean_of(world.joint, world.p_attribute, world.p_task)
 
     def resampled(self, replicates: int, rng: np.random.Generator) -> _Sums:
         """Return what so many resamples of the rows count."""
@@ -260,11 +277,3 @@ def _multinomial(
         drawn = rng.multinomial(n, often / n, size=count)
         found[start : start + count] = drawn @ features
     return found
-
-
-def _train(groups: Axis, tasks: Axis) -> _Rows | None:
-    if (groups.train is None) != (tasks.train is None):
-        raise InputError("`train_attribute_labels` and `train_task_labels` go together")
-    if groups.train is None or tasks.train is None:
-        return None
-    return _Rows(groups.train, tasks.train, (), None, None)

@@ -10,7 +10,7 @@ import pytest
 
 from lmprobe.association import Direction
 from lmprobe.errors import InputError
-from lmprobe.intervals.rows import _codes, _Rows, amplification_interval
+from lmprobe.intervals.rows import _codes, _Rows, _Sums, amplification_interval
 from lmprobe.labels import read_axis
 from lmprobe.metrics.directional import directional_amplification
 
@@ -88,15 +88,21 @@ def test_clusters_are_drawn_whole() -> None:
         assert naive[direction].width < 0.7 * together[direction].width
 
 
+def whole(rows: _Rows) -> _Sums:
+    """Return what the rows themselves count, as one replicate."""
+    total = sum(part.sum(axis=0, keepdims=True) for part in rows._blocks())
+    return rows.sums(np.asarray(total, dtype=np.float64))
+
+
 def test_blocks_of_clusters_lose_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = people(100)
     groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
     tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
-    plain = _Rows.of(groups, tasks, None, None).whole()
+    plain = whole(_Rows.of(groups, tasks, None, None))
     monkeypatch.setattr("lmprobe.intervals.rows._ROWS", 7)
     clusters = rng().integers(0, 13, 100)
     cut = _Rows.of(groups, tasks, None, clusters)
-    assert np.allclose(cut.whole().columns, plain.columns)
+    assert np.allclose(whole(cut).columns, plain.columns)
     assert sum(len(block) for block in cut._blocks()) == cut.units
 
 
@@ -104,9 +110,9 @@ def test_the_value_of_all_rows_is_the_metric() -> None:
     rows = people()
     groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
     tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
-    whole = _Rows.of(groups, tasks, None, None).whole()
+    sums = whole(_Rows.of(groups, tasks, None, None))
     for direction, value in both(directional_amplification(**rows)).items():
-        assert whole.value(direction, whole.lean)[0] == pytest.approx(value, abs=1e-12)
+        assert sums.value(direction, sums.lean)[0] == pytest.approx(value, abs=1e-12)
 
 
 def test_weights_count_as_repeated_rows() -> None:
@@ -114,10 +120,10 @@ def test_weights_count_as_repeated_rows() -> None:
     weight = rng(3).integers(1, 4, 200)
     groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
     tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
-    whole = _Rows.of(groups, tasks, weight, None).whole()
+    sums = whole(_Rows.of(groups, tasks, weight, None))
     expected = directional_amplification(**rows, sample_weight=weight)
     for direction, value in both(expected).items():
-        assert whole.value(direction, whole.lean)[0] == pytest.approx(value, abs=1e-6)
+        assert sums.value(direction, sums.lean)[0] == pytest.approx(value, abs=1e-6)
 
 
 class TestLean:
@@ -130,6 +136,18 @@ class TestLean:
         own = amplification_interval(**rows, rng=rng())[A_TO_T]
         turned = amplification_interval(**rows, **train, rng=rng())[A_TO_T]
         assert (turned.low, turned.high) == pytest.approx((-own.high, -own.low), abs=1e-12)
+
+    def test_weights_of_train_rows_turn_the_lean(self) -> None:
+        rows = people()
+        train = {
+            "train_attribute_labels": [0, 1, 0, 1],
+            "train_task_labels": np.repeat([[1], [0], [0], [1]], 3, axis=1),
+        }
+        one, other = (
+            amplification_interval(**rows, **train, train_sample_weight=weight, rng=rng())[A_TO_T]
+            for weight in ([8, 8, 1, 1], [1, 1, 8, 8])
+        )
+        assert (one.low, one.high) == pytest.approx((-other.high, -other.low), abs=1e-12)
 
     def test_resampling_matters_where_the_lean_is_in_doubt(self) -> None:
         draw = rng(8)
@@ -163,14 +181,26 @@ def test_one_row_has_no_interval() -> None:
     assert found[A_TO_T].width == math.inf
 
 
-def test_perfect_predictions_have_no_spread() -> None:
+@pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
+def test_perfect_predictions_have_no_spread(kind: str) -> None:
     rows = people()
+    draw = rng(4)
+    task = draw.random((400, 3)) if kind == "fractions" else rows["task_labels"]
+    weight = draw.random(400) if kind == "weighted" else None
     found = amplification_interval(
-        rows["attribute_labels"],
-        rows["task_labels"],
-        task_predictions=rows["task_labels"],
-        rng=rng(),
+        rows["attribute_labels"], task, task_predictions=task, sample_weight=weight, rng=rng()
     )
+    assert math.isnan(found[A_TO_T].low)
+
+
+@pytest.mark.parametrize("weight", [None, 0.1, 1 / 3])
+def test_a_tie_leans_nowhere_in_any_replicate(weight: float | None) -> None:
+    # 15 rows, 5 in the group, 9 with the task, 3 with both: independent.
+    group, task = np.repeat([1, 0], [5, 10]), np.repeat([1, 0, 1, 0], [3, 2, 6, 4])
+    weights = None if weight is None else np.full(15, weight)
+    rows = {"task_predictions": group, "sample_weight": weights}
+    found = amplification_interval(group, task, **rows, rng=rng())
+    assert directional_amplification(group, task, **rows).attribute_to_task.value == 0
     assert math.isnan(found[A_TO_T].low)
 
 

@@ -106,7 +106,7 @@ def measure(request: Request, progress: Progress = silent) -> Measured:
     ]
     intervals: dict[Direction, Interval] = {}
     if request.interval:
-        why = _no_interval(request, counted, train)
+        why = _no_interval(counted, train)
         if why:
             notes.append(f"no interval: {why}")
         else:
@@ -127,11 +127,9 @@ def _thresholds(request: Request, layout: Layout, train: Counted | None) -> tupl
     return calibrated(request.validation or request.file, columns, shares)
 
 
-def _no_interval(request: Request, counted: Counted, train: Counted | None) -> str | None:
+def _no_interval(counted: Counted, train: Counted | None) -> str | None:
     if counted.kept is None or (train is not None and train.kept is None):
         return "the file is too long to hold its rows; take a sample of it, or --no-interval"
-    if request.train_weight:
-        return "the bootstrap takes no weights of train rows"
     return None
 
 
@@ -146,6 +144,7 @@ def _intervals(
         train_attribute_labels=None if train is None else train.column(0, "truth"),
         train_task_labels=None if train is None else train.column(1, "truth"),
         sample_weight=counted.weight,
+        train_sample_weight=None if train is None else train.weight,
         confidence=request.confidence,
         rng=np.random.default_rng(request.seed),
     )
