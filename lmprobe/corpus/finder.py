@@ -15,6 +15,12 @@ from ahocorasick_rs import BytesAhoCorasick, MatchKind
 # down to a third, so two searches for half the words each are the faster way.
 _TOGETHER = 16
 
+PLAIN = bytes(
+    one if one >= 128 else ord(chr(one).lower()) if chr(one).isalnum() or one == ord("_") else 32
+    for one in range(256)
+)
+"""For `translate`: letters A-Z become lower-case, what is no part of a word becomes a space."""
+
 
 class Finder:
     """Searches blocks for needles; places may be more than the true matches, never fewer.
@@ -47,6 +53,36 @@ class Finder:
         if len(self._searches) > 1:
             found.sort()
         return found
+
+
+class WordFinder:
+    """Searches blocks for whole words, upper and lower case alike.
+
+    It leaves out places inside longer words ("editor" in "creditors"): they are almost as many
+    as the others, and reading the sentence round them costs far more than this. A word with
+    bytes beyond ASCII is always given, as only decoded text tells where it begins and ends.
+    """
+
+    def __init__(self, words: Iterable[bytes]) -> None:
+        """Prepare the search for words whose letters A-Z are lower-case."""
+        self._words = frozenset(words)
+        self._finder = Finder(self._words, ignore_case=True)
+        self._reach = max(map(len, self._words)) + 1
+        # "o'brien" is no run of letters: with such a word every place will do.
+        self._whole = all(word.translate(PLAIN) == word for word in self._words)
+
+    def places(self, block: bytes) -> list[int]:
+        """Return offsets in ascending order, at least one in each word that is looked for."""
+        found = self._finder.places(block)
+        if not self._whole:
+            return found
+        return [place for place in found if self._may_be_word(block, place)]
+
+    def _may_be_word(self, block: bytes, place: int) -> bool:
+        before = block[max(0, place - self._reach) : place].translate(PLAIN)
+        after = block[place : place + self._reach].translate(PLAIN)
+        word = before.rpartition(b" ")[2] + after.partition(b" ")[0]
+        return word in self._words or not word.isascii()
 
 
 def _fold(text: bytes) -> bytes | memoryview:

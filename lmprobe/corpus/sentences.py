@@ -13,8 +13,10 @@ import re
 
 # Closing: " ' ) ] } and, in UTF-8, the curly quotes and the guillemet.
 _END = re.compile(rb"[.!?]++(?:[\"')\]}]|\xe2\x80\x99|\xe2\x80\x9d|\xc2\xbb)*+[ \t\v\f]++(?![a-z])")
+_FULL_STOP = ord(".")
 _DOTTED = re.compile(rb"(?:[A-Za-z]\.)+[A-Za-z]")
-_LAST_WORD = re.compile(rb"[^ \t\v\f(\[{\"'\n]*$")
+# A word begins after white space, and after what opens a bracket or a quote.
+_OPENING = bytes.maketrans(b"\t\v\f([{\"'", b" " * 8)
 # A word of more bytes than this is no abbreviation.
 _LONGEST = 12
 _WINDOW = 256
@@ -66,16 +68,16 @@ def _ends(block: bytes, mark: int, line: int) -> bool:
 
     In the middle of a run such as "..." the answer is the same as at its beginning: yes.
     """
-    if block[mark : mark + 1] != b"." or block[mark + 1 : mark + 2] in (b".", b"!", b"?"):
+    if block[mark] != _FULL_STOP or block[mark + 1] in b".!?":
         return True
     before = block[max(line, mark - _LONGEST - 2) : mark]
     # Only one space: in "the end  ." the full stop belongs to no word.
     before = before[:-1] if before.endswith(b" ") else before
-    found = _LAST_WORD.search(before)
-    word = found.group() if found else b""
+    word = before.translate(_OPENING).rpartition(b" ")[2]
     if len(word) > _LONGEST:
         return True
-    initial = word.decode("utf-8", "ignore")
-    if len(initial) == 1 and initial.isupper():
+    if word in ABBREVIATIONS or (b"." in word and _DOTTED.fullmatch(word)):
         return False
-    return word not in ABBREVIATIONS and not _DOTTED.fullmatch(word)
+    # A letter has four bytes at most.
+    initial = word.decode("utf-8", "ignore") if len(word) <= 4 else ""
+    return not (len(initial) == 1 and initial.isupper())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmprobe.corpus.finder import Finder
+from lmprobe.corpus.finder import Finder, WordFinder
 
 NEEDLES = st.lists(st.text("abC", min_size=1, max_size=4), min_size=1, max_size=40, unique=True)
 
@@ -24,3 +27,35 @@ def test_no_sentence_with_a_needle_is_missed(
         inside = [place for place in places if start <= place < start + len(sentence)]
         assert bool(inside) == any(one in read for one in wanted)
         start += len(sentence) + 1
+
+
+WORDS = st.lists(st.text("abé_", min_size=1, max_size=3), min_size=1, max_size=6, unique=True)
+
+
+@given(WORDS, st.text("abABéÉ_-'’ .\n", max_size=60))
+def test_every_whole_word_has_a_place(words: list[str], text: str) -> None:
+    places = WordFinder(one.encode() for one in words).places(text.encode())
+    assert places == sorted(places)
+    for token in re.finditer(r"\w+", text):
+        form = token.group().encode().lower().decode()
+        start, end = (len(text[:at].encode()) for at in token.span())
+        inside = any(start <= place < end for place in places)
+        if form in words:
+            assert inside
+        elif text.isascii():
+            assert not inside
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        (["cook"], "Cook scooked cookery, the cook-off; COOK's cook", [0, 26, 36, 43]),
+        (["cook", "cooks"], "cooks xcooks", [0]),
+        (["bäcker"], "BÄCKER bäckerei".lower(), [0, 8]),  # where it ends, only the rule can tell
+        (["o'brien"], "o'brien xo'brien", [0, 9]),
+    ],
+)
+def test_places_inside_longer_words_are_left_out(
+    words: list[str], text: str, expected: list[int]
+) -> None:
+    assert WordFinder(one.encode() for one in words).places(text.encode()) == expected

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from lmprobe.corpus.finder import Finder
+from lmprobe.corpus.finder import WordFinder
 from lmprobe.corpus.lexicon import Lexicon, Words
 from lmprobe.corpus.rules import rules
 from lmprobe.corpus.rules.word import cases, needles, phrase
@@ -50,7 +50,7 @@ class PatternRule:
 
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
-        self._finder = Finder(needles(lexicon), ignore_case=True)
+        self._finder = WordFinder(needles(lexicon))
         self._task = _owners(words for _, words in lexicon.tasks)
         self._attribute = _owners(words for _, words in lexicon.attributes)
         adverbs = rf"(?:(?:{_ADVERB})\s+)*"

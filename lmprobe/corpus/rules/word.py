@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from lmprobe.corpus.finder import Finder
+from lmprobe.corpus.finder import PLAIN, WordFinder
 from lmprobe.corpus.lexicon import Lexicon, Words
 from lmprobe.corpus.rules import rules
 from lmprobe.corpus.sentences import sentence_round
 
 _WORD = re.compile(r"\w+")
-# ASCII characters that are no part of a word become spaces.
-_APART = bytes(one if one >= 128 or _WORD.match(chr(one)) else 32 for one in range(256))
 
 
 @rules.register("word")
@@ -26,7 +24,7 @@ class WordRule:
 
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
-        self._finder = Finder(needles(lexicon), ignore_case=True)
+        self._finder = WordFinder(needles(lexicon))
         self._tasks = _Matcher(words for _, words in lexicon.tasks)
         self._attributes = _Matcher(words for _, words in lexicon.attributes)
 
@@ -37,20 +35,25 @@ class WordRule:
             if place < done:
                 continue
             start, done = sentence_round(block, place)
-            sentence = block[start:done].lower()
+            sentence = block[start:done]
             words = _words(sentence)
-            tasks = self._tasks.labels(words, sentence)
-            if len(tasks) == 1:
-                attributes = self._attributes.labels(words, sentence)
-                if len(attributes) == 1:
+            # The attribute first: it rules out most sentences.
+            attributes = self._attributes.labels(words, sentence)
+            if len(attributes) == 1:
+                tasks = self._tasks.labels(words, sentence)
+                if len(tasks) == 1:
                     yield attributes.pop(), tasks.pop()
 
 
 def _words(sentence: bytes) -> list[bytes]:
-    """Return the runs of letters, digits and underscores."""
+    """Return the runs of letters, digits and underscores, A-Z in lower case."""
     if sentence.isascii():
-        return sentence.translate(_APART).split()
-    return [word.encode() for word in _WORD.findall(sentence.decode("utf-8", "replace"))]
+        return sentence.translate(PLAIN).split()
+    return [word.encode() for word in _WORD.findall(_text(sentence))]
+
+
+def _text(sentence: bytes) -> str:
+    return sentence.lower().decode("utf-8", "replace")
 
 
 def needles(lexicon: Lexicon) -> Iterator[bytes]:
@@ -92,7 +95,7 @@ class _Matcher:
     def labels(self, words: list[bytes], sentence: bytes) -> set[int]:
         found = {self._label[word] for word in self._single.intersection(words)}
         if self._phrases:
-            text = sentence.decode("utf-8", "replace")
+            text = _text(sentence)
             found |= {label for expression, label in self._phrases if expression.search(text)}
         return found
 
