@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,10 @@ ROWS = 65_536
 # Bytes of CSV parsed at a time; a chunk never comes from more than one of these blocks.
 # Arrow reads 32 blocks ahead, so that this times 32 is held.
 _BLOCK = 1 << 20
+# How Arrow says that a value is not of its column's type; it counts columns from 0.
+_MISFIT = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+):.*value ('.*')"
+)
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -86,18 +91,25 @@ def read_chunks(
     *,
     rows: int = ROWS,
     text: Sequence[str] = (),
+    numbers: Sequence[str] = (),
 ) -> Iterator[pd.DataFrame]:
     """Yield the named columns (all when None) in frames of at most `rows` rows.
 
-    Name every column of categories in `text`: the type of the others is that of their
-    first rows, and a later row that does not fit is an error.
+    Name every column of categories in `text` and every one of fractions in `numbers`: in a
+    CSV the type of the others is that of their first rows, and a later row that does not
+    fit is an error.
     """
     path = Path(path)
     wanted = _known(path, columns)
-    read = {"csv": _csv_chunks, "parquet": _parquet_chunks, "jsonl": _jsonl_chunks}[_kind(path)]
+    kind = _kind(path)
     empty = True
     with _explaining(path):
-        for frame in read(path, wanted, rows, tuple(text)):
+        if kind == "csv":
+            frames = _csv_chunks(path, rows, _csv_options(path, wanted, text, numbers))
+        else:
+            read = _parquet_chunks if kind == "parquet" else _jsonl_chunks
+            frames = read(path, wanted, rows, tuple(text))
+        for frame in frames:
             if len(frame):
                 empty = False
                 yield frame[list(wanted)]
@@ -105,12 +117,10 @@ def read_chunks(
         raise DataFileError(f"{path}: there is no row below the column names")
 
 
-def _csv_chunks(
-    path: Path, columns: tuple[str, ...], rows: int, text: tuple[str, ...]
-) -> Iterator[pd.DataFrame]:
+def _csv_chunks(path: Path, rows: int, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
     from pyarrow import csv as arrow
 
-    with arrow.open_csv(_bytes(path), **_csv_options(path, columns, text)) as stream:
+    with arrow.open_csv(_bytes(path), **options) as stream:
         for block in stream:
             for start in range(0, block.num_rows, rows):
                 yield _frame(block.slice(start, rows), path)
@@ -174,9 +184,11 @@ def _known(path: Path, columns: Sequence[str] | None) -> tuple[str, ...]:
     return known if columns is None else tuple(dict.fromkeys(columns))
 
 
-def _csv_options(path: Path, columns: tuple[str, ...], text: Sequence[str]) -> dict[str, Any]:
+def _csv_options(
+    path: Path, columns: tuple[str, ...], text: Sequence[str], numbers: Sequence[str] = ()
+) -> dict[str, Any]:
     from pyarrow import csv as arrow
-    from pyarrow import string
+    from pyarrow import float64, string
 
     return {
         "read_options": arrow.ReadOptions(
@@ -189,7 +201,7 @@ def _csv_options(path: Path, columns: tuple[str, ...], text: Sequence[str]) -> d
         ),
         "convert_options": arrow.ConvertOptions(
             include_columns=list(columns),
-            column_types={name: string() for name in text},
+            column_types=dict.fromkeys(numbers, float64()) | dict.fromkeys(text, string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
@@ -258,6 +270,12 @@ def _explaining(path: Path) -> Iterator[None]:
         said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         if "UTF8" in said:
             said = "not UTF-8; save it as UTF-8"
+        misfit = _MISFIT.search(said)
+        if misfit:
+            column, row, kind, value = misfit.groups()
+            name = column_names(path)[int(column)]
+            why = "is not a number" if kind == "double" else f"is not {kind} as the values above"
+            said = f'row {row}: {value} in the column "{name}" {why}'
         raise DataFileError(f"{path}: {said.removeprefix('CSV parse error: ')}") from None
     except OSError as problem:
         raise DataFileError(f"{path}: cannot be read: {problem.strerror or problem}") from None

@@ -112,6 +112,15 @@ def test_every_mistake_is_one_clear_error(
         assert "\n" not in str(caught.value)
 
 
+def test_a_late_value_of_another_type_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "1,2\n" * 300_000 + "1,z\n")
+    with pytest.raises(DataFileError, match="row 300002: 'z' in the column \"y\" is not int64 as"):
+        list(read_chunks(path))
+    with pytest.raises(DataFileError, match="'z' in the column \"y\" is not a number"):
+        list(read_chunks(path, ["y"], numbers=["y"]))
+
+
 def test_late_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"x\n" + b"a\n" * 20_000 + b"\xe9\n")

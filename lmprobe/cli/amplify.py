@@ -59,7 +59,7 @@ def command(
     Example: [bold]lmprobe amplify people.csv -a sex -t hired -p predicted[/bold]
     """
     from lmprobe.cli.output import note, progress_bar, show, show_json
-    from lmprobe.cli.tabular.counting import Columns
+    from lmprobe.cli.tabular.columns import Columns
     from lmprobe.cli.tabular.measure import Request, measure
     from lmprobe.cli.tabular.render import document, printed, write
 

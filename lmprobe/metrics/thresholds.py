@@ -28,8 +28,14 @@ class Threshold:
     wanted: float
     """The share that was asked for."""
     share: float
-    """The share of rows with a score of at least `value`: apart from rounding to whole
-    rows, it differs from `wanted` only where scores are tied."""
+    """The share of rows with a score of at least `value`."""
+    row: float
+    """The share of the heaviest row."""
+
+    @property
+    def tied(self) -> bool:
+        """Whether equal scores keep the share from what was wanted, by more than half a row."""
+        return abs(self.share - self.wanted) > self.row / 2 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +100,8 @@ def calibrated_threshold(scores: Any, share: float, *, sample_weight: Any = None
     best = int(np.argmin(np.abs(reached - share)))
     # Infinity would do for "nobody", but it cannot be written into JSON.
     value = np.nextafter(values.max(), np.inf) if best == 0 else cuts[best]
-    return Threshold(float(value), share, float(reached[best]))
+    row = 1 / len(values) if weight is None else float(weight.max() / weight.sum())
+    return Threshold(float(value), share, float(reached[best]), row)
 
 
 def amplification_curves(

@@ -14,7 +14,7 @@ import pytest
 
 from lmprobe import tables
 from lmprobe.cli.main import main
-from lmprobe.cli.tabular import counting
+from lmprobe.cli.tabular import columns, counting
 from lmprobe.labels import cross
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.thresholds import amplification_curves
@@ -92,7 +92,7 @@ def test_any_file_in_any_chunks_gives_the_numbers_of_the_library(
     else:
         people.to_json(path, orient="records", lines=True)
     # Chunks of 50 rows, and CSV blocks of a few lines.
-    monkeypatch.setattr(counting, "read_chunks", chunked(rows))
+    monkeypatch.setattr(columns, "read_chunks", chunked(rows))
     monkeypatch.setattr(tables, "_BLOCK", 4096)
     words = ("-a", "sex", "-t", "hired", "-p", "said", "--attribute-prediction", "sex_said")
     found = document(run, path, *words, "--weight", "weight")
@@ -114,8 +114,8 @@ def test_any_file_in_any_chunks_gives_the_numbers_of_the_library(
 
 
 def chunked(rows: int) -> Any:
-    def read(path: Path, columns: Any, *, text: Any) -> Any:
-        return tables.read_chunks(path, columns, rows=rows, text=text)
+    def read(path: Path, columns: Any, **more: Any) -> Any:
+        return tables.read_chunks(path, columns, **more | {"rows": rows})
 
     return read
 
@@ -187,6 +187,67 @@ def test_a_validation_file_chooses_the_threshold(run: Run, file: Path) -> None:
     assert found["thresholds"][0]["value"] == pytest.approx(0.76)
 
 
+def test_few_validation_rows_are_not_called_tied(run: Run, file: Path, tmp_path: Path) -> None:
+    validation = tmp_path / "validation.csv"
+    words = ("-a", "sex", "-t", "hired", "--score", "score", "--validation", validation)
+    validation.write_text("score\n0.2\n0.5\n0.7\n")
+    assert document(run, file, *words)["notes"] == []
+    validation.write_text("score\n0.5\n0.5\n0.5\n")
+    assert "tied scores" in document(run, file, *words)["notes"][0]
+
+
+@pytest.mark.parametrize("late", ["score", "weight"])
+def test_the_first_fraction_may_come_late(
+    run: Run, tmp_path: Path, late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_BLOCK", 4096)
+    table = pd.DataFrame({"sex": ["f", "m"] * 2000, "hired": [1, 0, 0, 1] * 1000})
+    table["score"], table["weight"] = table["hired"].astype(object), 1
+    table[late] = [*table[late][:-1], 0.5]
+    table.to_csv(tmp_path / "late.csv", index=False)
+    words = ("-a", "sex", "-t", "hired", "--score", "score", "--weight", "weight")
+    assert document(run, tmp_path / "late.csv", *words)["rows_read"] == 4000
+
+
+def test_one_task_may_be_labelled_with_probabilities(
+    run: Run, file: Path, people: pd.DataFrame
+) -> None:
+    found = document(run, file, "-a", "sex", "-t", "cat_said", "-p", "cat")
+    expected = directional_amplification(
+        people["sex"], people["cat_said"], task_predictions=people["cat"]
+    ).attribute_to_task
+    assert expected is not None
+    assert found["rows"][0]["value"] == pytest.approx(expected.value, abs=1e-12)
+    assert len(found["rows"][0]["pairs"]) == 2
+
+
+def test_a_column_that_numbers_the_rows_is_refused(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "KINDS", 2)
+    code, _, err = run(file, "-a", "sex", "-t", "job", "-p", "guess")
+    assert code == 2
+    assert '"job" has more than 2 different values; name a column of groups or of tasks' in err
+
+
+def test_many_tasks_are_counted_a_few_rows_at_a_time(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("-a", "sex", "-t", "job", "-p", "guess")
+    whole = document(run, file, *words)
+    monkeypatch.setattr(counting, "_CHUNK", 35)
+    assert document(run, file, *words)["rows"] == whole["rows"]
+
+
+@pytest.mark.parametrize("weight", ["inf", "-1"])
+def test_weights_must_be_finite_and_not_negative(run: Run, tmp_path: Path, weight: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"sex,task,said,w\nf,1,1,1\nm,0,1,{weight}\n")
+    code, _, err = run(path, "-a", "sex", "-t", "task", "-p", "said", "--weight", "w")
+    assert code == 2
+    assert 'the weights "w" must be finite numbers that are not negative' in err
+
+
 def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
     words = ["-a", "sex", "-t", "job", "-p", "guess", "--top", "1"]
     code, out, err = run(file, *words, "--output", tmp_path / "out")
@@ -194,6 +255,7 @@ def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
     assert max(map(len, out.splitlines())) <= 80
     assert "attribute->task" in out
     assert " to " in out  # the interval
+    assert "attribute->task: not enough evidence either way, at 0.95 confidence" in out
     assert "..." in out
     assert (tmp_path / "out" / "amplification.json").is_file()
     assert len(pd.read_csv(tmp_path / "out" / "pairs.csv")) == 6
@@ -246,8 +308,8 @@ def test_a_long_file_is_counted_without_an_interval(
         ("-a sex -t hired -t cat -p said", "names 1 columns and --task 2"),
         ("-a sex -t hired -t job -p said -p guess", "must hold numbers"),
         ("-a sex -t job --score score", "--score needs tasks of 0 and 1"),
-        ("-a sex -t hired --score job --threshold 1", 'the scores "job" must be numbers'),
-        ("-a sex -t hired -p said --weight job", 'the weights "job" must be numbers'),
+        ("-a sex -t hired --score job --threshold 1", 'the column "job" is not a number'),
+        ("-a sex -t hired -p said --weight job", 'the column "job" is not a number'),
         ("-a sex -t hired -p said --threshold 1", "need --score"),
         ("-a sex -t hired -p said --train-weight x", "--train-weight needs --train"),
         ("-a sex -t job -p sex", "is one of"),

@@ -94,6 +94,10 @@ def test_tied_rows_go_to_the_nearer_side() -> None:
     chosen = calibrated_threshold(scores, 0.6)
     assert chosen.value == 0.5
     assert (chosen.wanted, chosen.share) == (0.6, 0.8)
+    assert chosen.tied
+    # Half a row more or less is rounding.
+    assert not calibrated_threshold([0.1, 0.5, 0.9], 0.5).tied
+    assert not calibrated_threshold([0.1, 0.5], 0.2, sample_weight=[1, 3]).tied
 
 
 def test_nobody_and_weights() -> None:

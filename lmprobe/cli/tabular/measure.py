@@ -9,16 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from lmprobe.association import Association, Direction
-from lmprobe.cli.tabular.counting import (
-    Columns,
-    Counted,
-    Layout,
-    calibrated,
-    count,
-    count_train,
-    layout_of,
-    scored,
-)
+from lmprobe.cli.tabular.columns import Columns, Layout, layout_of
+from lmprobe.cli.tabular.counting import Counted, calibrated, count, count_train, scored
 from lmprobe.errors import InputError
 from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.rows import amplification_interval
@@ -101,8 +93,7 @@ def measure(request: Request, progress: Progress = silent) -> Measured:
     notes = [
         f"{column}: tied scores let {cut.share:.4f} be positive where {cut.wanted:.4f} are wanted"
         for column, cut in zip(columns.score, thresholds, strict=False)
-        # A row more or less is rounding, not a tie.
-        if abs(cut.share - cut.wanted) > 1 / counted.rows
+        if cut.tied
     ]
     intervals: dict[Direction, Interval] = {}
     if request.interval:

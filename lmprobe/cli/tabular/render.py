@@ -15,6 +15,7 @@ from lmprobe.atomic import write_text
 from lmprobe.cli.output import to_json, versions
 from lmprobe.cli.tabular.measure import Measured
 from lmprobe.figure import Figure, Series
+from lmprobe.intervals.probe import verdict
 from lmprobe.metrics.directional import Amplification
 from lmprobe.metrics.thresholds import Curve
 
@@ -25,6 +26,8 @@ POINTS = 201
 def printed(measured: Measured, top: int) -> list[Table | str]:
     """Return what a person reads: both directions, the pairs at the ends, what is undefined."""
     parts: list[Table | str] = [_summary(measured)]
+    for direction, interval in measured.intervals.items():
+        parts.append(f"{direction}: {verdict(interval)}, at {interval.confidence:.4g} confidence")
     for cut in _thresholds(measured)[:top]:
         share = f"; {cut['share']:.1%} of the rows are" if "share" in cut else ""
         parts.append(escape(f"{cut['task']}: positive at {cut['value']:.6g} or more{share}"))
@@ -59,9 +62,11 @@ def _pairs(found: Amplification, top: int) -> Table:
     known = found.to_frame().dropna(subset=["amplification"])
     ranked = known.sort_values("amplification", ascending=False, kind="stable")
     ends = [ranked] if len(ranked) <= 2 * top else [ranked.head(top), ranked.tail(top)]
-    table = Table("attribute", "task", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("attribute", "task"):
+        table.add_column(heading, overflow="fold")
     for heading in ("predicted", "base rate", "lean", "amplification"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for number, end in enumerate(ends):
         if number:
             table.add_row("...", "...")
@@ -86,7 +91,8 @@ def _undefined(found: Amplification, top: int) -> list[Table | str]:
 
 
 def _curve_table(measured: Measured) -> Table:
-    table = Table("task", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("task", overflow="fold")
     for heading in ("integral", "lowest", "highest", "at the calibrated threshold"):
         table.add_column(heading, justify="right")
     for curve, cut in zip(measured.curves, measured.thresholds, strict=True):
@@ -126,6 +132,7 @@ def _direction(measured: Measured, found: Amplification) -> dict[str, Any]:
         "direction": found.direction,
         "value": found.value,
         "interval": None if interval is None else interval.to_dict(),
+        "verdict": None if interval is None else verdict(interval),
         "absolute": found.absolute,
         "undefined_pairs": found.undefined_pairs,
         "by_attribute": dict(zip(found.attributes, found.by_attribute.tolist(), strict=True)),
