@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference_data import REFERENCE, needs_reference
 
 from lmprobe.corpus.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
 from lmprobe.corpus.rules import rules
 from lmprobe.corpus.sentences import ABBREVIATIONS, sentence_round
 from lmprobe.sources import load_base_rates
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "wikitext-2-train.txt"
 TASKS = {
     "cook": ("cook", "cooks"),
     "editor": ("editor",),
@@ -335,7 +334,7 @@ def test_pattern_rule_is_the_slow_one(tokens: list[str]) -> None:
     assert counted("pattern", LEXICON, " ".join(tokens)) == slow_pattern(tokens)
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason="WikiText-2 is not on this machine")
+@needs_reference("wikitext-2-train.txt")
 @pytest.mark.parametrize(
     ("rule", "attributes", "slow"),
     [
@@ -347,7 +346,7 @@ def test_wikitext_counts_are_those_of_the_slow_rule(rule, attributes, slow) -> N
     tasks = load_base_rates("labor").tasks  # type: ignore[attr-defined]
     words = lexicon(attributes, tasks)
     # The slow word rule reads only lines that may hold a task; the others count nothing.
-    lines = SHARED.read_text(encoding="utf-8").split("\n")
+    lines = (REFERENCE / "wikitext-2-train.txt").read_text(encoding="utf-8").split("\n")
     text = "\n".join(line for line in lines if any(task in line.lower() for task in tasks))
     expected = slow(words, text)
     assert counted(rule, words, "\n".join(lines)) == expected
@@ -356,3 +355,12 @@ def test_wikitext_counts_are_those_of_the_slow_rule(rule, attributes, slow) -> N
         assert shipped is not None
         assert {pair: int(shipped[pair]) for pair in expected} == expected
         assert shipped.sum() == expected.total()
+
+
+@needs_reference("wikitext-2-train.txt")
+@pytest.mark.parametrize(("rule", "sentences"), [("paper", 353), ("word", 388), ("pattern", 15)])
+def test_wikitext_counts_are_those_of_the_documentation(rule: str, sentences: int) -> None:
+    attributes = PAPER_ATTRIBUTES if rule == "paper" else ATTRIBUTES
+    words = lexicon(attributes, load_base_rates("labor").tasks)  # type: ignore[attr-defined]
+    text = (REFERENCE / "wikitext-2-train.txt").read_text(encoding="utf-8")
+    assert counted(rule, words, text).total() == sentences

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference_data import REFERENCE
 
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.reproduce import leakage_imsitu
@@ -22,9 +22,9 @@ def test_the_counts_are_those_of_the_paper() -> None:
     sizes = counts.groupby("split")[["man", "woman"]].sum().sum(axis=1)
     assert sizes.to_dict() == {"train": 24301, "val": 7730, "test": 7669}
     assert counts["verb"].nunique() == 211
-    shared = Path(__file__).parents[3] / "shared" / "data" / "imsitu_verb_gender_counts.csv"
-    if shared.is_file():
-        assert hashlib.sha256(shared.read_bytes()).hexdigest() == provenance["sha256"]
+    published = REFERENCE / "imsitu_verb_gender_counts.csv"
+    if published.is_file():
+        assert hashlib.sha256(published.read_bytes()).hexdigest() == provenance["sha256"]
 
 
 def test_splits_have_the_sizes_that_the_paper_prints(exact: Reproduction) -> None:

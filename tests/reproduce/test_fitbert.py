@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference_data import REFERENCE
 
 from lmprobe.reproduce.experiment import Settings, experiments
 
@@ -60,7 +61,7 @@ THOUSANDS = [2276, 2179, 1900, 1801, 1801, 1649, 1483, 1359, 1133, 1042, 3542, 3
              167, 190, 79]  # fmt: skip
 SPLIT = {"janitor", "mover", "laborer", "constructor", "salesperson", "cashier", "hairdresser"}
 OCCUPATIONS = MEN + WOMEN
-VOCABULARY = Path(__file__).parents[3] / "shared" / "data" / "bert-base-uncased-vocab.txt"
+VOCABULARY = REFERENCE / "bert-base-uncased-vocab.txt"
 
 
 def vocabulary() -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checkpoints import checkpoint
+from reference_data import REFERENCE, needs_reference
 from transformers import AutoTokenizer
 
 from lmprobe.errors import InputError
@@ -129,17 +130,17 @@ def test_an_unknown_scorer_is_an_error(checkpoint: Checkpoint) -> None:
         score(load_model(checkpoint("Bert")), [NURSE], scorer="word-l2l")
 
 
-VOCABULARY = Path(__file__).parents[3] / "shared" / "data" / "bert-base-uncased-vocab.txt"
+VOCABULARY = "bert-base-uncased-vocab.txt"
 
 
-@pytest.mark.skipif(not VOCABULARY.is_file(), reason="BERT's vocabulary is not on this machine")
+@needs_reference(VOCABULARY)
 def test_the_seven_occupations_that_bert_splits(tmp_path: Path) -> None:
     import transformers
 
     from lmprobe.models.blank import encode
     from lmprobe.templates import load_templates
 
-    transformers.BertTokenizer(vocab=str(VOCABULARY)).save_pretrained(tmp_path)
+    transformers.BertTokenizer(vocab=str(REFERENCE / VOCABULARY)).save_pretrained(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     templates = load_templates("fitbert")
     sentences = [templates.templates[0].sentence("he", task) for task in templates.tasks]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference_data import REFERENCE, needs_reference
 
 from lmprobe import resources
 from lmprobe.metrics.lean import lean
@@ -17,8 +18,6 @@ from lmprobe.sources.table import Table
 
 FOLDER = resources.folder("base_rates")
 NAMES = resources.names("base_rates", ".csv")
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="reference data not on this machine")
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +32,7 @@ def table(name: str) -> Table:
 
 
 def rows(name: str, delimiter: str = ",") -> list[dict[str, str]]:
-    with (SHARED / name).open(encoding="utf-8") as stream:
+    with (REFERENCE / name).open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream, delimiter=delimiter))
 
 
@@ -82,7 +81,7 @@ def test_words_that_share_a_labour_force_row_have_equal_numbers(name: str) -> No
         assert any(all(word in note for word in pair) for note in found.provenance["notes"])
 
 
-@needs_shared
+@needs_reference("occupations.csv")
 @pytest.mark.parametrize(
     ("name", "total", "share"),
     [
@@ -98,7 +97,7 @@ def test_labour_tables_are_employment_times_share(name: str, total: str, share: 
         assert column.tolist() == [float(Decimal(row[total]) - women), float(women)]
 
 
-@needs_shared
+@needs_reference("winobias40.csv", "winogender_occupations_stats.tsv")
 @pytest.mark.parametrize(
     ("name", "file", "delimiter", "share"),
     [
@@ -114,7 +113,7 @@ def test_share_tables_are_as_published(name: str, file: str, delimiter: str, sha
         assert column.tolist() == [float(100 - Decimal(row[share])), float(row[share])]
 
 
-@needs_shared
+@needs_reference("winobias40.csv")
 def test_majority_table_is_as_published() -> None:
     found, expected = table("winobias-majority"), rows("winobias40.csv")
     assert list(found.tasks) == [row["occupation"] for row in expected]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from reference_data import REFERENCE, needs_reference
 
 from lmprobe import resources
 from lmprobe.templates import lexicon_names, load_lexicon, load_templates, template_names
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 # Appendix A.3: is/was, then the ten adjectives in the order of the paper.
 PAPER = """\
@@ -151,16 +149,16 @@ def test_winobias_32_is_part_of_winobias_40_with_the_same_tags() -> None:
         assert large[entry.word] == entry.tags
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the reference tables are not on this machine")
+@needs_reference("occupations.csv", "winogender_occupations_stats.tsv")
 def test_lexicons_agree_with_the_reference_tables() -> None:
-    with (DATA / "occupations.csv").open() as file:
+    with (REFERENCE / "occupations.csv").open() as file:
         rows = list(csv.DictReader(file))
     entries = load_lexicon("winobias-32").entries
     assert [entry.word for entry in entries] == [row["occupation"] for row in rows]
     assert [entry.tags[0] for entry in entries] == [
         f"majority-{row['winobias_majority']}" for row in rows
     ]
-    with (DATA / "winogender_occupations_stats.tsv").open() as file:
+    with (REFERENCE / "winogender_occupations_stats.tsv").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     entries = load_lexicon("winogender-60").entries
     assert [entry.word for entry in entries] == [row["occupation"] for row in rows]
