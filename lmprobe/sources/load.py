@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from lmprobe import resources
 from lmprobe.association import Association
 from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.labels import is_frame
 from lmprobe.sources.csv_file import read_table
 from lmprobe.sources.source import PROVENANCE, Source, sources
 from lmprobe.sources.table import Table, from_frame, table_of
@@ -34,7 +33,7 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
     elif isinstance(source, Association):
         counts = source.joint if source.counts is None else source.counts
         found = table_of("association", counts, source.attributes, source.tasks)
-    elif isinstance(source, pd.DataFrame):
+    elif is_frame(source):
         found = from_frame(source)
     else:
         found = source

@@ -146,6 +146,12 @@ def test_two_workers_count_the_same(file: Path) -> None:
     assert stream.counts.tolist() == one.counts.tolist()
 
 
+def test_a_worker_starts_without_what_it_does_not_need() -> None:
+    program = "import sys, lmprobe.corpus.count; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_an_interrupted_count_goes_on(file: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     whole = count(plan(file, part=300), WORDS)
