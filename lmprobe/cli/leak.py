@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from lmprobe.progress import Progress
 
 
+# What only one of the two kinds of input has a use for.
+_OF_A_FILE = (
+    "labels", "attribute", "predictions", "split", "at", "average", "threshold",
+    "attacker", "layers", "width", "share", "rounds",
+)  # fmt: skip
+_OF_A_MODEL = ("templates", "base")
+
+
 class Average(StrEnum):
     """How an F1 is averaged over labels."""
 
@@ -23,6 +31,7 @@ class Average(StrEnum):
 
 
 def command(
+    context: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(help="A CSV, Parquet or JSON Lines table of labels.")
     ] = None,
@@ -50,7 +59,7 @@ def command(
         float | None, typer.Option(help="Decide for a label above this; 0.5, or 0 for logits.")
     ] = None,
     attacker: Annotated[
-        str, typer.Option(help="mlp (the paper's), logistic, or exact for one label per row.")
+        str, typer.Option(help="mlp (the paper's), logistic, exact: `lmprobe ls attackers`.")
     ] = "mlp",
     layers: Annotated[
         int | None, typer.Option(min=1, help="Layers of the mlp, 4 in the paper.")
@@ -60,7 +69,7 @@ def command(
     ] = None,
     share: Annotated[float, typer.Option(help="Share of the train rows to use.")] = 1.0,
     rounds: Annotated[int, typer.Option(help="Rounds with fresh balanced rows.")] = 5,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     model: Annotated[
         str | None,
         typer.Option(help="A masked language model instead of a file: does it leak the pronoun?"),
@@ -89,10 +98,10 @@ def command(
     """
     from lmprobe.cli.output import progress_bar
 
-    _check(file, model, attribute, labels, predictions)
+    _check({name for name in context.params if _is_given(context, name)})
     with progress_bar("attack", "steps", quiet=quiet) as progress:
         if model is not None:
-            document = _of_model(model, templates, base, confidence, seed, progress)
+            document = _of_model(model, device, templates, base, confidence, seed, progress)
         else:
             assert file is not None
             assert attribute is not None
@@ -112,21 +121,31 @@ def command(
     _give(document | {"seed": seed}, json, output, quiet)
 
 
-def _check(
-    file: Path | None,
-    model: str | None,
-    attribute: str | None,
-    labels: list[str] | None,
-    predictions: list[str] | None,
-) -> None:
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Tell whether an option was written on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _check(given: set[str]) -> None:
+    """Refuse options that contradict each other or would do nothing."""
     from lmprobe.errors import InputError
 
-    if (file is None) == (model is None):
+    if ("file" in given) == ("model" in given):
         raise InputError("give a FILE of labels or a --model, one of the two")
-    if file is not None and (attribute is None or not (labels or predictions)):
+    for name in _OF_A_FILE if "model" in given else _OF_A_MODEL:
+        if name in given:
+            kinds = ("a FILE", "a --model")
+            own, other = kinds if "model" in given else kinds[::-1]
+            raise InputError(f"--{name} is for {own}, not for {other}")
+    if "model" in given:
+        return
+    if "attribute" not in given or not given & {"labels", "predictions"}:
         raise InputError("a FILE needs --attribute and --labels, --predictions or both")
-    if model is not None and (attribute or labels or predictions):
-        raise InputError("--attribute, --labels and --predictions are for a FILE, not a --model")
+    if "at" in given and "labels" not in given:
+        raise InputError("--at makes labels wrong and needs --labels")
+    if "threshold" in given and not given >= {"labels", "predictions"}:
+        raise InputError("--threshold decides an F1 and needs both --labels and --predictions")
 
 
 def _columns(
@@ -195,12 +214,20 @@ def _of_table(
 
 
 def _of_model(
-    model: str, templates: str, base: str, confidence: float, seed: int, progress: Progress
+    model: str,
+    device: str,
+    templates: str,
+    base: str,
+    confidence: float,
+    seed: int,
+    progress: Progress,
 ) -> dict[str, Any]:
     from lmprobe.leakage.language import language_leakage
+    from lmprobe.models import load_model
 
+    loaded = load_model(model, device=device)
     found = language_leakage(
-        model, templates, base, confidence=confidence, seed=seed, progress=progress
+        loaded, templates, base, confidence=confidence, seed=seed, progress=progress
     )
     rows = [
         {"name": "model leakage", "value": found.leakage, "rounds": list(found.rounds)},

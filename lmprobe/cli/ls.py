@@ -23,6 +23,7 @@ class Kind(StrEnum):
     models = "models"
     scorers = "scorers"
     intervals = "intervals"
+    attackers = "attackers"
     experiments = "experiments"
 
 
@@ -150,6 +151,12 @@ def _intervals() -> list[Row]:
     return _registered(intervals)
 
 
+def _attackers() -> list[Row]:
+    from lmprobe.leakage.attackers.attacker import attackers
+
+    return _registered(attackers)
+
+
 def _experiments() -> list[Row]:
     from lmprobe.reproduce.experiment import experiments
 
@@ -172,5 +179,6 @@ _LISTS: Mapping[Kind, Callable[[], list[Row]]] = {
     Kind.models: _models,
     Kind.scorers: _scorers,
     Kind.intervals: _intervals,
+    Kind.attackers: _attackers,
     Kind.experiments: _experiments,
 }

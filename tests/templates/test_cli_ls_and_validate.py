@@ -122,6 +122,7 @@ def test_ls_as_json_has_a_name_and_a_description_for_each(kind: Kind) -> None:
         ("base-rates", "labor"),
         ("scorers", "word-l2r"),
         ("intervals", "bootstrap"),
+        ("attackers", "exact"),
         ("experiments", "fitbert"),
     ],
 )
