@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +45,10 @@ def balanced_split(
     >>> len(split.rows), split.alpha, split.lost
     (6, 2.0, ('run',))
     """
-    if not alpha >= 1:
-        raise InputError(f"`alpha` is a ratio between groups and must be 1 or more, found {alpha}")
+    if not 1 <= alpha < math.inf:
+        raise InputError(
+            f"`alpha` is a ratio between groups and must be finite and 1 or more, found {alpha}"
+        )
     truth = read_labels(labels)
     groups = read_groups(attribute, len(truth.values))
     rng = np.random.default_rng(seed)

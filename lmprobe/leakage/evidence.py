@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
-from lmprobe.labels import Labels, indicators
+from lmprobe.labels import Labels, indicators, is_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Codes = NDArray[np.int64]
 Matrix = NDArray[np.float32]
@@ -85,8 +88,15 @@ def read_labels(labels: Labels) -> TrueLabels:
 
 def _is_yes_or_no(labels: Labels) -> bool:
     """Tell whether this is one column of 0/1: a label that is present or not."""
-    array = np.asarray(labels)
+    array = _array(labels, "labels")
     return array.ndim == 1 and array.dtype.kind in "biuf" and bool(np.isin(array, (0, 1)).all())
+
+
+def _array(form: Any, role: str) -> NDArray[Any]:
+    try:
+        return np.asarray(form)
+    except ValueError:
+        raise InputError(f"rows of `{role}` must all have the same length") from None
 
 
 def read_groups(attribute: Labels, rows: int | None = None) -> Groups:
@@ -114,31 +124,58 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
     """Read what a model said: (n, L) logits, probabilities or 0/1, or one column.
 
     One column of fractions is the score of one label; any other column is a category.
-    `names` fixes the order of the categories and of a DataFrame's columns.
+    `names` are the labels: they fix the order of the categories and of a DataFrame's columns.
     """
-    if isinstance(predictions, pd.DataFrame):
-        columns = [str(column) for column in predictions.columns]
-        if names is not None and set(columns) == set(names):
-            predictions = predictions.iloc[:, [columns.index(name) for name in names]]
-        predictions = predictions.to_numpy()
-    array = np.asarray(predictions)
+    if is_frame(predictions):
+        predictions = _in_order(predictions, names)
+    array = _array(predictions, "predictions")
     if array.ndim == 1 and (array.dtype.kind != "f" or (array == np.round(array)).all()):
         return _categories(predictions, names)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.size == 0:
         raise InputError(f"`predictions` must be (n, L) or one column, found shape {array.shape}")
+    width = array.shape[1]
+    if names is not None and width != len(names):
+        raise InputError(
+            f"`predictions` has {width} columns, the labels are {len(names)}: {_some(names)}"
+        )
+    values = _finite(array)
+    if (values == values[0]).all():
+        raise InputError("`predictions` are the same in every row: they leak nothing")
+    if ((values == 0) | (values == 1)).all():
+        # Decisions are labels, and one label per row is a code.
+        return TrueLabels(values.astype(np.uint8), tuple(map(str, range(width)))).evidence()
+    return Evidence(values, width)
+
+
+def _in_order(frame: pd.DataFrame, names: tuple[str, ...] | None) -> NDArray[Any]:
+    """Return the columns of a frame in the order of the labels."""
+    columns = [str(column) for column in frame.columns]
+    if names is None or len(names) != len(columns) or len(names) == 1:
+        return frame.to_numpy()
+    if set(columns) == set(names):
+        return frame.iloc[:, [columns.index(name) for name in names]].to_numpy()
+    if names == tuple(map(str, range(len(names)))):
+        return frame.to_numpy()
+    # By position would be a guess, and a wrong one is not seen in the result.
+    raise InputError(
+        f"the columns of `predictions` are called {_some(columns)} and the labels {_some(names)}; "
+        "give them the same names, or an array in the order of the labels"
+    )
+
+
+def _finite(array: NDArray[Any]) -> Matrix:
     try:
-        values = array.astype(np.float32)
+        with np.errstate(over="ignore"):  # too large for float32 is infinite, and refused
+            values = array.astype(np.float32)
     except (TypeError, ValueError) as problem:
         raise InputError("`predictions` must hold numbers when it has several columns") from problem
     broken = ~np.isfinite(values).all(axis=1)
     if broken.any():
         row = int(np.flatnonzero(broken)[0])
         raise InputError(f"`predictions` has NaN or infinity, first in row {row}")
-    if (values == values[0]).all():
-        raise InputError("`predictions` are the same in every row: they leak nothing")
-    return Evidence(values, values.shape[1])
+    return values
 
 
 def _categories(predictions: Any, names: tuple[str, ...] | None) -> Evidence:
@@ -146,8 +183,18 @@ def _categories(predictions: Any, names: tuple[str, ...] | None) -> Evidence:
     fixed = ("0", "1") if binary else None
     read = indicators(predictions, role="predictions", names=fixed)
     if not binary and names is not None:
+        if not set(read.names) & set(names):
+            raise InputError(
+                f"`predictions` holds {_some(read.names)}, none of which is among the labels "
+                f"{_some(names)}"
+            )
         read = read.aligned((*names, *(name for name in read.names if name not in names)))
     codes = np.asarray(read.values).argmax(axis=1).astype(np.int64)
     if (codes == codes[0]).all():
         raise InputError("`predictions` are the same in every row: they leak nothing")
     return Evidence(codes, len(read.names))
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of many names."""
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -49,11 +49,6 @@ def decisions(
     if predictions.coded:
         return predictions.rows(np.arange(len(predictions.values))).astype(np.uint8)
     scores = predictions.values
-    if scores.shape[1] != width:
-        raise InputError(
-            f"`predictions` has {scores.shape[1]} columns, the labels are {width}: "
-            f"{', '.join(labels.names[:5])}{', ...' if width > 5 else ''}"
-        )
     if labels.single:
         decided = np.zeros(scores.shape, dtype=np.uint8)
         decided[np.arange(len(scores)), scores.argmax(axis=1)] = 1

@@ -66,22 +66,6 @@ class LanguageLeakage:
         """What guessing blindly gets."""
         return 1 / len(self.attributes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "model": self.model,
-            "base": self.base,
-            "attributes": list(self.attributes),
-            "tasks": list(self.tasks),
-            "value": self.value,
-            "interval": self.interval.to_dict(),
-            "leakage": self.leakage,
-            "base_leakage": self.base_leakage,
-            "chance": self.chance,
-            "per_template": list(self.rounds),
-            "notes": list(self.notes),
-        }
-
 
 def bayes_leakage(task_given_attribute: Floats) -> Floats:
     """Return the accuracy of the best guess of the attribute from a task; (..., A, T) -> (...).

@@ -14,6 +14,7 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.intervals.interval import Interval
+from lmprobe.intervals.method import checked_confidence
 from lmprobe.labels import Labels
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
 from lmprobe.leakage.evidence import (
@@ -27,7 +28,7 @@ from lmprobe.leakage.evidence import (
 )
 from lmprobe.leakage.f1 import Average, model_f1
 from lmprobe.leakage.perturb import perturb
-from lmprobe.leakage.rounds import Round, Trial, draw_rounds, read_split
+from lmprobe.leakage.rounds import PARTS, Round, Trial, draw_rounds, read_split
 from lmprobe.leakage.spread import correctness, interval_of, score_by_row
 from lmprobe.progress import Progress, silent
 from lmprobe.tally import Floats
@@ -47,10 +48,10 @@ class Leakage:
     interval: Interval
     rounds: tuple[float, ...]
     groups: tuple[str, ...]
+    by_row: Floats
+    """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
     f1: float | None = None
     """The F1 that the perturbed labels reached, where labels were perturbed."""
-    by_row: Floats | None = None
-    """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
 
     @property
     def chance(self) -> float:
@@ -133,13 +134,11 @@ def dataset_leakage(
     True
     """
     truth = read_labels(labels)
-    rng = np.random.default_rng(seed)
-    groups = read_groups(attribute, len(truth.values))
-    parts = None if split is None else read_split(split, len(truth.values))
-    drawn = draw_rounds(groups, parts, rounds=rounds, share=share, rng=rng)
-    evidence, f1 = _label_evidence(truth, at, average, parts, rounds, rng)
-    guesses = _attack(attacker, evidence, groups, drawn, device, progress)
-    return _leakage(guesses, drawn, groups, confidence, f1)
+    study = _Study.of(
+        len(truth.values), attribute, split, attacker, rounds, share, confidence, seed, device
+    )
+    evidence, f1 = study.perturbed(truth, at, average)
+    return study.leakage(evidence, progress, f1)
 
 
 def model_leakage(
@@ -161,12 +160,10 @@ def model_leakage(
     column of predicted categories. Everything else is as for `dataset_leakage`.
     """
     said = read_predictions(predictions)
-    rng = np.random.default_rng(seed)
-    groups = read_groups(attribute, len(said.values))
-    parts = None if split is None else read_split(split, len(said.values))
-    drawn = draw_rounds(groups, parts, rounds=rounds, share=share, rng=rng)
-    guesses = _attack(attacker, [said] * rounds, groups, drawn, device, progress)
-    return _leakage(guesses, drawn, groups, confidence, None)
+    study = _Study.of(
+        len(said.values), attribute, split, attacker, rounds, share, confidence, seed, device
+    )
+    return study.leakage([said] * rounds, progress)
 
 
 def leakage_amplification(
@@ -199,84 +196,83 @@ def leakage_amplification(
         raise InputError(
             f"`predictions` has {len(said.values)} rows where `labels` has {len(truth.values)}"
         )
-    rng = np.random.default_rng(seed)
-    groups = read_groups(attribute, len(truth.values))
-    parts = None if split is None else read_split(split, len(truth.values))
+    study = _Study.of(
+        len(truth.values), attribute, split, attacker, rounds, share, confidence, seed, device
+    )
     f1 = at
     if f1 is None:
-        on = _measured(parts, len(truth.values))
-        f1 = model_f1(truth, said, rows=on, average=average, threshold=threshold)
-    drawn = draw_rounds(groups, parts, rounds=rounds, share=share, rng=rng)
-    evidence, reached = _label_evidence(truth, f1, average, parts, rounds, rng)
-    half = _halves(progress)
-    from_labels = _attack(attacker, evidence, groups, drawn, device, half[0])
-    from_model = _attack(attacker, [said] * rounds, groups, drawn, device, half[1])
-    return _difference(from_model, from_labels, drawn, groups, confidence, f1, reached)
-
-
-def _measured(parts: Codes | None, rows: int) -> Codes:
-    """Return the rows on which an F1 is measured."""
-    return np.arange(rows) if parts is None else np.flatnonzero(parts == 2)
-
-
-def _label_evidence(
-    truth: TrueLabels,
-    at: float | None,
-    average: Average,
-    parts: Codes | None,
-    rounds: int,
-    rng: np.random.Generator,
-) -> tuple[list[Evidence], float | None]:
-    """Return what each round's attacker sees of the labels, and the mean F1 of that."""
-    if at is None:
-        return [truth.evidence()] * rounds, None
-    on = _measured(parts, len(truth.values))
-    wrong = [perturb(truth, at, rng=rng, average=average, rows=on) for _ in range(rounds)]
-    return [one.labels.evidence() for one in wrong], float(np.mean([one.f1 for one in wrong]))
-
-
-def _attack(
-    attacker: str | Attacker,
-    evidence: Sequence[Evidence],
-    groups: Groups,
-    drawn: Sequence[Round],
-    device: str,
-    progress: Progress,
-) -> list[Codes]:
-    pairs = zip(evidence, drawn, strict=True)
-    trials = [Trial(one, groups, rows) for one, rows in pairs]
-    return find_attacker(attacker).attack(trials, device=device, progress=progress)
-
-
-def _leakage(
-    guesses: Sequence[Codes],
-    drawn: Sequence[Round],
-    groups: Groups,
-    confidence: float,
-    f1: float | None,
-) -> Leakage:
-    values, by_row = score_by_row(correctness(guesses, drawn, groups), drawn, groups)
-    found = interval_of(values, by_row, groups, bounds=(0.0, 1.0), confidence=confidence)
-    return Leakage(float(np.mean(values)), found, values, groups.names, f1, by_row)
-
-
-def _difference(
-    from_model: Sequence[Codes],
-    from_labels: Sequence[Codes],
-    drawn: Sequence[Round],
-    groups: Groups,
-    confidence: float,
-    f1: float,
-    reached: float | None,
-) -> LeakageAmplification:
-    model = _leakage(from_model, drawn, groups, confidence, None)
-    dataset = _leakage(from_labels, drawn, groups, confidence, reached)
-    assert model.by_row is not None
-    assert dataset.by_row is not None
+        f1 = model_f1(truth, said, rows=study.judged, average=average, threshold=threshold)
+    evidence, reached = study.perturbed(truth, f1, average)
+    first, second = _halves(progress)
+    dataset = study.leakage(evidence, first, reached)
+    model = study.leakage([said] * rounds, second)
     values = tuple(one - other for one, other in zip(model.rounds, dataset.rounds, strict=True))
-    score = model.by_row - dataset.by_row
-    found = interval_of(values, score, groups, bounds=(-1.0, 1.0), confidence=confidence)
+    found = study.interval(values, model.by_row - dataset.by_row, bounds=(-1.0, 1.0))
     return LeakageAmplification(float(np.mean(values)), found, values, model, dataset, f1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Study:
+    """The rounds of one measurement, and who attacks them how."""
+
+    groups: Groups
+    drawn: tuple[Round, ...]
+    judged: Codes
+    """The rows on which an F1 is measured."""
+    attacker: Attacker
+    device: str
+    confidence: float
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        rows: int,
+        attribute: Labels,
+        split: Any,
+        attacker: str | Attacker,
+        rounds: int,
+        share: float,
+        confidence: float,
+        seed: int,
+        device: str,
+    ) -> _Study:
+        """Check everything that can be wrong before any attacker is trained; draw the rounds."""
+        checked_confidence(confidence)
+        groups = read_groups(attribute, rows)
+        parts = None if split is None else read_split(split, rows)
+        judged = np.arange(rows) if parts is None else np.flatnonzero(parts == PARTS.index("test"))
+        rng = np.random.default_rng(seed)
+        drawn = draw_rounds(groups, parts, rounds=rounds, share=share, rng=rng)
+        return cls(groups, drawn, judged, find_attacker(attacker), device, confidence, rng)
+
+    def perturbed(
+        self, truth: TrueLabels, at: float | None, average: Average
+    ) -> tuple[list[Evidence], float | None]:
+        """Return what each round's attacker sees of the labels, and the mean F1 of that."""
+        if at is None:
+            return [truth.evidence()] * len(self.drawn), None
+        wrong = [
+            perturb(truth, at, rng=self.rng, average=average, rows=self.judged) for _ in self.drawn
+        ]
+        return [one.labels.evidence() for one in wrong], float(np.mean([one.f1 for one in wrong]))
+
+    def leakage(
+        self, evidence: Sequence[Evidence], progress: Progress, f1: float | None = None
+    ) -> Leakage:
+        """Attack every round and score the guesses."""
+        pairs = zip(evidence, self.drawn, strict=True)
+        trials = [Trial(one, self.groups, rows) for one, rows in pairs]
+        guesses = self.attacker.attack(trials, device=self.device, progress=progress)
+        correct = correctness(guesses, self.drawn, self.groups)
+        values, by_row = score_by_row(correct, self.drawn, self.groups)
+        found = self.interval(values, by_row, bounds=(0.0, 1.0))
+        return Leakage(float(np.mean(values)), found, values, self.groups.names, by_row, f1)
+
+    def interval(
+        self, values: tuple[float, ...], by_row: Floats, *, bounds: tuple[float, float]
+    ) -> Interval:
+        return interval_of(values, by_row, self.groups, bounds=bounds, confidence=self.confidence)
 
 
 def _halves(progress: Progress) -> tuple[Progress, Progress]:

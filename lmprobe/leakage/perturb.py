@@ -39,8 +39,8 @@ def perturb(
     error at every higher one), so the rate can be found by halving and the F1 is met to
     within about one label.
     """
-    if not 0 < target <= 1:
-        raise InputError(f"the F1 to reach must lie in (0, 1], found {target}")
+    if not 0 <= target <= 1:
+        raise InputError(f"the F1 to reach must lie between 0 and 1, found {target}")
     if target == 1:
         return Perturbed(labels, 0.0, 1.0)
     make = _Replace(labels, rng) if labels.single else _Flip(labels, rng)

@@ -59,7 +59,8 @@ def test_rows_with_few_labels_go_first() -> None:
 
 
 def test_what_cannot_be_balanced() -> None:
-    with pytest.raises(InputError, match=r"1 or more, found 0\.5"):
-        balanced_split(["a", "b"], ["w", "m"], alpha=0.5)
+    for alpha in (0.5, np.nan, np.inf):
+        with pytest.raises(InputError, match=f"finite and 1 or more, found {alpha}"):
+            balanced_split(["a", "b"], ["w", "m"], alpha=alpha)
     with pytest.raises(InputError, match="no row with a label is left"):
         balanced_split(["a", "b"] * 5, ["w", "m"] * 5, alpha=2)

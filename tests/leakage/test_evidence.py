@@ -66,6 +66,7 @@ def test_predicted_categories_follow_the_order_of_the_labels() -> None:
         (["a", "a", "a"], "the same in every row"),
         ([[1, 0], [1, 0]], "the same in every row"),
         ([], "empty"),
+        ([[1, 0], [1]], "`labels` must all have the same length"),
     ],
 )
 def test_labels_that_cannot_be_used(labels: list[object], message: str) -> None:
@@ -95,8 +96,39 @@ def test_groups_that_cannot_be_used(attribute: object, message: str) -> None:
         (["a", "a"], "leak nothing"),
         ([["a", "b"], ["c", "d"]], "must hold numbers"),
         (np.zeros((2, 2, 2)), "shape"),
+        ([[1.0, 2.0], [1.0]], "`predictions` must all have the same length"),
+        ([[1e300, 2.0], [1.0, 2.0]], "infinity, first in row 0"),
     ],
 )
 def test_predictions_that_cannot_be_used(predictions: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_predictions(predictions)
+
+
+def test_predicted_decisions_are_read_as_labels_are() -> None:
+    onehot = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    for form in (onehot, np.array(onehot, dtype=float), pd.DataFrame(onehot)):
+        found = read_predictions(form)
+        assert (found.values.tolist(), found.size) == ([1, 0, 2], 3)
+    assert read_predictions([[1], [0], [1]]).values.tolist() == [1, 0, 1]
+    several = read_predictions([[1, 1], [0, 1]])
+    assert several.values.tolist() == [[1, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        (["x", "y"], "x, y, none of which is among the labels a, b"),
+        (pd.DataFrame({"a_logit": [1.5, 2.0], "b_logit": [3.0, 4.0]}), "the same names"),
+        ([[1.0, 2, 3], [4, 5, 6]], "3 columns, the labels are 2: a, b"),
+        ([[1, 0, 0], [0, 1, 0]], "3 columns, the labels are 2: a, b"),
+    ],
+)
+def test_predictions_that_do_not_fit_the_labels(predictions: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_predictions(predictions, ("a", "b"))
+
+
+def test_columns_without_names_go_by_position() -> None:
+    frame = pd.DataFrame({"b": [1.5, 2.0], "a": [3.0, 4.0]})
+    assert read_predictions(frame, ("0", "1")).values.tolist() == [[1.5, 3], [2, 4]]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from leak_worlds import many_labels, one_label
+from sklearn import metrics
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.attackers.mlp import Mlp
@@ -140,9 +141,47 @@ def test_a_split_decides_who_is_tested() -> None:
     labels, group = one_label(np.random.default_rng(12), 900, 0.5)
     split = np.repeat(["train", "dev", "test"], 300)
     found = dataset_leakage(labels, group, attacker="exact", split=split)
-    assert found.by_row is not None
     assert np.isnan(found.by_row[:600]).all()
     assert not np.isnan(found.by_row[600:]).all()
+
+
+def test_the_models_f1_is_that_of_its_test_rows() -> None:
+    rng = np.random.default_rng(15)
+    labels, group = one_label(rng, 900, 0.5)
+    split = np.repeat(["train", "dev", "test"], 300)
+    # Perfect where it learned, often wrong elsewhere.
+    wrong = (rng.random(900) < 0.5) & (split != "train")
+    said = np.where(wrong, rng.integers(0, 4, 900), labels)
+    found = leakage_amplification(labels, said, group, attacker="exact", split=split)
+    expected = metrics.f1_score(labels[600:], said[600:], average="macro")
+    assert found.f1 == pytest.approx(expected)
+    assert found.dataset.f1 == pytest.approx(expected, abs=0.01)
+    everywhere = leakage_amplification(labels, said, group, attacker="exact")
+    assert everywhere.f1 == pytest.approx(metrics.f1_score(labels, said, average="macro"))
+
+
+def test_average_and_threshold_decide_the_f1() -> None:
+    rng = np.random.default_rng(16)
+    labels, group = many_labels(rng, 600)
+    labels[:, 0] &= rng.random(600) < 0.2  # a rare label weighs less when pooled
+    shares = np.clip(0.6 * labels + rng.random(labels.shape) * 0.6, 0, 1)
+    for threshold, average in ((None, "macro"), (None, "micro"), (0.8, "macro")):
+        found = leakage_amplification(
+            labels, shares, group, attacker="logistic", rounds=2,
+            threshold=threshold, average=average,
+        )  # fmt: skip
+        decided = shares > (threshold or 0.5)
+        assert found.f1 == pytest.approx(metrics.f1_score(labels, decided, average=average))
+        assert found.dataset.f1 == pytest.approx(found.f1, abs=0.005)
+
+
+def test_one_column_per_label_is_one_label_to_the_exact_attacker() -> None:
+    labels, group = one_label(np.random.default_rng(17), 600, 0.5)
+    said = np.where(np.arange(600) % 3, labels, np.roll(labels, 1))
+    expected = leakage_amplification(labels, said, group, attacker="exact")
+    onehot = np.eye(4, dtype=int)
+    found = leakage_amplification(onehot[labels], onehot[said], group, attacker="exact")
+    assert found.rounds == expected.rounds
 
 
 def test_progress_reaches_the_end_of_both_halves() -> None:
@@ -167,6 +206,17 @@ ERRORS = [
     ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": "magic"}, "no attackers called"),
     ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": 2.0}, "confidence"),
 ]
+
+
+class Never:
+    def attack(self, *given: Any, **options: Any) -> Any:
+        raise AssertionError("attacked")
+
+
+def test_nothing_is_trained_for_an_answer_that_cannot_be_given() -> None:
+    for options in ({"confidence": 2.0}, {"rounds": 1}, {"split": ["train"] * 200}, {"at": 0.01}):
+        with pytest.raises(InputError):
+            dataset_leakage(["a", "b"] * 100, GROUP, attacker=Never(), **options)
 
 
 @pytest.mark.parametrize(("given", "message"), ERRORS, ids=[message for _, message in ERRORS])
