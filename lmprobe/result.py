@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.association import Direction
+from lmprobe.association import DIRECTIONS, Direction
 from lmprobe.errors import DataFileError
 from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.probe import Robustness, robustness, verdict
@@ -144,9 +144,9 @@ class ProbeRow:
             base_rate=np.array(row["base_rate"], dtype=np.float64),
             lean=np.array(row["lean"], dtype=np.float64),
             interval=Interval(
-                float("-inf") if ends["low"] is None else ends["low"],
-                float("inf") if ends["high"] is None else ends["high"],
-                ends["confidence"],
+                float("-inf") if ends["low"] is None else float(ends["low"]),
+                float("inf") if ends["high"] is None else float(ends["high"]),
+                float(ends["confidence"]),
                 ends["method"],
             ),
             candidate_mass=np.array(row["candidate_mass"], dtype=np.float64),
@@ -238,22 +238,65 @@ class ProbeResult:
             raise DataFileError(f"{where}: not a JSON document ({problem})") from problem
         found = document.get("schema") if isinstance(document, dict) else None
         if found != SCHEMA:
-            raise DataFileError(
-                f"{where}: the schema is {found!r}, this lmprobe reads {SCHEMA!r}; "
-                "make the result again with `lmprobe run`"
-            )
+            raise DataFileError(f"{where}: {_refusal(found)}")
         try:
             families = tuple(document["families"])
-            return cls(
+            result = cls(
                 rows=tuple(ProbeRow.from_dict(row, families) for row in document["rows"]),
                 templates=tuple(document["templates"]),
                 families=families,
                 provenance=document["provenance"],
                 notes=tuple(document["notes"]),
-                split_words=document["split_words"],
+                split_words=dict(document["split_words"]),
             )
-        except (KeyError, TypeError, ValueError) as problem:
-            raise DataFileError(f"{where}: damaged result, {problem!r}") from problem
+            _check(result)
+        except KeyError as problem:
+            raise DataFileError(f"{where}: damaged result, {problem} is missing") from problem
+        except (TypeError, ValueError) as problem:
+            raise DataFileError(f"{where}: damaged result, {problem}") from problem
+        return result
+
+
+def _refusal(schema: object) -> str:
+    """Return why a document of this schema is not read, and what to do."""
+    kind, _, version = str(schema).partition("/")
+    if kind != SCHEMA.partition("/")[0]:
+        return f"not a result of `lmprobe run`: its schema is {schema!r}, not {SCHEMA!r}"
+    newer = version.isdecimal() and int(version) > int(SCHEMA.partition("/")[2])
+    advice = "a newer lmprobe made it" if newer else "make the result again with `lmprobe run`"
+    return f"its schema is {schema!r}, this lmprobe reads {SCHEMA!r}; {advice}"
+
+
+def _check(result: ProbeResult) -> None:
+    """Refuse a result whose parts do not fit together, so that no reader of it has to look."""
+    if not result.rows:
+        raise ValueError("it has no rows")
+    if len(result.families) != len(result.templates):
+        raise ValueError(f"{len(result.templates)} templates, {len(result.families)} families")
+    needed = {"model": str, "scorer": str, "templates": dict, "bases": dict, "versions": dict}
+    for name, kind in needed.items():
+        if not isinstance(result.provenance[name], kind):
+            raise TypeError(f"provenance.{name} is {result.provenance[name]!r}")
+    if lacking := {"name", "sha256"} - set(result.provenance["templates"]):
+        raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
+    if lacking := {"name", "sha256"} - set(result.provenance["templates"]):
+        raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
+    for row in result.rows:
+        where = f"{row.base}, {row.direction}"
+        if row.direction not in DIRECTIONS:
+            raise ValueError(f"{where}: no such direction")
+        templates, pair = len(result.templates), (len(row.attributes), len(row.tasks))
+        shapes = {
+            "predicted": (templates, *pair),
+            "base_rate": pair,
+            "lean": pair,
+            "candidate_mass": (templates,),
+        }
+        for name, shape in shapes.items():
+            if getattr(row, name).shape != shape:
+                raise ValueError(f"{where}: {name} is {getattr(row, name).shape}, not {shape}")
+        if not np.isfinite(row.predicted).all() or np.isnan(row.by_pair).all():
+            raise ValueError(f"{where}: its numbers are undefined")
 
 
 def _text_of(text_or_path: str | Path) -> tuple[str, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -53,8 +56,11 @@ def test_without_a_form_it_prints_the_table(saved: Path) -> None:
     ("text", "said"),
     [
         ("{", "not a JSON document"),
-        ('{"schema": "lmprobe.result/99"}', "this lmprobe reads 'lmprobe.result/1'"),
-        ('{"schema": "lmprobe.result/1"}', "damaged result"),
+        ('{"schema": "lmprobe.result/99"}', "a newer lmprobe made it"),
+        ('{"schema": "lmprobe.result/0"}', "make the result again with `lmprobe run`"),
+        ('{"schema": "lmprobe.result/1"}', "damaged result, 'families' is missing"),
+        ('{"results": {"wikitext": 1}}', "not a result of `lmprobe run`"),
+        ("[1, 2]", "not a result of `lmprobe run`"),
     ],
 )
 def test_a_file_that_is_no_result_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -64,3 +70,59 @@ def test_a_file_that_is_no_result_is_refused(tmp_path: Path, text: str, said: st
     assert isinstance(done.exception, DataFileError)
     assert said in str(done.exception)
     assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda whole: whole["rows"].clear(), "it has no rows"),
+        (lambda whole: whole["rows"][0]["tasks"].pop(), "predicted is (20, 2, 32)"),
+        (lambda whole: whole["rows"][0]["predicted"][0][0].__setitem__(0, None), "undefined"),
+        (lambda whole: whole["rows"][0].update(base_rate=[[None] * 32] * 2), "undefined"),
+        (lambda whole: whole["rows"][0].update(candidate_mass=[]), "candidate_mass is (0,)"),
+        (lambda whole: whole["rows"][0].update(direction="sideways"), "no such direction"),
+        (lambda whole: whole["rows"][0]["interval"].update(low="a"), "could not convert"),
+        (lambda whole: whole["templates"].pop(), "19 templates, 20 families"),
+        (lambda whole: whole.update(provenance=[]), "list indices"),
+        (lambda whole: whole["provenance"].pop("model"), "'model' is missing"),
+        (lambda whole: whole["provenance"].update(bases=None), "provenance.bases is None"),
+        (lambda whole: whole["provenance"]["templates"].pop("name"), "lacks name"),
+        (lambda whole: whole.update(split_words=None), "damaged result"),
+    ],
+)
+def test_a_damaged_result_is_refused(
+    saved: Path, harm: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    whole = json.loads(saved.read_text(encoding="utf-8"))
+    harm(whole)
+    with pytest.raises(DataFileError, match="damaged result") as caught:
+        ProbeResult.from_json(json.dumps(whole))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda whole: whole["rows"].clear(), "it has no rows"),
+        (lambda whole: whole["rows"][0]["tasks"].pop(), "predicted is (20, 2, 32)"),
+        (lambda whole: whole["rows"][0]["predicted"][0][0].__setitem__(0, None), "undefined"),
+        (lambda whole: whole["rows"][0].update(base_rate=[[None] * 32] * 2), "undefined"),
+        (lambda whole: whole["rows"][0].update(candidate_mass=[]), "candidate_mass is (0,)"),
+        (lambda whole: whole["rows"][0].update(direction="sideways"), "no such direction"),
+        (lambda whole: whole["rows"][0]["interval"].update(low="a"), "could not convert"),
+        (lambda whole: whole["templates"].pop(), "19 templates, 20 families"),
+        (lambda whole: whole.update(provenance=[]), "list indices"),
+        (lambda whole: whole["provenance"].pop("model"), "'model' is missing"),
+        (lambda whole: whole["provenance"].update(bases=None), "provenance.bases is None"),
+        (lambda whole: whole["provenance"]["templates"].pop("name"), "lacks name"),
+        (lambda whole: whole.update(split_words=None), "damaged result"),
+    ],
+)
+def test_a_damaged_result_is_refused(
+    saved: Path, harm: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    whole = json.loads(saved.read_text(encoding="utf-8"))
+    harm(whole)
+    with pytest.raises(DataFileError, match="damaged result") as caught:
+        ProbeResult.from_json(json.dumps(whole))
+    assert said in str(caught.value)
