@@ -117,6 +117,17 @@ def read_chunks(
         raise DataFileError(f"{path}: there is no row below the column names")
 
 
+def refuse_missing(frame: pd.DataFrame, path: Path, before: int = 0) -> None:
+    """Say in which column and row a value is missing; `before` rows came in earlier chunks."""
+    missing = frame.isna()
+    if missing.to_numpy().any():
+        name = missing.any().idxmax()
+        row = before + int(missing[name].to_numpy().argmax()) + 1
+        raise DataFileError(
+            f'{path}: the column "{name}" has no value in row {row}; remove or impute it'
+        )
+
+
 def _csv_chunks(path: Path, rows: int, options: dict[str, Any]) -> Iterator[pd.DataFrame]:
     from pyarrow import csv as arrow
 

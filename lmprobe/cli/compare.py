@@ -137,6 +137,8 @@ def _table(found: list[Comparison], second: str) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
+    from lmprobe.report.words import ends, signed
+
     title = f"{escape(second)} minus {escape(found[0].first)}"
     table = Table(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False
@@ -151,8 +153,8 @@ def _table(found: list[Comparison], second: str) -> Table:
             table.add_row(
                 escape(one.base),
                 one.direction,
-                f"{one.difference:+.4f}",
-                f"{one.interval.low:+.4f} to {one.interval.high:+.4f}",
+                signed(one.difference),
+                ends(one.interval),
                 f"{one.p_value:.2g}",
                 _short(one),
             )
@@ -175,6 +177,8 @@ def _moved(one: Comparison, level: float) -> list[Table | str]:
     from rich.markup import escape
     from rich.table import Table
 
+    from lmprobe.report.words import signed
+
     moved = [task for task in one.tasks if task.p_benjamini_hochberg <= level]
     strict = sum(task.p_holm <= level for task in moved)
     head = escape(
@@ -189,6 +193,6 @@ def _moved(one: Comparison, level: float) -> list[Table | str]:
         table.add_column(column, justify="right")
     for task in moved[:_SHOWN]:
         p_values = (task.p_value, task.p_holm, task.p_benjamini_hochberg)
-        table.add_row(escape(task.task), f"{task.difference:+.4f}", *(f"{p:.2g}" for p in p_values))
+        table.add_row(escape(task.task), signed(task.difference), *(f"{p:.2g}" for p in p_values))
     more = len(moved) - _SHOWN
     return ["", head, table, *([f"and {more} more; --json has all"] if more > 0 else [])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lmprobe.inference.disparity import Disparity
+
+
+# With more groups every interval is so wide that none says anything.
+_MANY = 100
 
 
 class MeasureName(StrEnum):
@@ -73,10 +77,10 @@ def command(
     from lmprobe.atomic import write_text
     from lmprobe.cli.output import note, show, show_json, to_json
     from lmprobe.inference.disparity import group_disparity
-    from lmprobe.tables import read_columns
+    from lmprobe.intervals.method import checked_confidence
 
-    wanted = [prediction, *group, *([label] if label else [])]
-    frame = read_columns(file, wanted, text=group)
+    checked_confidence(confidence)
+    frame = _table_of(file, prediction, group, label, measure)
     groups = [protected] if protected else _every(frame[group])
     # With several groups at once, every interval must hold at once.
     level = 1 - (1 - confidence) / len(groups)
@@ -114,19 +118,34 @@ def command(
         note(text, quiet=quiet)
 
 
+def _table_of(
+    file: Path, prediction: str, group: list[str], label: str | None, measure: MeasureName
+) -> pd.DataFrame:
+    """Return the columns that were named, or say what is wrong with one."""
+    from lmprobe.errors import DataFileError, InputError
+    from lmprobe.tables import read_columns, refuse_missing
+
+    if label is None and measure is not MeasureName.demographic_parity:
+        raise InputError(f"{measure.value} needs --label, the column of true labels")
+    numbers = [prediction, *([label] if label else [])]
+    frame = read_columns(file, [*numbers, *group], text=group)
+    refuse_missing(frame, file)
+    for name in numbers:
+        if frame[name].dtype.kind not in "biuf":
+            raise DataFileError(f'{file}: the column "{name}" must hold numbers, 0/1 or true/false')
+    return frame
+
+
 def _every(groups: pd.DataFrame) -> list[list[str]]:
     """Return each group on its own; two groups need only the first."""
     from lmprobe.errors import InputError
     from lmprobe.labels import cross
 
-    columns = {str(name): groups[name] for name in groups.columns}
-    names = (
-        sorted({str(name) for name in cross(columns)})
-        if len(columns) > 1
-        else sorted({str(name) for name in groups.iloc[:, 0].dropna()})
-    )
+    names = sorted({str(name) for name in cross(groups)})
     if len(names) < 2:
-        raise InputError(f"the groups must be at least two: found {', '.join(names) or 'none'}")
+        raise InputError(f"the groups must be at least two: found {', '.join(names)}")
+    if len(names) > _MANY:
+        raise InputError(f"{len(names):,} groups are too many to take in turn; name --protected")
     return [[name] for name in (names if len(names) > 2 else names[:1])]
 
 
@@ -135,6 +154,7 @@ def _table(rows: dict[str, Disparity], measure: str) -> Table:
     from rich.table import Table
 
     from lmprobe.metrics.disparity import MEASURES
+    from lmprobe.report.words import number
 
     title = f"{measure}: {MEASURES[measure].description}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
@@ -148,19 +168,20 @@ def _table(rows: dict[str, Disparity], measure: str) -> Table:
             table.add_row(*_cells(f"  {part.measure}", part))
         if row.largest_component is not None:
             value, found = row.largest_component
-            ends = f"{found.low:.4f} to {found.high:.4f}"
-            table.add_row("  larger, in size", "", f"{value:.4f}", ends, "")
+            between = f"{number(found.low)} to {number(found.high)}"
+            table.add_row("  larger, in size", "", number(value), between, "")
     return table
 
 
 def _cells(name: str, row: Disparity) -> tuple[str, ...]:
     from rich.markup import escape
 
-    found: Any = row.interval
+    from lmprobe.report.words import ends, signed
+
     return (
         escape(name),
         f"{row.group_sizes[0]:,} / {row.group_sizes[1]:,}",
-        f"{row.value:+.4f}",
-        f"{found.low:+.4f} to {found.high:+.4f}",
+        signed(row.value),
+        ends(row.interval),
         row.verdict.removesuffix(" for the protected group").removesuffix(" either way"),
     )

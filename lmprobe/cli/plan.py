@@ -53,6 +53,8 @@ def command(
 
     if (effect is None) == (rows is None) or (pilot is not None and effect is None):
         raise InputError("give --effect, or --rows to turn the question round (not with --pilot)")
+    if pilot is not None and (method is not None or variance is not None):
+        raise InputError("--pilot plans by the variance of the pilot: no --method, no --variance")
     if pilot is not None and effect is not None:
         plans = _for_probe(pilot, effect, confidence)
         table, notes = _probe_table(plans, effect), _PROBE_NOTES
@@ -165,7 +167,9 @@ def _rows_table(plans: list[dict[str, Any]]) -> Table:
     table.add_column("rows", justify="right")
     table.add_column("smallest effect", justify="right")
     for plan in plans:
-        table.add_row(plan["method"], f"{plan['n']:,}", f"{plan['effect']:.4f}")
+        # More than the largest cost is no difference that could be found.
+        claim = f"{plan['effect']:.4f}" if plan["effect"] <= plan["cost_bound"] else "none"
+        table.add_row(plan["method"], f"{plan['n']:,}", claim)
     return table
 
 

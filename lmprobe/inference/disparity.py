@@ -60,6 +60,7 @@ class Disparity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
+        largest = self.largest_component
         return {
             "measure": self.measure,
             "value": self.value,
@@ -69,6 +70,9 @@ class Disparity:
             "group_sizes": list(self.group_sizes),
             "group_share": self.group_share,
             "components": [one.to_dict() for one in self.components],
+            "largest_component": None
+            if largest is None
+            else {"value": largest[0], "interval": largest[1].to_dict()},
             "notes": list(self.notes),
         }
 
@@ -176,16 +180,23 @@ def disparity(
     """Return the disparity of costs that are already split by group."""
     sizes = (len(costs.protected), len(costs.other))
     notes = []
-    gamma = min(sizes) / sum(sizes) if share is None else checked_group_share(share)
+    seen = min(sizes) / sum(sizes)
+    gamma = seen if share is None else checked_group_share(share)
     sample = groups_sample(
         costs.protected, costs.other, cost_bound=costs.cost_bound, group_share=gamma
     )
     found = interval(sample, method=method, confidence=confidence, rng=rng)
-    if found.method in ("bernstein", "hoeffding", "empirical-bernstein") and share is None:
-        notes.append(
-            f"the share of the smaller group, {gamma:.4g}, is that of the sample; the bound "
-            "takes it as known (give `group_share` where it is)"
-        )
+    if found.method in ("bernstein", "hoeffding", "empirical-bernstein"):
+        if share is None:
+            notes.append(
+                "the share of the smaller group is that of the sample; the bound takes it as "
+                "known (give `group_share` where it is)"
+            )
+        elif seen < share:
+            notes.append(
+                f"the share of the smaller group in the sample, {seen:.4g}, is below the bound "
+                f"that was given, {share:.4g}: the interval is too short where the sample is right"
+            )
     if found.method == "bernstein":
         notes.append("the variance is estimated from the sample; the bound takes it as known")
     if found.method.startswith("bootstrap"):

@@ -42,7 +42,7 @@ def loans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     guess = (draw.random(600) < 0.3 + 0.3 * (group == "a") + 0.2 * truth).astype(int)
     path = tmp_path_factory.mktemp("loans") / "loans.csv"
     frame = pd.DataFrame({"race": group, "sex": draw.choice(["f", "m"], 600)})
-    frame.assign(repaid=truth, approved=guess).to_csv(path, index=False)
+    frame.assign(repaid=truth, approved=guess, id=range(600)).to_csv(path, index=False)
     return path
 
 
@@ -92,9 +92,10 @@ class TestDisparity:
         [
             (["-p", "aproved", "-g", "race"], 'did you mean "approved"'),
             (["-p", "approved", "-g", "race", "--protected", "d"], 'no protected group "d"'),
-            (["-p", "race", "-g", "sex"], "`y_pred` must be one column of numbers"),
-            (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "`y_true`"),
-            (["-p", "approved", "-g", "race", "--confidence", "1"], "confidence"),
+            (["-p", "race", "-g", "sex"], 'the column "race" must hold numbers'),
+            (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "needs --label"),
+            (["-p", "approved", "-g", "race", "--confidence", "95"], "found 95"),
+            (["-p", "approved", "-g", "id"], "600 groups are too many to take in turn"),
         ],
     )
     def test_mistakes(self, run: Run, loans: Path, words: list[str], said: str) -> None:
@@ -102,6 +103,37 @@ class TestDisparity:
         assert (code, out) == (2, "")
         assert said in err
         assert err.startswith("lmprobe: ")
+
+    @pytest.mark.parametrize("missing", ["race", "approved"])
+    def test_a_missing_value_is_found_in_its_row(
+        self, run: Run, tmp_path: Path, missing: str
+    ) -> None:
+        table = pd.DataFrame({"race": ["a", "b", "a"], "approved": [True, False, True]})
+        table[missing] = table[missing].astype(object).where(table.index != 1)
+        table.to_csv(tmp_path / "holes.csv", index=False)
+        code, _, err = run("disparity", tmp_path / "holes.csv", "-p", "approved", "-g", "race")
+        assert code == 2
+        assert f'holes.csv: the column "{missing}" has no value in row 2' in err
+
+    def test_no_interval_is_said_in_words(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "same.csv").write_text("g,p\n" + "a,1\nb,1\n" * 20)
+        code, out, _ = run(
+            "disparity", tmp_path / "same.csv", "-p", "p", "-g", "g", "--method", "bootstrap"
+        )
+        assert code == 0
+        assert "no interval" in out
+        assert "nan" not in out
+
+    def test_the_larger_component_is_in_the_document(self, run: Run, loans: Path) -> None:
+        words = ("-p", "approved", "-l", "repaid", "-g", "race", "--protected", "a", "--json")
+        _, out, _ = run("disparity", loans, *words, "-m", "equalized_odds")
+        row = json.loads(out)["rows"][0]
+        assert row["largest_component"]["value"] == max(
+            abs(one["value"]) for one in row["components"]
+        )
+        assert row["largest_component"]["interval"]["confidence"] == 0.95
+        _, out, _ = run("disparity", loans, *words)
+        assert json.loads(out)["rows"][0]["largest_component"] is None
 
 
 class TestPlan:
@@ -122,6 +154,10 @@ class TestPlan:
         assert "11,903" in out
         assert "about half" in " ".join(err.split())
         assert (tmp_path / "plan.json").is_file()
+
+    def test_what_no_rows_can_claim(self, run: Run) -> None:
+        _, out, _ = run("plan", "--rows", "2")
+        assert out.count("none") == 6
 
     def test_templates_from_a_pilot(self, run: Run, result: ProbeResult, tmp_path: Path) -> None:
         pilot = tmp_path / "result.json"
@@ -144,6 +180,7 @@ class TestPlan:
             (["--effect", "0.1", "--variance", "0.1"], "give --method too"),
             (["--effect", "0.1", "--pilot", "nowhere.json"], "nowhere.json"),
             (["--effect", "-1"], "`effect` must be positive"),
+            (["--effect", "0.1", "--pilot", "x.json", "--method", "score"], "no --method"),
         ],
     )
     def test_mistakes(self, run: Run, words: list[str], said: str) -> None:
@@ -183,6 +220,9 @@ class TestCompare:
         assert rows[0]["first"] != rows[0]["second"]
         assert rows[0]["interval"]["low"] is None
         assert rows[0]["verdict"] == "not enough evidence either way"
+        _, out, _ = run("compare", saved[0], saved[0])
+        assert "no interval" in out
+        assert "nan" not in out
 
     def test_a_base_that_differs_is_said(self, run: Run, saved: list[Path]) -> None:
         _, out, _ = run("compare", *saved[:2], "--json")

@@ -135,6 +135,10 @@ class TestGroupShare:
         )
         assert found.group_share == 0.2
         assert not any("share of the smaller group" in note for note in found.notes)
+        larger = group_disparity(
+            None, rows.p, sensitive_features=rows.group, protected="a", group_share=0.5
+        )
+        assert any("is below the bound that was given, 0.5" in note for note in larger.notes)
         with pytest.raises(InputError, match="group_share"):
             group_disparity(
                 None, rows.p, sensitive_features=rows.group, protected="a", group_share=0.7

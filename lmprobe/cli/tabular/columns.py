@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.labels import cross
-from lmprobe.tables import ROWS, read_chunks
+from lmprobe.tables import ROWS, read_chunks, refuse_missing
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
 KINDS = 10_000
@@ -133,12 +133,6 @@ def chunks(
     """Yield chunks without a missing value, and say in which row one is."""
     start = 0
     for frame in read_chunks(path, columns, rows=rows, text=text, numbers=numbers):
-        missing = frame.isna()
-        if missing.to_numpy().any():
-            name = missing.any().idxmax()
-            row = start + int(missing[name].to_numpy().argmax()) + 1
-            raise DataFileError(
-                f'{path}: the column "{name}" has no value in row {row}; remove or impute it'
-            )
+        refuse_missing(frame, path, start)
         yield frame
         start += len(frame)
