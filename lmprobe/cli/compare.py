@@ -54,6 +54,10 @@ def command(
 
     if len(what) < 2:
         raise InputError(f"a comparison needs at least two models or results: found {what[0]}")
+    if (base or attributes) and all(one.endswith(".json") for one in what):
+        raise InputError(
+            "--base and --attributes are for models; a saved result has those it was made with"
+        )
     chosen = attributes.split(",") if attributes else None
     results = [
         _result(one, templates, list(base or ("labor",)), chosen, scorer, seed, quiet)

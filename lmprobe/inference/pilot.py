@@ -21,6 +21,9 @@ from lmprobe.inference.units import unit_task_means
 from lmprobe.intervals.method import checked_confidence
 from lmprobe.tally import Floats
 
+# No probe has more templates or tasks than this.
+_MOST = 2**60
+
 
 @dataclass(frozen=True, slots=True)
 class Components:
@@ -110,6 +113,8 @@ def _smallest(enough: Callable[[float], bool]) -> int | None:
     high = 2
     while not enough(high):
         high *= 2
+        if high > _MOST:
+            raise InputError("no number is large enough to claim that; plan for a larger effect")
     low = max(1, high // 2)
     while high - low > 1:
         middle = (low + high) // 2

@@ -171,6 +171,9 @@ class TestPlan:
         code, out, _ = run("plan", "--pilot", pilot, "--effect", "0.01")
         assert code == 0
         assert "to claim 0.01" in out
+        code, _, err = run("plan", "--pilot", pilot, "--effect", "1e-200")
+        assert code == 2
+        assert "plan for a larger effect" in err
 
     @pytest.mark.parametrize(
         ("words", "said"),
@@ -236,6 +239,7 @@ class TestCompare:
         self, run: Run, saved: list[Path], made: Callable[..., ProbeResult], tmp_path: Path
     ) -> None:
         assert "at least two" in run("compare", saved[0])[2]
+        assert "--base and --attributes are for models" in run("compare", *saved, "-b", "labor")[2]
         assert "no such result file" in run("compare", saved[0], "nowhere.json")[2]
         others = {
             "templates.json": made(templates=["a", "b"]),
