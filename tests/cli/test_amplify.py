@@ -265,6 +265,27 @@ def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
     assert " to " not in out
 
 
+def test_the_interval_says_what_it_assumes_and_where_it_is_short(
+    run: Run, people: pd.DataFrame, tmp_path: Path
+) -> None:
+    def notes(table: pd.DataFrame, *words: str | Path) -> list[str]:
+        table.to_csv(tmp_path / "some.csv", index=False)
+        options = ("-a", "sex", "-t", "job", "-p", "guess", *words)
+        _, out, err = run(tmp_path / "some.csv", *options, "--json")
+        found: list[str] = json.loads(out)["notes"]
+        assert all(note in err for note in found)
+        return found
+
+    assert [note for note in notes(people) if "less often" in note] == []
+    assert "that of these rows" in notes(people)[0]
+    train = tmp_path / "train.csv"
+    people.to_csv(train, index=False)
+    assert "that of the train file" in notes(people, "--train", train)[0]
+    assert "only 99 rows" in notes(people[:99])[1]
+    rare = people.assign(sex=np.where(people.index < 19, "x", people["sex"]))
+    assert "attribute->task: fewer than 20 rows have x:" in notes(rare)[1]
+
+
 def test_curves_are_written(run: Run, file: Path, tmp_path: Path) -> None:
     words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all", "--no-interval"]
     code, out, _ = run(file, *words, "-o", tmp_path / "out")

@@ -18,6 +18,9 @@ from lmprobe.metrics.directional import DirectionalAmplification, from_tallies
 from lmprobe.metrics.thresholds import Curve, Threshold, amplification_curves
 from lmprobe.progress import Progress, silent
 
+# With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.
+_FEW_ROWS, _FEW = 100, 20
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -102,6 +105,7 @@ def measure(request: Request, progress: Progress = silent) -> Measured:
             notes.append(f"no interval: {why}")
         else:
             intervals = _intervals(request, counted, train)
+            notes += _interval_notes(request, counted, tuple(intervals))
     curves = _curves(request, layout) if request.threshold == "all" else ()
     return Measured(
         request, layout, counted.rows, found, intervals, thresholds, curves, tuple(notes)
@@ -139,6 +143,32 @@ def _intervals(
         confidence=request.confidence,
         rng=np.random.default_rng(request.seed),
     )
+
+
+def _interval_notes(
+    request: Request, counted: Counted, directions: tuple[Direction, ...]
+) -> list[str]:
+    """Return what the intervals assume, and where they are not to be trusted."""
+    lean = "these rows" if request.train is None else "the train file"
+    notes = [
+        "the interval takes the rows as drawn independently, and the lean of each pair as that of "
+        f"{lean}, beyond doubt"
+    ]
+    if counted.rows < _FEW_ROWS:
+        notes.append(f"only {counted.rows} rows: the interval may hold the truth less often")
+        return notes
+    for direction in directions:
+        given = counted.column(0 if direction == "attribute->task" else 1, "truth")
+        assert given is not None
+        sizes = (given > 0).sum()
+        few = [str(name) for name in sizes.index[(sizes > 0) & (sizes < _FEW)]]
+        if few:
+            shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+            notes.append(
+                f"{direction}: fewer than {_FEW} rows have {shown}: the interval may hold the "
+                "truth less often"
+            )
+    return notes
 
 
 def _curves(request: Request, layout: Layout) -> tuple[Curve, ...]:
