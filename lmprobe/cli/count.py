@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Seed
+from lmprobe.errors import DataFileError, InputError
 
 if TYPE_CHECKING:
     from lmprobe.corpus.count import Count
@@ -72,6 +73,7 @@ def command(
     from lmprobe.corpus.count import count, lexicon
     from lmprobe.corpus.plan import joined, plan
 
+    _check_target(name, output)
     words = lexicon(_attributes(attributes, rule), _words(tasks), plurals=plurals)
     planned = joined([plan(one, field=field) for one in corpus])
     with progress_bar("counting", "MB", quiet=quiet) as bar:
@@ -98,6 +100,16 @@ def command(
         _show(found)
 
 
+def _check_target(name: str, output: Path | None) -> None:
+    """Refuse, before hours of counting, a table that could not be written or used by name."""
+    if not name or name.startswith(".") or name.endswith(".csv") or set(name) & set("/\\"):
+        raise InputError(
+            f'--name "{name}" must be a name such as wiki: no folder in it, and without .csv'
+        )
+    if output is not None and output.exists() and not output.is_dir():
+        raise InputError(f"--output {output}: this is a file, not a folder")
+
+
 def _attributes(given: str | None, rule: str) -> Named:
     from lmprobe.corpus.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES
 
@@ -108,12 +120,10 @@ def _attributes(given: str | None, rule: str) -> Named:
 
 def _words(given: str) -> Named:
     """Return the words that an option means: written out, in a text file, or a lexicon."""
-    from lmprobe.errors import DataFileError
     from lmprobe.templates import load_lexicon
 
     if "=" in given:
-        pairs = [one.partition("=") for one in given.split(";") if one.strip()]
-        return {name.strip(): _split(words) for name, _, words in pairs}
+        return _named(given)
     if "," in given:
         return _split(given)
     path = Path(given)
@@ -123,8 +133,25 @@ def _words(given: str) -> Named:
         except UnicodeDecodeError as problem:
             raise DataFileError(f"{path}: the words are not UTF-8: {problem.reason}") from None
         return [line.strip() for line in lines if line.strip()]
-    entries = load_lexicon(given).entries
+    try:
+        entries = load_lexicon(given).entries
+    except DataFileError as problem:
+        if path.exists():
+            raise
+        raise InputError(f"{problem}; or write words with a comma, such as nurse,cook") from None
     return {entry.word: (entry.word, *entry.forms.values()) for entry in entries}
+
+
+def _named(given: str) -> dict[str, list[str]]:
+    """Return the words of each name in "name=word,word;name=word"."""
+    named: dict[str, list[str]] = {}
+    for one in given.split(";"):
+        name, _, words = (part.strip() for part in one.partition("="))
+        if name in named:
+            raise InputError(f'"{name}" appears twice in "{given}"; give all its words at once')
+        if name or words:
+            named[name] = _split(words)
+    return named
 
 
 def _split(words: str) -> list[str]:
@@ -169,7 +196,8 @@ def _show(found: Count) -> None:
         grid.add_column(attribute, justify="right")
     for task, counts in zip(found.lexicon.task_names, found.counts.T, strict=True):
         grid.add_row(task, *(f"{int(one):,}" for one in counts))
-    lines: list[Grid | str] = [grid, f"{int(found.counts.sum()):,} sentences counted"]
+    total = int(found.counts.sum())
+    lines: list[Grid | str] = [grid, f"{total:,} sentence{'s' * (total != 1)} counted"]
     if found.never:
         lines.append(f"never counted: {', '.join(found.never)}")
     show(*lines)

@@ -84,16 +84,21 @@ def json_texts(blocks: Iterable[bytes], field: str, where: str) -> Iterator[str]
 
 
 def text_of(row: Any, field: str, where: str) -> str:
-    """Return the text of one row of a dataset."""
+    """Return the text of one row of a dataset; an empty cell is a row without text."""
     if isinstance(row, str):
         return row
-    text = row.get(field) if isinstance(row, Mapping) else None
-    if not isinstance(text, str):
+    if not isinstance(row, Mapping) or field not in row:
         has = f"it has {', '.join(map(str, row))}" if isinstance(row, Mapping) else f"found {row!r}"
         raise DataFileError(
             f'{where}: a row has no text in the field "{field}" ({has}); name the field of the text'
         )
-    return text
+    text = row[field]
+    if text is not None and not isinstance(text, str):
+        raise DataFileError(
+            f'{where}: the field "{field}" of a row holds a {type(text).__name__}, not text; '
+            "name the field of the text"
+        )
+    return text or ""
 
 
 def _json_object(line: bytes, where: str) -> Any:
@@ -102,7 +107,8 @@ def _json_object(line: bytes, where: str) -> Any:
     except ValueError as problem:
         shown = line[:40].decode("utf-8", "replace")
         raise DataFileError(
-            f"{where}: the line that begins {shown!r} is not JSON: {problem}"
+            f"{where}: the line that begins {shown!r} is not JSON: {problem}; "
+            "each line must be one JSON object"
         ) from None
 
 

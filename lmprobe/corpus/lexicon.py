@@ -69,6 +69,9 @@ def _checked(named: Named, role: str) -> tuple[tuple[str, Words], ...]:
         split = [word for word in listed if any(mark in word for mark in ".\n\r")]
         if split:
             raise InputError(f"`{role}`: {split[0]!r} has a full stop or a line break in it")
+        empty = [word for word in listed if not any(map(str.isalnum, word))]
+        if empty:
+            raise InputError(f"`{role}`: {empty[0]!r} has no letter or digit in it")
         found.append((name, tuple(dict.fromkeys(word.strip() for word in listed))))
     if not found:
         raise InputError(f"`{role}` are empty; give at least one word")

@@ -122,13 +122,23 @@ def _parquet_parts(path: Path, field: str) -> Iterator[Part]:
     except (pyarrow.ArrowInvalid, OSError) as problem:
         raise DataFileError(f"{path}: this is no Parquet file: {problem}") from None
     columns = meta.schema.to_arrow_schema()
-    if field not in columns.names:
+    _check_column(path, field, columns.names)
+    kind = columns.field(field).type
+    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    if kind not in (pyarrow.string(), pyarrow.large_string(), pyarrow.null()):
         raise DataFileError(
-            f'{path}: no column is called "{field}" (it has {", ".join(columns.names)}); '
-            "name the column of the text"
+            f'{path}: the column "{field}" holds {kind}, not text; name the column of the text'
         )
     for number in range(meta.num_row_groups):
         yield RowGroup(path, number, meta.row_group(number).total_byte_size, field)
+
+
+def _check_column(path: Path, field: str, names: list[str]) -> None:
+    if field not in names:
+        raise DataFileError(
+            f'{path}: no column is called "{field}" (it has {", ".join(names)}); '
+            "name the column of the text"
+        )
 
 
 def _is_dataset(path: Path) -> bool:
@@ -143,11 +153,7 @@ def _dataset_parts(path: Path, field: str, part: int) -> Iterator[Part]:
     import datasets
 
     rows = datasets.load_from_disk(str(path))
-    if field not in rows.column_names:
-        raise DataFileError(
-            f'{path}: no column is called "{field}" (it has {", ".join(rows.column_names)}); '
-            "name the column of the text"
-        )
+    _check_column(path, field, rows.column_names)
     each = max(1, rows.data.nbytes // max(1, len(rows)))
     step = max(1, part // each)
     for start in range(0, len(rows), step):

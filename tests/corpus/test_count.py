@@ -112,6 +112,18 @@ def test_every_wrapping_counts_the_same(tmp_path: Path) -> None:
         assert (name, sizes(corpus, part=500).counts.tolist()) == (name, expected)
 
 
+def test_an_empty_cell_is_a_row_without_text(tmp_path: Path) -> None:
+    texts = pd.DataFrame({"text": ["He is a cook.", None, "She is a nurse."]})
+    texts.to_parquet(tmp_path / "texts.parquet")
+    texts.to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
+    datasets.Dataset.from_pandas(texts).save_to_disk(tmp_path / "saved")
+    for name in ("texts.parquet", "texts.jsonl", "saved"):
+        assert sizes(tmp_path / name).counts.sum() == 2
+    kinds = texts.astype("category")
+    kinds.to_parquet(tmp_path / "kinds.parquet")
+    assert sizes(tmp_path / "kinds.parquet").counts.sum() == 2
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     path = tmp_path / "marked.txt"
     path.write_bytes(b"\xef\xbb\xbfhe is a cook .\n")
@@ -253,11 +265,20 @@ def test_plurals() -> None:
         (["he", "she"], "cook", "must be several words"),
         (["he", "she"], ["cook", "cook"], "'cook' appears twice"),
         (["he", "she"], ["Ph.D."], "full stop"),
+        (["he", "she"], ["-", "cook"], "'-' has no letter or digit"),
     ],
 )
 def test_words_that_cannot_be_counted(attributes: Any, tasks: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         count_cooccurrences(["He is a cook."], attributes=attributes, tasks=tasks)
+
+
+@pytest.mark.parametrize("rule", ["word", "pattern"])
+@pytest.mark.parametrize("tasks", [["Cook", "cook"], ["truck driver", "truck-driver"]])
+def test_words_that_a_rule_cannot_tell_apart(rule: str, tasks: list[str]) -> None:
+    words = {"attributes": ["he", "she"], "tasks": tasks}
+    with pytest.raises(InputError, match="stands for two labels"):
+        count_cooccurrences(["He is a cook."], rule=rule, **words)  # type: ignore[arg-type]
 
 
 def test_a_corpus_without_a_match_is_an_error() -> None:
@@ -284,6 +305,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         "wide.txt": (TEXT.encode("utf-16"), "this is UTF-16; save it as UTF-8"),
         "bad.jsonl": (b'{"text": "x"}\n{"text": \n', "is not JSON"),
         "other.jsonl": (b'{"body": "x"}\n', r'in the field "text" \(it has body\)'),
+        "list.jsonl": (b'{"text": ["x"]}\n', 'field "text" of a row holds a list, not text'),
+        "array.json": (b'[{"text": "x"},\n{"text": "y"}]\n', "each line must be one JSON object"),
         "not.parquet": (b"plain", "no Parquet file"),
     }
     for name, (content, message) in broken.items():
@@ -293,6 +316,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     pd.DataFrame({"body": ["x"]}).to_parquet(tmp_path / "other.parquet")
     with pytest.raises(DataFileError, match=r'no column is called "text" \(it has body\)'):
         plan(tmp_path / "other.parquet")
+    pd.DataFrame({"text": [1, 2]}).to_parquet(tmp_path / "numbers.parquet")
+    with pytest.raises(DataFileError, match=r'numbers.parquet: the column "text" holds int64'):
+        plan(tmp_path / "numbers.parquet")
     with pytest.raises(DataFileError, match="no such file or folder"):
         plan(tmp_path / "missing.txt")
     with pytest.raises(DataFileError, match="no file matches"):

@@ -90,6 +90,26 @@ def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path) -> 
     assert not state.exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--name", "../mine", "--output", "rates"], "--name .* must be a name such as wiki"),
+        (["--name", "mine.csv", "--register"], "--name .* without .csv"),
+        (["--name", ""], "--name"),
+        (["--output", "{file}"], "this is a file, not a folder"),
+        (["--tasks", "cook"], "or write words with a comma, such as nurse,cook"),
+        (["--attributes", "he=he;she=she;he=his"], '"he" appears twice'),
+        (["--attributes", "he=he;she"], "'she' needs one or more words"),
+    ],
+)
+def test_options_that_cannot_be(file: Path, options: list[str], message: str) -> None:
+    chosen = [one.replace("{file}", str(file)) for one in options]
+    before = sorted(file.parent.iterdir())
+    with pytest.raises(LmprobeError, match=message):
+        run(file, "--tasks", "cook,nurse", *chosen)
+    assert sorted(file.parent.iterdir()) == before
+
+
 def test_a_mistake_is_one_line_and_exit_2(file: Path) -> None:
     program = "from lmprobe.cli.main import main; main()"
     command = [sys.executable, "-c", program, "count", str(file), "--tasks", "pilot,sailor"]

@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lmprobe.corpus.finder import WordFinder
-from lmprobe.corpus.lexicon import Lexicon, Words
+from lmprobe.corpus.lexicon import Lexicon
 from lmprobe.corpus.rules import rules
-from lmprobe.corpus.rules.word import cases, needles, phrase
+from lmprobe.corpus.rules.word import needles, owners, phrase, plain
 from lmprobe.corpus.sentences import sentence_round
 
 _ADVERB = (
@@ -51,8 +51,8 @@ class PatternRule:
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
         self._finder = WordFinder(needles(lexicon))
-        self._task = _owners(words for _, words in lexicon.tasks)
-        self._attribute = _owners(words for _, words in lexicon.attributes)
+        self._task = owners(words for _, words in lexicon.tasks)
+        self._attribute = owners(words for _, words in lexicon.attributes)
         adverbs = rf"(?:(?:{_ADVERB})\s+)*"
         describing = rf"(?:(?!(?:{_NOT_DESCRIBING})\b)\w+(?:\s*(?:@-@|-)\s*\w+)*,?\s+)"
         # The task is caught in a look-ahead, so that matches may share words.
@@ -72,31 +72,16 @@ class PatternRule:
             start, done = sentence_round(block, place)
             sentence = block[start:done].lower().decode("utf-8", "replace")
             found = {
-                (self._attribute[_plain(one["attribute"])], self._task[_plain(one["task"])])
+                (self._attribute[plain(one["attribute"])], self._task[plain(one["task"])])
                 for one in self._said.finditer(sentence)
             }
             if len(found) == 1:
                 yield found.pop()
 
 
-def _owners(labels: Iterable[Words]) -> dict[str, int]:
-    """Return the number of the label that each written form stands for."""
-    return {
-        _plain(form): number
-        for number, words in enumerate(labels)
-        for word in words
-        for form in cases(word)
-    }
-
-
 def _any(forms: Iterable[str]) -> str:
     """Return an expression for any of the forms, the longest first."""
     return "|".join(phrase(form) for form in sorted(forms, key=lambda form: (-len(form), form)))
-
-
-def _plain(form: str) -> str:
-    """Return a name of several words in one way of writing."""
-    return re.sub(r"\s*@?-@?\s*|\s+", " ", form)
 
 
 def _spaced(words: str) -> str:

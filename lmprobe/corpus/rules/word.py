@@ -14,6 +14,7 @@ from lmprobe.corpus.finder import PLAIN, WordFinder
 from lmprobe.corpus.lexicon import Lexicon, Words
 from lmprobe.corpus.rules import rules
 from lmprobe.corpus.sentences import sentence_round
+from lmprobe.errors import InputError
 
 _WORD = re.compile(r"\w+")
 
@@ -77,19 +78,39 @@ def cases(word: str) -> set[str]:
     return {form.encode().lower().decode() for form in forms}
 
 
+def owners(labels: Iterable[Words]) -> dict[str, int]:
+    """Return the number of the label that each written form stands for.
+
+    A form that stands for two would be counted for neither, or for the wrong one.
+    """
+    owner: dict[str, int] = {}
+    for label, words in enumerate(labels):
+        for form in sorted({plain(form) for word in words for form in cases(word)}):
+            if owner.setdefault(form, label) != label:
+                raise InputError(
+                    f'"{form}" stands for two labels where upper and lower case, and spaces and '
+                    "hyphens, are alike; leave one out, or choose the rule paper"
+                )
+    return owner
+
+
+def plain(form: str) -> str:
+    """Return a name of several words in one way of writing."""
+    return re.sub(r"\s*@?-@?\s*|\s+", " ", form)
+
+
 class _Matcher:
     """Tells which labels have a word in a sentence."""
 
     def __init__(self, labels: Iterable[Words]) -> None:
         self._label: dict[bytes, int] = {}
         self._phrases: list[tuple[re.Pattern[str], int]] = []
-        for label, words in enumerate(labels):
-            for form in sorted({form for word in words for form in cases(word)}):
-                if _WORD.fullmatch(form):
-                    self._label[form.encode()] = label
-                else:
-                    expression = re.compile(rf"(?<!\w){phrase(form)}(?!\w)")
-                    self._phrases.append((expression, label))
+        for form, label in owners(labels).items():
+            if _WORD.fullmatch(form):
+                self._label[form.encode()] = label
+            else:
+                expression = re.compile(rf"(?<!\w){phrase(form)}(?!\w)")
+                self._phrases.append((expression, label))
         self._single = frozenset(self._label)
 
     def labels(self, words: list[bytes], sentence: bytes) -> set[int]:
