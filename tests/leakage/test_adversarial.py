@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 import torch
 from leak_worlds import planted
+from torch.nn import functional
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.adversarial import Removal, reverse_gradient, train
+from lmprobe.leakage.adversarial import (
+    Critic,
+    Predictor,
+    Removal,
+    _Run,
+    reverse_gradient,
+    train,
+)
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.leakage.evidence import read_groups, read_labels
 from lmprobe.leakage.measure import model_leakage
@@ -24,6 +32,47 @@ def test_reversal_is_the_identity_with_the_other_gradient() -> None:
     torch.autograd.backward([(out * torch.tensor([1.0, 5.0])).sum()])
     assert values.grad is not None
     assert values.grad.tolist() == [-3.0, -15.0]
+
+
+def test_the_predictors_step_follows_the_papers_loss() -> None:
+    torch.manual_seed(0)
+    features, target = torch.randn(12, 3), torch.randint(0, 2, (12, 4)).float()
+    rows, group = torch.arange(12), torch.tensor([0, 1] * 6)
+    predictor, critic = Predictor(3, 4, 5), Critic(5, 2, 5)
+    before = [one.detach().clone() for one in critic.parameters()]
+    # L_p = L - lambda * L_c, written out; the critic is held still.
+    representation = predictor.encoder(features)
+    loss = functional.binary_cross_entropy_with_logits(predictor.head(representation), target)
+    against = functional.cross_entropy(critic.layers(representation), group)
+    expected = torch.autograd.grad(loss - 0.7 * against, list(predictor.parameters()))
+    run = _Run(predictor, critic, Removal(strength=0.7), False, group, 2)
+    run._teach_predictor(features, target, rows, True)
+    for parameter, slope in zip(predictor.parameters(), expected, strict=True):
+        assert parameter.grad is not None
+        assert torch.allclose(parameter.grad, slope, atol=1e-6)
+    for parameter, old in zip(critic.parameters(), before, strict=True):
+        assert (parameter == old).all()
+
+
+def test_the_critic_weighs_the_groups_alike_and_leaves_the_predictor_alone() -> None:
+    torch.manual_seed(0)
+    features, group = torch.randn(8, 3), torch.tensor([0] * 6 + [1] * 2)
+    predictor, critic = Predictor(3, 4, 5), Critic(5, 2, 5)
+    before = [one.detach().clone() for one in predictor.parameters()]
+    run = _Run(predictor, critic, Removal(), False, group, 2)
+
+    def loss() -> float:
+        return run._critic_loss(representation, torch.arange(8), 0.0).item()
+
+    with torch.no_grad():
+        representation = predictor.encoder(features)
+        each = functional.cross_entropy(critic.layers(representation), group, reduction="none")
+    first = loss()
+    assert first == pytest.approx((each[:6].mean() + each[6:].mean()).item() / 2, rel=1e-5)
+    run._teach_critic(features, torch.arange(8))
+    assert loss() < first
+    for parameter, old in zip(predictor.parameters(), before, strict=True):
+        assert (parameter == old).all()
 
 
 def test_the_critic_hides_the_group() -> None:
@@ -48,15 +97,18 @@ def test_training_is_repeatable_and_leaves_torch_alone() -> None:
     assert torch.get_num_threads() == threads
 
 
-def test_noise_is_added_to_the_representation() -> None:
+def test_noise_is_added_to_the_representation_in_deviations_of_each_unit() -> None:
     features, labels, group = planted(np.random.default_rng(2), 300)
     model = train(features, read_labels(labels), read_groups(group), np.arange(300), QUICK)
-    plain = model.logits(features)
-    little, much = (
-        np.abs(model.logits(features, noise=level, rng=np.random.default_rng(0)) - plain).mean()
-        for level in (0.1, 1.0)
-    )
-    assert 0 < little < much / 5
+    noisy = model.logits(features, noise=0.5, rng=np.random.default_rng(0))
+    drawn = np.random.default_rng(0).standard_normal((300, QUICK.width), dtype=np.float32)
+    scaled = (features - features.mean(axis=0)) / features.std(axis=0, ddof=1)
+    with torch.no_grad():
+        units = model.predictor.encoder(torch.from_numpy(scaled).float()).numpy()
+        given = torch.from_numpy(units + 0.5 * units.std(axis=0, ddof=1) * drawn)
+        expected = model.predictor.head(given).numpy()
+    assert noisy == pytest.approx(expected, abs=1e-4)
+    assert np.abs(noisy - model.logits(features)).mean() > 0.01
 
 
 def test_one_label_per_row_and_wrong_input() -> None:

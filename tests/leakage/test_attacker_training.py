@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from torch import nn
 from torch.nn import functional
 
 from lmprobe.errors import InputError
+from lmprobe.leakage import training
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.evidence import Evidence, Groups
 from lmprobe.leakage.feed import Counted, Rows
 from lmprobe.leakage.rounds import Trial, draw_rounds
-from lmprobe.leakage.training import train_and_guess
+from lmprobe.leakage.training import _Best, train_and_guess
 from lmprobe.progress import silent
 
 CPU = torch.device("cpu")
@@ -159,6 +161,48 @@ def test_stops_early_only_where_nothing_can_change() -> None:
     assert len(seen) < 50
     for guess, trial in zip(found, trials, strict=True):
         assert (guess == trial.truth).all()
+
+
+class Scripted:
+    """A feed whose dev accuracies are told beforehand and whose guess is the snapshot itself."""
+
+    best_possible = torch.ones(2)
+
+    def __init__(self, accuracies: list[list[float]]) -> None:
+        self._accuracies = iter(accuracies)
+
+    def dev_accuracy(self, network: Any) -> torch.Tensor:
+        return torch.tensor(next(self._accuracies))
+
+    def test_guesses(self, network: Any) -> list[torch.Tensor]:
+        return list(network.state()[0])
+
+
+def test_each_round_keeps_its_own_best_snapshot_and_the_first_on_a_tie() -> None:
+    network = SimpleNamespace(epoch=torch.zeros(2))
+    network.state = lambda: [network.epoch]
+    best = _Best(network, Scripted([[0.6, 0.5], [0.8, 0.5], [0.8, 0.9], [0.7, 0.1]]))  # type: ignore[arg-type]
+    for epoch in range(1, 5):
+        network.epoch.fill_(epoch)
+        best.look(epoch)
+        assert not best.cannot_improve()
+    assert best.waited(5, 2)
+    assert not best.waited(4, 2)
+    assert [int(one) for one in best.guesses()] == [2, 3]
+
+
+def test_the_network_has_the_layers_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[int]] = []
+
+    class Noted(Ensemble):
+        def __init__(self, widths: Any, *rest: Any) -> None:
+            made.append(list(widths))
+            super().__init__(widths, *rest)
+
+    monkeypatch.setattr(training, "Ensemble", Noted)
+    for layers in (1, 2, 4):
+        guesses(Mlp(layers=layers, width=7, epochs=1), coded_trials())
+    assert {tuple(widths) for widths in made} == {(6, 2), (6, 7, 2), (6, 7, 7, 7, 2)}
 
 
 def test_patience_is_off_unless_asked_for() -> None:

@@ -97,6 +97,13 @@ def test_logistic_finds_the_solution_of_scikit_learn() -> None:
     assert shares == pytest.approx(theirs.predict_proba(x), abs=2e-3)
 
 
+def test_the_recipe_is_the_papers() -> None:
+    # Wang et al. 2019, sections 4.1 and Table 2.
+    assert Mlp() == Mlp(
+        layers=4, width=300, epochs=100, batch_size=128, learning_rate=5e-5, patience=None
+    )
+
+
 def test_unknown_name_and_bad_recipes() -> None:
     with pytest.raises(InputError, match='did you mean "logistic"'):
         find_attacker("logistics")

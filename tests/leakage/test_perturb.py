@@ -32,6 +32,20 @@ def test_flips_fall_on_every_label_alike() -> None:
     assert np.abs(flipped - wrong.rate).max() < 4 * error
 
 
+def test_a_replaced_label_is_any_label_with_the_same_probability() -> None:
+    rng = np.random.default_rng(4)
+    # Labels that differ in frequency, so that an even draw differs from a draw from the data.
+    codes = rng.choice(4, 20_000, p=[0.7, 0.1, 0.1, 0.1])
+    labels = read_labels(np.eye(4, dtype=int)[codes])
+    wrong = perturb(labels, 0.5, rng=rng)
+    found = wrong.labels.values.argmax(axis=1)
+    for code in range(4):
+        own = found[codes == code]
+        others = np.bincount(own[own != code], minlength=4) / len(own)
+        error = 4 * np.sqrt(wrong.rate / 4 / len(own))
+        assert np.abs(np.delete(others, code) - wrong.rate / 4).max() < error
+
+
 def test_only_the_chosen_rows_decide_the_f1() -> None:
     rng = np.random.default_rng(3)
     labels = read_labels(one_label(rng, 4000, 0.5)[0])
