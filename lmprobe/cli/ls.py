@@ -35,6 +35,8 @@ def command(
 ) -> None:
     """List what lmprobe knows by name: template sets, base rates, models, methods.
 
+    `lmprobe ls base-rates` also shows where the numbers of each table come from.
+
     Example: [bold]lmprobe ls templates[/bold]
     """
     from lmprobe.cli.output import show_json
@@ -46,17 +48,25 @@ def command(
     for title, rows in found.items():
         if kind is None:
             typer.secho(title, bold=True)
-        _print(rows)
+        _print(rows, _DETAILS.get(kind, ()) if kind else ())
         if kind is None:
             typer.echo()
 
 
-def _print(rows: list[Row]) -> None:
-    """Print one line each, never wrapped, so that it can be searched and cut."""
+def _print(rows: list[Row], details: tuple[str, ...]) -> None:
+    """Print one line each, never wrapped, so that it can be searched and cut.
+
+    What a row has of `details` stands below it, indented.
+    """
     widths = {key: max((len(row[key]) for row in rows), default=0) for key in ("name", "size")}
     for row in rows:
         cells = [f"{row[key]:<{width}}" for key, width in widths.items() if width]
         typer.echo("  ".join([*cells, row["description"]]))
+        for key in details:
+            values = row[key] if isinstance(row[key], tuple | list) else [row[key]]
+            for value in values:
+                if value is not None:
+                    typer.echo(f"    {key.removesuffix('s')}: {value}")
     if not rows:
         typer.echo("none")
 
@@ -111,14 +121,18 @@ def _lexicons() -> list[Row]:
 def _base_rates() -> list[Row]:
     from lmprobe.sources import describe
 
-    return [
-        {
-            **one,
-            "size": f"{one['tasks']} tasks x {len(one['attributes'])}" if one["tasks"] else "any",
-            "description": one["title"] or "",
-        }
-        for one in describe()
-    ]
+    rows: list[Row] = []
+    for one in describe():
+        size = f"{one['tasks']} tasks x {len(one['attributes'])}" if one["tasks"] else "any"
+        broken = one["problem"]
+        rows.append(
+            {
+                **one,
+                "size": "unknown" if broken else size,
+                "description": f"cannot be read: {broken}" if broken else one["title"] or "",
+            }
+        )
+    return rows
 
 
 def _models() -> list[Row]:
@@ -182,3 +196,5 @@ _LISTS: Mapping[Kind, Callable[[], list[Row]]] = {
     Kind.attackers: _attackers,
     Kind.experiments: _experiments,
 }
+
+_DETAILS = {Kind.base_rates: ("source", "year", "licence", "unit", "method", "sha256", "notes")}

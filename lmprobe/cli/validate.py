@@ -96,18 +96,26 @@ def _check_toml(path: Path) -> tuple[str, list[Problem]]:
 
 def _check_base_rates(path: Path) -> list[Problem]:
     from lmprobe.errors import LmprobeError
-    from lmprobe.sources import load_base_rates
-    from lmprobe.templates.problems import Problem
+    from lmprobe.sources.csv_file import TableError, read_table
 
     try:
-        load_base_rates(path)
+        read_table(path)
+    except TableError as problem:
+        return [_as_problem(path, one) for one in problem.mistakes]
     except LmprobeError as problem:
-        # The reader stops at the first mistake, and says "FILE, line N: what".
-        place = re.match(rf"{re.escape(str(path))}(?:, line (\d+))?[:,] ", str(problem))
-        line = int(place[1]) if place and place[1] else None
-        message = str(problem)[place.end() :] if place else str(problem)
-        return [Problem(path, "", message, line)]
+        return [_as_problem(path, str(problem))]
     return []
+
+
+def _as_problem(path: Path, message: str) -> Problem:
+    """Take apart what the reader says: "FILE, line N: what", of the table or of its TOML."""
+    from lmprobe.templates.problems import Problem
+
+    for file in (path, path.with_suffix(".toml")):
+        place = re.match(rf"{re.escape(str(file))}(?:, line (\d+))?[:,] ", message)
+        if place:
+            return Problem(file, "", message[place.end() :], int(place[1]) if place[1] else None)
+    return Problem(path, "", message)
 
 
 def _as_row(path: Path, kind: str, problems: list[Problem]) -> Mapping[str, Any]:

@@ -23,6 +23,22 @@ from lmprobe.sources.table import Table, provenance_of
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # A spreadsheet that opens the file would run a cell that starts like this.
 _FORMULA = tuple("=+-@")
+# What an entry of the TOML must be; text where nothing else is said.
+_KINDS = {
+    "year": "a whole number or text",
+    "notes": "text or a list of texts",
+    "aliases": "a table of words, each with the task it means",
+}
+
+
+class TableError(DataFileError):
+    """A table with mistakes in its lines: `mistakes` holds them all."""
+
+    def __init__(self, path: Path, mistakes: list[str]) -> None:
+        """Show the first one and say how many more there are."""
+        self.mistakes = tuple(mistakes)
+        more = f" ({len(mistakes) - 1} more; `lmprobe validate {path}` shows all)"
+        super().__init__(mistakes[0] + more * (len(mistakes) > 1))
 
 
 def read_table(path: Path, name: str | None = None) -> Table:
@@ -90,26 +106,38 @@ def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[f
     attributes = _checked_header(f"{path}, line {line}", header)
     rows: dict[str, list[float]] = {}
     first: dict[str, int] = {}
+    mistakes: list[str] = []
     for line, cells in lines:
-        where = f"{path}, line {line}"
-        if len(cells) != len(header):
-            raise DataFileError(f"{where}: found {len(cells)} cells, the header has {len(header)}")
-        task = cells[0]
-        if not task:
-            raise DataFileError(f"{where}: the task has no name")
-        _refuse_formula(where, task)
-        if task in rows:
-            raise DataFileError(
-                f'{where}: the task "{task}" is already on line {first[task]}; keep one of them'
-            )
-        first[task] = line
-        rows[task] = [
-            _checked_number(f'{where}, column "{attribute}"', cell)
-            for attribute, cell in zip(attributes, cells[1:], strict=True)
-        ]
+        wrong = [f"{path}, line {line}{what}" for what in _mistakes(header, cells, first)]
+        first.setdefault(cells[0], line)
+        mistakes += wrong
+        if not wrong:
+            rows[cells[0]] = [float(cell) for cell in cells[1:]]
+    if mistakes:
+        raise TableError(path, mistakes)
     if not rows:
         raise DataFileError(f"{path}: there is a header but no task below it")
     return attributes, rows
+
+
+def _mistakes(header: list[str], cells: list[str], first: Mapping[str, int]) -> Iterator[str]:
+    """Yield what is wrong with a line; `first` is the line on which each task stands."""
+    if len(cells) != len(header):
+        yield f": found {len(cells)} cells, the header has {len(header)}"
+        return
+    task = cells[0]
+    if not task:
+        yield ": the task has no name"
+    elif task.startswith(_FORMULA):
+        yield f': "{task}" looks like a formula, not like a word'
+    elif task in first:
+        yield f': the task "{task}" is already on line {first[task]}; keep one of them'
+    for attribute, cell in zip(header[1:], cells[1:], strict=True):
+        if not _NUMBER.fullmatch(cell):
+            what = "looks like a formula" if cell.startswith(_FORMULA) else "is not a number"
+            yield f', column "{attribute}": "{cell}" {what}; write a count such as 12 or 0.5'
+        elif not 0 <= float(cell) < np.inf:
+            yield f', column "{attribute}": found {cell}; counts must be finite and not negative'
 
 
 def _cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
@@ -139,25 +167,11 @@ def _checked_header(where: str, header: list[str]) -> tuple[str, ...]:
     for number, attribute in enumerate(attributes, start=2):
         if not attribute:
             raise DataFileError(f"{where}: column {number} has no name")
-        _refuse_formula(where, attribute)
+        if attribute.startswith(_FORMULA):
+            raise DataFileError(f'{where}: "{attribute}" looks like a formula, not like a word')
         if attributes.count(attribute) > 1:
             raise DataFileError(f'{where}: the column "{attribute}" appears twice')
     return attributes
-
-
-def _refuse_formula(where: str, text: str) -> None:
-    if text.startswith(_FORMULA):
-        raise DataFileError(f'{where}: "{text}" looks like a formula, not like a word')
-
-
-def _checked_number(where: str, cell: str) -> float:
-    if not _NUMBER.fullmatch(cell):
-        what = "looks like a formula" if cell.startswith(_FORMULA) else "is not a number"
-        raise DataFileError(f'{where}: "{cell}" {what}; write a count such as 12 or 0.5')
-    value = float(cell)
-    if not np.isfinite(value) or value < 0:
-        raise DataFileError(f"{where}: found {cell}; counts must be finite and not negative")
-    return value
 
 
 def _read_toml(path: Path, sha256: str) -> dict[str, Any]:
@@ -171,12 +185,22 @@ def _read_toml(path: Path, sha256: str) -> dict[str, Any]:
         if key not in (*PROVENANCE, "aliases"):
             known = did_you_mean(key, (*PROVENANCE, "aliases"))
             raise DataFileError(f'{path}: no entry is called "{key}"; {known}')
+        if not _fits(key, found[key]):
+            raise DataFileError(f"{path}: {key} must be {_KINDS.get(key, 'text')}")
     if found.get("sha256", sha256) != sha256:
         raise DataFileError(
             f"{path}: the table beside it has changed: its sha256 is {sha256}, written down is "
             f"{found['sha256']}; get the old table back, or correct the provenance and its sha256"
         )
     return found
+
+
+def _fits(key: str, value: Any) -> bool:
+    if key == "aliases":
+        return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
+    if key == "notes" and isinstance(value, list):
+        return all(isinstance(note, str) for note in value)
+    return isinstance(value, str) or (key == "year" and type(value) is int)
 
 
 def _toml(facts: Provenance, aliases: Mapping[str, str]) -> str:

@@ -68,19 +68,27 @@ def user_folder() -> Path:
 
 
 def describe() -> list[dict[str, Any]]:
-    """Return name, provenance and size of every source; any labels is None."""
+    """Return name, provenance and size of every source; any labels is None.
+
+    A table of yours that cannot be read is listed with its `problem` and nothing else.
+    """
     return [_described(name) for name in names()]
 
 
 def _described(name: str) -> dict[str, Any]:
-    found = _named(name)
+    found, problem = None, None
+    try:
+        found = _named(name)
+    except DataFileError as mistake:
+        problem = str(mistake)
     table = found if isinstance(found, Table) else None
     return {
         "name": name,
-        **{key: found.provenance.get(key) for key in PROVENANCE},
+        **{key: found.provenance.get(key) if found else None for key in PROVENANCE},
         "tasks": len(table.tasks) if table else None,
         "attributes": list(table.attributes) if table else None,
         "file": str(_own(name)) if _own(name).is_file() else None,
+        "problem": problem,
     }
 
 

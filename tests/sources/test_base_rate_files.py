@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.sources.csv_file import read_table, write_table
+from lmprobe.sources.csv_file import TableError, read_table, write_table
 from lmprobe.sources.table import table_of
 
 GOOD = "task,he,she\nnurse,1,9\ncook,6.5,3e1\n"
@@ -83,6 +83,17 @@ def test_a_mistake_is_named_with_its_line(
         read_table(write(tmp_path, content))
 
 
+def test_the_first_mistake_says_how_many_more_there_are(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + "baker,x,y\npilot,1\n")
+    with pytest.raises(TableError, match=r'line 4, column "he".*\(2 more; `lmprobe validate') as e:
+        read_table(path)
+    assert [mistake.split(":")[0] for mistake in e.value.mistakes] == [
+        f'{path}, line 4, column "he"',
+        f'{path}, line 4, column "she"',
+        f"{path}, line 5",
+    ]
+
+
 def test_blank_lines_do_not_shift_the_line_numbers(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="line 6"):
         read_table(write(tmp_path, "task,he,she\n\n\nnurse,1,9\n\ncook,x,1\n"))
@@ -99,6 +110,11 @@ def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
         ('tilte = "x"', 'no entry is called "tilte"; did you mean "title"'),
         ("title = ", r"mine\.toml: "),
         ('sha256 = "00"', "the table beside it has changed"),
+        ('aliases = "nurse"', r"mine\.toml: aliases must be a table of words"),
+        ("[aliases]\nsister = 3", "aliases must be a table of words"),
+        ("year = 1990-01-01", "year must be a whole number or text"),
+        ("notes = [1]", "notes must be text or a list of texts"),
+        ('title = ["x"]', "title must be text"),
         ('[aliases]\nsister = "nurze"', 'means "nurze".*did you mean "nurse"'),
     ],
 )

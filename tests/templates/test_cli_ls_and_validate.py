@@ -77,12 +77,27 @@ def test_kinds_are_told_apart(tmp_path: Path) -> None:
     assert "neither sentences" in document["files"][2]["problems"][0]["message"]
 
 
+def test_every_mistake_of_a_base_rate_table_is_shown(tmp_path: Path) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text("task,he,she\nnurse,x,y\n\ncook,-1,2\nnurse,1,2\n=x,1,1\nbaker,1\n")
+    done = run("validate", rates)
+    assert done.exit_code == 2
+    assert [line.removeprefix(f"{rates}:").split(";")[0] for line in done.stdout.splitlines()] == [
+        '2: column "he": "x" is not a number',
+        '2: column "she": "y" is not a number',
+        '4: column "he": found -1',
+        '5: the task "nurse" is already on line 2',
+        '6: "=x" looks like a formula, not like a word',
+        "7: found 2 cells, the header has 3",
+    ]
+
+
 def test_the_toml_of_a_base_rate_table_is_checked_with_it(tmp_path: Path) -> None:
     (tmp_path / "rates.csv").write_text("task,he,she\nnurse,1,2\n")
     (tmp_path / "rates.toml").write_text('title = "t"\nsha256 = "wrong"\n')
     done = run("validate", tmp_path / "rates.toml")
     assert done.exit_code == 2
-    assert "sha256" in done.stdout
+    assert done.stdout.startswith(f"{tmp_path / 'rates.toml'}: the table beside it has changed")
 
 
 def test_quiet_says_nothing_about_good_files(tmp_path: Path) -> None:
@@ -98,6 +113,29 @@ def test_ls_shows_one_line_each() -> None:
     fitbert = next(line for line in lines if line.startswith("fitbert "))
     assert fitbert.endswith('  The 20 sentences of the ICML paper, "they is" included.')
     assert "20 templates, 3 x 32 words" in fitbert
+
+
+def test_ls_base_rates_shows_where_the_numbers_come_from() -> None:
+    shown = run("ls", "base-rates").stdout
+    labor = shown.partition("\nlabor ")[2].partition("\nlabor-2022 ")[0]
+    assert "    source: Share of women: Zhao et al. 2018" in labor
+    for key in ("year: 2016", "licence: ", "unit: thousands", "method: she = ", "sha256: ce6397"):
+        assert f"\n    {key}" in labor
+    assert "\n    note: laborer and constructor share one labour-force row" in labor
+    assert "    source: " not in run("ls").stdout
+
+
+def test_a_broken_table_of_the_user_breaks_only_its_own_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMPROBE_BASE_RATES", str(tmp_path))
+    (tmp_path / "mine.csv").write_text("task,he,she\nnurse,1,many\n")
+    done = run("ls", "base-rates")
+    assert done.exit_code == 0
+    mine = next(line for line in done.stdout.splitlines() if line.startswith("mine "))
+    assert "cannot be read: " in mine
+    assert '"many" is not a number' in mine
+    assert "\nlabor " in done.stdout
 
 
 def test_ls_without_a_kind_shows_everything() -> None:
