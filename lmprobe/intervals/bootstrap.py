@@ -27,10 +27,14 @@ def replicates_of(sample: Sample, method: str, rng: np.random.Generator) -> Floa
     return found[~np.isnan(found)]
 
 
-def quantiles(found: Floats, low: float, high: float) -> tuple[float, float]:
-    """Return the two quantiles of the replicates."""
-    ends = np.quantile(found, [low, high])
-    return float(ends[0]), float(ends[1])
+def between(found: Floats, tails: tuple[float, float], confidence: float, method: str) -> Interval:
+    """Return the interval between two quantiles of the replicates; none where they agree."""
+    if not len(found):
+        return undefined(confidence, method)
+    ends = np.quantile(found, tails)
+    if constant(ends):
+        return undefined(confidence, method)
+    return Interval(float(ends[0]), float(ends[1]), confidence, method)
 
 
 def expanded(confidence: float, units: int) -> float:
@@ -70,9 +74,6 @@ def of_replicates(
     found: Floats, *, units: int, confidence: float, method: str = "bootstrap"
 ) -> Interval:
     """Return the percentile interval of replicates that were made by resampling `units`."""
-    if not len(found) or constant(found):
-        return undefined(confidence, method)
     plain = method == "bootstrap-percentile"
     tail = (1 - confidence) / 2 if plain else expanded(confidence, units)
-    low, high = quantiles(found, tail, 1 - tail)
-    return Interval(low, high, confidence, method)
+    return between(found, (tail, 1 - tail), confidence, method)

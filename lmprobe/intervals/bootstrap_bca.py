@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.intervals.bootstrap import quantiles, replicates_of
+from lmprobe.intervals.bootstrap import between, replicates_of
 from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import Sample, constant, intervals, undefined, unknown
+from lmprobe.intervals.method import Sample, intervals, undefined, unknown
 from lmprobe.tally import Floats
 
 
@@ -25,19 +25,18 @@ def bootstrap_bca(sample: Sample, *, confidence: float, rng: np.random.Generator
     if sample.units < 2:
         return unknown(confidence, "bootstrap-bca")
     found = replicates_of(sample, "bootstrap-bca", rng)
-    if not len(found) or constant(found):
+    if not len(found):
         return undefined(confidence, "bootstrap-bca")
     # Half of the ties count as below, or a statistic on a grid would look biased.
     below = (np.mean(found < sample.value) + np.mean(found <= sample.value)) / 2
     bias = float(stats.norm.ppf(np.clip(below, 1 / len(found), 1 - 1 / len(found))))
     bend = acceleration(sample.left_out())
     reach = float(stats.norm.ppf((1 + confidence) / 2))
-    tails = [
+    low, high = (
         float(stats.norm.cdf(bias + (bias + end) / (1 - bend * (bias + end))))
         for end in (-reach, reach)
-    ]
-    low, high = quantiles(found, tails[0], tails[1])
-    return Interval(low, high, confidence, "bootstrap-bca")
+    )
+    return between(found, (low, high), confidence, "bootstrap-bca")
 
 
 def acceleration(axes: tuple[Floats, ...]) -> float:

@@ -107,6 +107,14 @@ class TestNeverZeroWidth:
         assert math.isnan(found.low) or found.width > 0
 
     @pytest.mark.parametrize("name", [n for n in intervals.names() if n not in TWO_GROUPS])
+    def test_two_templates_at_a_low_confidence(self, name: str) -> None:
+        # Half of the resamples draw both, and so give one and the same value.
+        cells = np.repeat([[[0.1]], [[0.2]]], 9, axis=2)
+        sample = probe_sample(CellTable.of(cells, None), "templates")
+        found = interval(sample, method=name, confidence=0.4, rng=rng())
+        assert math.isnan(found.low) or found.width > 0
+
+    @pytest.mark.parametrize("name", [n for n in intervals.names() if n not in TWO_GROUPS])
     def test_one_template_says_nothing(self, name: str) -> None:
         sample = probe_sample(CellTable.of(np.full((1, 2, 9), 0.1), None), "both")
         found = interval(sample, method=name, rng=rng())
