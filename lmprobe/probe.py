@@ -115,6 +115,7 @@ def probe(
         )
         for one in _listed(base)
     ]
+    _refuse_namesakes(worlds)
     scores = {
         direction: _ask(loaded, chosen, direction, settings, cache, progress)
         for direction in DIRECTIONS
@@ -253,6 +254,18 @@ def _listed(base: Base | Sequence[Base]) -> list[Base]:
     if not several:
         raise InputError("`base` is empty; name at least one source, such as uniform")
     return several
+
+
+def _refuse_namesakes(worlds: list[Baseline]) -> None:
+    """Refuse two bases of one name and one set of groups: nobody could tell their rows apart."""
+    seen = set()
+    for there in worlds:
+        called = (there.name, there.world.association.attributes)
+        if called in seen:
+            raise InputError(
+                f'two bases are called "{there.name}"; give each once, and files different names'
+            )
+        seen.add(called)
 
 
 def _provenance(

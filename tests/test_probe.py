@@ -202,6 +202,15 @@ def test_uniform_without_a_lean_for_these_words_says_so() -> None:
         probe("reference:amplified", templates="nationalities", base="uniform")
 
 
+def test_two_bases_of_one_name_are_refused(tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "town.csv" for folder in ("here", "there")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("task,he,she\nnurse,1,9\ncook,5,5\n", encoding="utf-8")
+    with pytest.raises(InputError, match='two bases are called "town"'):
+        probe("reference:amplified", base=paths, tasks=["nurse", "cook"])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
