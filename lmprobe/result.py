@@ -279,8 +279,6 @@ def _check(result: ProbeResult) -> None:
             raise TypeError(f"provenance.{name} is {result.provenance[name]!r}")
     if lacking := {"name", "sha256"} - set(result.provenance["templates"]):
         raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
-    if lacking := {"name", "sha256"} - set(result.provenance["templates"]):
-        raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
     for row in result.rows:
         where = f"{row.base}, {row.direction}"
         if row.direction not in DIRECTIONS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -12,9 +13,20 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from lmprobe import __version__
 from lmprobe.progress import Progress, silent
+
+# A word of a file must not move the cursor, change colours or turn the writing round.
+_COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class _Console(Console):
+    """A terminal that only lmprobe itself gives orders to."""
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        return super().render_str(_COMMANDING.sub("\ufffd", text), **settings)
 
 
 def versions() -> dict[str, str]:
@@ -47,7 +59,7 @@ def _clean(value: Any) -> Any:
 
 def show(*parts: Table | str) -> None:
     """Print tables and lines on standard output, at the width of the terminal."""
-    console = Console(highlight=False)
+    console = _Console(highlight=False)
     for part in parts:
         console.print(part)
 
@@ -61,7 +73,7 @@ def note(text: str, *, quiet: bool = False) -> None:
     """Tell the person something on standard error."""
     if not quiet:
         # A path must stay in one piece, to be copied.
-        Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+        _Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager

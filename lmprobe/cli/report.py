@@ -49,6 +49,7 @@ def command(
     from lmprobe.result import ProbeResult
 
     found = ProbeResult.from_json(result)
+    _refuse_reproduction(found, result)
     chosen = {"html": html, "markdown": markdown, "model-card": model_card, "csv": csv}
     files = _files(found, [form for form, wanted in chosen.items() if wanted])
     if not files:
@@ -56,6 +57,17 @@ def command(
     folder = output if output is not None else result.parent
     for name, text in files.items():
         note(f"wrote {write_text(folder / name, text)}", quiet=quiet)
+
+
+def _refuse_reproduction(found: ProbeResult, path: Path) -> None:
+    """Refuse a table of `lmprobe reproduce`: a report could not tell its presets apart."""
+    from lmprobe.errors import DataFileError
+
+    if len({(row.base, row.direction) for row in found.rows}) < len(found.rows):
+        raise DataFileError(
+            f"{path}: several rows of one base and direction, as `lmprobe reproduce` writes them; "
+            "its --output leaves a page of its own, reproduction.html"
+        )
 
 
 def _files(result: ProbeResult, forms: list[str]) -> dict[str, str]:

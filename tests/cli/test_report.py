@@ -100,29 +100,19 @@ def test_a_damaged_result_is_refused(
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("harm", "said"),
-    [
-        (lambda whole: whole["rows"].clear(), "it has no rows"),
-        (lambda whole: whole["rows"][0]["tasks"].pop(), "predicted is (20, 2, 32)"),
-        (lambda whole: whole["rows"][0]["predicted"][0][0].__setitem__(0, None), "undefined"),
-        (lambda whole: whole["rows"][0].update(base_rate=[[None] * 32] * 2), "undefined"),
-        (lambda whole: whole["rows"][0].update(candidate_mass=[]), "candidate_mass is (0,)"),
-        (lambda whole: whole["rows"][0].update(direction="sideways"), "no such direction"),
-        (lambda whole: whole["rows"][0]["interval"].update(low="a"), "could not convert"),
-        (lambda whole: whole["templates"].pop(), "19 templates, 20 families"),
-        (lambda whole: whole.update(provenance=[]), "list indices"),
-        (lambda whole: whole["provenance"].pop("model"), "'model' is missing"),
-        (lambda whole: whole["provenance"].update(bases=None), "provenance.bases is None"),
-        (lambda whole: whole["provenance"]["templates"].pop("name"), "lacks name"),
-        (lambda whole: whole.update(split_words=None), "damaged result"),
-    ],
-)
-def test_a_damaged_result_is_refused(
-    saved: Path, harm: Callable[[dict[str, Any]], object], said: str
-) -> None:
+def test_the_document_of_a_reproduction_is_refused(saved: Path) -> None:
     whole = json.loads(saved.read_text(encoding="utf-8"))
-    harm(whole)
-    with pytest.raises(DataFileError, match="damaged result") as caught:
-        ProbeResult.from_json(json.dumps(whole))
-    assert said in str(caught.value)
+    whole["rows"] += whole["rows"]
+    saved.write_text(json.dumps(whole), encoding="utf-8")
+    done = CliRunner().invoke(app, ["report", str(saved)])
+    assert "reproduction.html" in str(done.exception)
+
+
+def test_a_word_of_a_file_gives_the_terminal_no_orders(saved: Path) -> None:
+    whole = json.loads(saved.read_text(encoding="utf-8"))
+    whole["notes"] = ["\x1b[31mred\x07 \u202eturned"]
+    whole["provenance"]["model"] = "a\x1b]0;title\x07model"
+    saved.write_text(json.dumps(whole), encoding="utf-8")
+    done = CliRunner().invoke(app, ["report", str(saved)], env={"COLUMNS": "80"})
+    assert "red" in done.stdout
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.stdout)
