@@ -73,7 +73,7 @@ def _layout(figure: Figure) -> _Plot:
     if figure.diagonal:
         xs = ys = xs + ys
     legend = _legend_rows(figure)
-    top = 26.0 + 18.0 * len(legend)
+    top = 26.0 + 18.0 * len(legend) + (8.0 if legend else 0.0)
     y = scale(ys, _HEIGHT - 46, top, log=figure.y_scale == "log")
     left = 14 + max([text_width(tick_label(tick)) for tick in y.ticks()], default=0)
     # The last number stands under the end of its axis and needs room on the right.
@@ -197,4 +197,4 @@ def _labels(figure: Figure, plot: _Plot) -> Iterator[Markup]:
                 found.append((far, (*at, shortened(series.labels[index], 130, _SMALL))))
     found.sort(key=lambda one: -one[0])
     for label in place([one[1] for one in found], plot.frame, taken, _SMALL):
-        yield text(label.x, label.y, label.words, "small")
+        yield text(label.x, label.y, label.words, "small halo")

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from lmprobe.report.scale import tick_label
-from lmprobe.report.svg import element, hover, picture, shortened, text, text_width
+from lmprobe.report.svg import element, hover, line, picture, shortened, text, text_width
 from lmprobe.report.words import number, signed
 from lmprobe.result import ProbeRow
 
@@ -20,7 +20,7 @@ LONGEST = 64
 
 
 def heat_map(rows: Sequence[ProbeRow], *, standalone: bool = False) -> str:
-    """Return the picture; orange amplifies, blue reduces, an empty frame is undefined."""
+    """Return the picture; orange amplifies, blue reduces, a cell struck through is undefined."""
     direction = rows[0].direction
     tasks, left_out = _tasks(rows)
     names = min(130.0, max(text_width(task) for task in tasks))
@@ -40,7 +40,7 @@ def heat_map(rows: Sequence[ProbeRow], *, standalone: bool = False) -> str:
         body += _block(row, tasks, x, top, cell, largest)
         x += cell * len(row.attributes) + _GAP
     width = max(x, left + 220)
-    body += _key(largest, left, bottom + 14)
+    body += _key(largest, any(row.undefined_pairs for row in rows), left, bottom + 14)
     cut = f" The {left_out} tasks with the smallest are left out." if left_out else ""
     return picture(
         f"pairs-{direction}",
@@ -76,26 +76,27 @@ def _block(
     for column, attribute in enumerate(row.attributes):
         at = x + cell * column
         yield text(at + cell / 2, 36, shortened(attribute, cell, _SMALL), "small", "middle")
-        for line, task in enumerate(tasks):
+        for number_of, task in enumerate(tasks):
             if task not in where:
                 continue
             value = float(values[column, where[task]])
             words = f"{row.base}: {attribute}, {task} {signed(value)}"
-            yield _cell(at, top + _ROW * line, cell, value, value / largest, words)
+            yield _cell(at, top + _ROW * number_of, cell, value, value / largest, words)
 
 
 def _cell(x: float, y: float, wide: float, value: float, share: float, words: str) -> Markup:
     frame: dict[str, str | float] = {"x": x + 0.5, "y": y + 0.5, "width": wide - 1}
     frame["height"] = _ROW - 1
     if np.isnan(value):
-        return element("rect", frame | {"class": "empty"}, hover(words))
+        struck = line(x + 3, y + _ROW - 3, x + wide - 3, y + 3, "axis")
+        return element("rect", frame | {"class": "empty"}, hover(words)) + struck
     side = "plus" if value > 0 else "minus"
     # The ground shows through, so that the middle of the scale is that of the page.
     frame |= {"class": f"{side} cell", "fill-opacity": 0.05 + 0.95 * abs(share)}
     return element("rect", frame, hover(words))
 
 
-def _key(largest: float, x: float, y: float) -> Iterator[Markup]:
+def _key(largest: float, undefined: bool, x: float, y: float) -> Iterator[Markup]:
     """Draw the scale of colours with its ends."""
     steps = 11
     for number_of in range(steps):
@@ -105,7 +106,9 @@ def _key(largest: float, x: float, y: float) -> Iterator[Markup]:
     yield text(x, y + 29, f"−{end}", "small")
     yield text(x + 6 * steps, y + 29, "0", "small", "middle")
     yield text(x + 12 * steps, y + 29, f"+{end}", "small", "end")
-    yield text(x + 12 * steps + 10, y + 12, "frame only: undefined", "small")
+    if undefined:
+        yield _cell(x + 12 * steps + 16, y, 18, np.nan, 0.0, "undefined")
+        yield text(x + 12 * steps + 40, y + 12, "undefined", "small")
 
 
 def _extreme(rows: Sequence[ProbeRow], *, largest: bool) -> str:

@@ -21,7 +21,7 @@ MOST_PAIRS = 2000
 """A page with more lines than this is slow; the CSV has them all."""
 
 _STANDING_OUT = 20
-_COLUMNS = ("base", "direction", "attribute", "task", "model", "base rate", "lean", "amplification")
+_COLUMNS = ("base", "direction", "attribute", "task", "amplification", "model", "base rate", "lean")
 
 
 def html_report(result: ProbeResult) -> str:
@@ -30,13 +30,17 @@ def html_report(result: ProbeResult) -> str:
     pairs = [pair for row in result.rows for pair in _pairs(row)]
     ranked = sorted(pairs, key=lambda pair: -abs(np.nan_to_num(pair.amplification)))
     kept = pairs if len(pairs) <= MOST_PAIRS else ranked[:MOST_PAIRS]
+    bases = list(dict.fromkeys(row.base for row in result.rows))
+    tables = result.provenance["bases"]
     context = {
         "facts": result.provenance,
         "headline": words.headline(result),
         "rows": result.rows,
         "directions": directions,
         "asked": words.ASKED,
-        "bases": list(dict.fromkeys(row.base for row in result.rows)),
+        "bases": bases,
+        # The bases in their order, then what only the lean comes from.
+        "tables": {name: tables[name] for name in (*bases, *tables) if name in tables},
         "attributes": _all(row.attributes for row in result.rows),
         "tasks": _all(row.tasks for row in result.rows),
         "templates": result.templates,

@@ -14,8 +14,10 @@ from lmprobe.report.words import listed, number, signed
 from lmprobe.result import ProbeRow
 
 _WIDTH, _TOP = 440.0, 26.0
-_RADIUS = 4.0
-_PITCH = 6.5
+_RADIUS = 3.0
+_PITCH = 5.0
+_HIGHEST = 22.0
+"""No strip reaches farther from its line: what would is pressed together."""
 
 
 def strip_plot(
@@ -32,8 +34,10 @@ def strip_plot(
     y = _TOP
     for row in rows:
         strip = list(_strip(row, templates, across))
-        half = max([abs(one[1]) for one in strip], default=0.0) + _RADIUS + 7
-        half = max(half, 17.0)
+        widest = max([abs(one[1]) for one in strip], default=0.0)
+        press = min(1.0, _HIGHEST / widest) if widest else 1.0
+        strip = [(x, off * press, words) for x, off, words in strip]
+        half = max(widest * press + _RADIUS + 7, 17.0)
         y += half
         body += _drawn(row, strip, across, y, half)
         y += half
@@ -71,11 +75,12 @@ def _strip(
 
 def _free(x: float, placed: list[tuple[float, float]]) -> float:
     """Return the nearest place beside the line where the dot touches no other."""
-    for step in range(9):
+    step = 0
+    while True:
         for off in {step * _PITCH, -step * _PITCH}:
             if all((x - a) ** 2 + (off - b) ** 2 >= _PITCH**2 for a, b in placed[-60:]):
                 return off
-    return 0.0
+        step += 1
 
 
 def _drawn(

@@ -99,7 +99,7 @@ def picture(
 def text_width(words: str, size: float = FONT) -> float:
     """Return about how wide the words are in a usual sans-serif font."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
-    return size * (0.56 * (len(words) - wide) + 1.0 * wide)
+    return size * (0.6 * (len(words) - wide) + 1.0 * wide)
 
 
 def shortened(words: str, room: float, size: float = FONT) -> str:

@@ -171,7 +171,7 @@ def _figure_2() -> Figure:
         "marks of the paper",
         (0.05, claimable_effect(_WINOBIAS)),
         (float(sample_size(0.05)), float(_WINOBIAS)),
-        labels=("11,903 examples for 0.05", "WinoBias: 3,160 examples"),
+        labels=("11,903 for 0.05", "WinoBias: 3,160"),
         style="points",
     )
     return Figure(

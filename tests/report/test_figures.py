@@ -6,6 +6,7 @@ import itertools
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -205,12 +206,20 @@ def test_the_strip_plot_has_a_dot_per_template(result: ProbeResult) -> None:
     assert all(any(template in words for words in told) for template in result.templates)
 
 
+def test_a_strip_of_many_equal_templates_stays_low(made: Callable[..., ProbeResult]) -> None:
+    many = made(templates=[f"sentence {number}" for number in range(300)], bases=["labor"])
+    rows = [replace(row, predicted=row.predicted[:1].repeat(300, 0)) for row in many.rows]
+    root = parsed(strip_plot(rows[:1], many.templates))
+    assert float(root.get("viewBox", "").split()[3]) < 120
+
+
 def test_the_heat_map_has_a_cell_per_pair_and_frames_the_undefined(result: ProbeResult) -> None:
     rows = by_direction(result)["attribute->task"]
     root = parsed(heat_map(rows, standalone=True))
     key = 11
     assert len(find_all(root, "rect", "cell")) == 4 * 64 - 2 + key
-    assert len(find_all(root, "rect", "empty")) == 2
+    # Two cells, and the one that explains them.
+    assert len(find_all(root, "rect", "empty")) == 3
     strongest = max(float(one.get("fill-opacity", "")) for one in find_all(root, "rect", "cell"))
     assert strongest == pytest.approx(1.0)
 
