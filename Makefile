@@ -25,6 +25,7 @@ $(READY): pyproject.toml constraints.txt
 
 probe: $(READY)
 	$(BIN)/lmprobe run --base uniform --base labor --output out
+	@echo "first   . $(BIN)/activate  (so that your shell finds lmprobe)"
 
 # One thread each: two workers with two threads each would only wait for one another.
 test: $(READY)

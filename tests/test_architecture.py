@@ -39,6 +39,7 @@ ORDER = [
     "report",
     "integrations",
     "cli",
+    "__main__",
 ]
 MAY_USE_TORCH = {"models", "scorers", "leakage"}
 HEAVY = {"torch", "transformers", "datasets", "tokenizers", "safetensors"}

@@ -46,7 +46,7 @@ def top(
 ) -> None:
     """Does a masked language model exaggerate the link between a group and what it does?
 
-    Start with [bold]lmprobe run[/bold]: it probes a bundled model and leaves a report.
+    Start with [bold]lmprobe run --output out[/bold]: it probes a bundled model and leaves a report.
     """
 
 

@@ -76,6 +76,7 @@ def command(
 def _printed(done: Reproduction, quiet: bool) -> list[Table | str]:
     """Return what a person reads: title, table and notes."""
     from rich.markup import escape
+    from rich.table import Table
 
     parts: list[Table | str] = [f"[bold]{escape(done.title)}[/bold]", escape(done.paper)]
     printed = [row for row in done.rows if row.get("paper") is not None]
@@ -85,7 +86,12 @@ def _printed(done: Reproduction, quiet: bool) -> list[Table | str]:
         parts.append(_grid(done.rows, *done.grid))
         if printed:
             parts.append(_list(printed, done.columns))
-    return parts + ([] if quiet else [f"* {escape(text)}" for text in done.notes]) + [""]
+    if done.notes and not quiet:
+        notes = Table.grid(padding=(0, 1, 0, 0))
+        for text in done.notes:
+            notes.add_row("*", escape(text))
+        parts.append(notes)
+    return [*parts, ""]
 
 
 def _list(rows: Any, columns: tuple[tuple[str, str], ...]) -> Table:

@@ -150,18 +150,19 @@ def _leave(result: ProbeResult, folder: Path | None) -> list[str]:
     """Write the result and its report, and say what to do next."""
     if folder is None:
         return ["--output DIR keeps this result and makes a report of it"]
+    from shlex import join
+
     from lmprobe.atomic import write_text
     from lmprobe.report.html import html_report
 
     saved = write_text(folder / "result.json", result.to_json())
     page = write_text(folder / "report.html", html_report(result))
-    first = result.rows[0]
+    base = result.rows[-1].base
     return [
         f"report  {page}  (open it in a browser)",
         f"result  {saved}",
-        f"gate    lmprobe check {saved} --max 0.05 --base {first.base} "
-        f"--direction '{first.direction}'",
-        "next    lmprobe run YOUR-MODEL --base labor --output out",
+        f"gate    {join(['lmprobe', 'check', str(saved), '--base', base, '--max', '0.05'])}",
+        "next    lmprobe run YOUR-MODEL --base labor --output yours",
     ]
 
 
