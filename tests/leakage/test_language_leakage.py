@@ -10,8 +10,10 @@ from checkpoints import Checkpoint, checkpoint, own_cache
 
 import lmprobe
 from lmprobe.errors import InputError, LmprobeError
+from lmprobe.leakage.adversarial import Removal
 from lmprobe.leakage.embeddings import mask_embeddings
 from lmprobe.leakage.language import bayes_leakage, language_leakage
+from lmprobe.leakage.tradeoff import removal_tradeoff
 from lmprobe.models import Blank, load_model
 from lmprobe.scores import score_templates
 from lmprobe.templates import load_templates
@@ -106,11 +108,49 @@ def test_mask_embeddings_do_not_see_the_word(checkpoint: Checkpoint, architectur
         mask_embeddings(model, [])
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+needs_reference = pytest.mark.skipif(
     not (Path(lmprobe.__file__).parent / "models" / "reference" / "amplified").is_dir(),
     reason="the reference models have not been trained",
 )
+
+
+@pytest.mark.slow
+@needs_reference
+@pytest.mark.parametrize("seed", [0, 1])
+def test_removal_from_the_embeddings_of_a_fill_mask_model(seed: int) -> None:
+    # The occupation must be told from what the model has in mind at the verb, the pronoun not.
+    rng = np.random.default_rng(seed)
+    jobs = load_templates("fitbert").tasks[:16]
+    words = ["new", "known", "single", "young", "old", "good", "great", "full", "large", "free"]
+    group = rng.integers(0, 2, 1500)
+    own = 8 * group + rng.integers(0, 8, 1500)
+    job = np.where(rng.random(1500) < 0.3, own, rng.integers(0, 16, 1500))
+    blanks = []
+    for she, number in zip(group, job, strict=True):
+        start = "She " if she else "He "
+        verb, word = rng.choice(["is", "was"]), rng.choice(words)
+        text = f"{start}{verb} a {word} {jobs[number]}."
+        blanks.append(Blank(text, len(start), len(start) + len(verb)))
+    found = removal_tradeoff(
+        mask_embeddings(load_model("reference:amplified"), blanks),
+        np.array(jobs)[job],
+        group,
+        strengths=(0.05,),
+        noises=(0.5,),
+        removal=Removal(width=32),
+        attacker="logistic",
+        rounds=3,
+        seed=seed,
+    )
+    original, hidden = found.of("original")[0], found.of("adversarial")[0]
+    assert original.amplification.interval.low > 0.02
+    assert hidden.amplification.value < original.amplification.value * 2 / 3
+    assert original.f1 - hidden.f1 <= 0.025
+    assert hidden.amplification.value < found.noise_at(hidden.f1)
+
+
+@pytest.mark.slow
+@needs_reference
 def test_the_amplified_reference_leaks_more_than_the_faithful_one() -> None:
     faithful, amplified = (
         language_leakage(f"reference:{name}", base="labor") for name in ("faithful", "amplified")

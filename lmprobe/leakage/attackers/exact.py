@@ -1,4 +1,4 @@
-"""The best attacker there can be where each example has one label: the majority per label."""
+"""The majority per label: with one label per example and enough rows, nobody guesses better."""
 
 from __future__ import annotations
 
