@@ -286,6 +286,22 @@ def test_the_interval_says_what_it_assumes_and_where_it_is_short(
     assert "attribute->task: fewer than 20 rows have x:" in notes(rare)[1]
 
 
+def test_what_the_train_file_never_saw(run: Run, file: Path, tmp_path: Path) -> None:
+    train = tmp_path / "train.csv"
+    train.write_text("sex,job\nf,cook\nf,nurse\n")
+    words = (file, "-a", "sex", "-t", "job", "-p", "guess", "--train", train)
+    note = "the train file has no row with m, driver: their pairs lean nowhere, count 0"
+    assert document(run, *words)["notes"] == [note]
+    train.write_text("sex,job\nfemale,cook\nmale,nurse\n")
+    code, _, err = run(*words)
+    assert code == 2
+    assert "train.csv (female, male) is one of those labelled (f, m)" in err
+    train.write_text("sex,job\nf,Cook\nm,Nurse\n")
+    code, _, err = run(*words)
+    assert code == 2
+    assert "train.csv (Cook, Nurse) is one of those labelled (cook, driver, nurse)" in err
+
+
 def test_curves_are_written(run: Run, file: Path, tmp_path: Path) -> None:
     words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all", "--no-interval"]
     code, out, _ = run(file, *words, "-o", tmp_path / "out")

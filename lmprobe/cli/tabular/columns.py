@@ -63,16 +63,13 @@ def layout_of(path: Path, columns: Columns, train: Path | None) -> Layout:
     """Find the categories that the file and its train file hold together."""
     wanted = [columns.attribute, columns.task if len(columns.task) == 1 else ()]
     seen = categories(path, [*wanted, columns.attribute_prediction])
-    attributes, kinds = seen[0] | seen[2], seen[1]
-    if train is not None:
-        more = categories(train, wanted)
-        attributes, kinds = attributes | more[0], kinds | more[1]
-    if min(len(seen[0]), len(seen[2])) > 1 and not seen[0] & seen[2]:
-        raise InputError(
-            f"no predicted group ({', '.join(sorted(seen[2])[:5])}) is one of the groups "
-            f"({', '.join(sorted(seen[0])[:5])})"
-        )
-    names = tuple(sorted(attributes))
+    more: list[set[str]] = [set(), set()] if train is None else categories(train, wanted)
+    # A single stranger may be a model that knows but one answer.
+    if min(len(seen[0]), len(seen[2])) > 1:
+        _refuse_strangers("predicted group", seen[2], seen[0])
+    _refuse_strangers(f"group of {train}", more[0], seen[0])
+    kinds = seen[1] | more[1]
+    names = tuple(sorted(seen[0] | seen[2] | more[0]))
     # No kinds were collected where there are several task columns: each is one task.
     if all(_in_unit(kind) for kind in kinds):
         return Layout(names, columns.task, binary=True)
@@ -82,12 +79,19 @@ def layout_of(path: Path, columns: Columns, train: Path | None) -> Layout:
             f"{', '.join(sorted(kinds)[:5])}"
         )
     guessed = categories(path, [columns.task_prediction])[0]
-    if len(guessed) > 1 and not guessed & kinds:
-        raise InputError(
-            f'no value of "{columns.task_prediction[0]}" ({", ".join(sorted(guessed)[:5])}) is '
-            f'one of "{columns.task[0]}" ({", ".join(sorted(kinds)[:5])})'
-        )
+    if len(guessed) > 1:
+        _refuse_strangers(f'value of "{columns.task_prediction[0]}"', guessed, kinds)
+    _refuse_strangers(f"task of {train}", more[1], seen[1])
     return Layout(names, tuple(sorted(kinds | guessed)), binary=False)
+
+
+def _refuse_strangers(what: str, found: set[str], known: set[str]) -> None:
+    """Refuse labels of which none is known: spelled otherwise, or of another column."""
+    if found and not found & known:
+        raise InputError(
+            f"no {what} ({', '.join(sorted(found)[:5])}) is one of those labelled "
+            f"({', '.join(sorted(known)[:5])})"
+        )
 
 
 def categories(path: Path, groups: Sequence[tuple[str, ...]]) -> list[set[str]]:

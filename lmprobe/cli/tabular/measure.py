@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,6 +99,8 @@ def measure(request: Request, progress: Progress = silent) -> Measured:
         for column, cut in zip(columns.score, thresholds, strict=False)
         if cut.tied
     ]
+    if train is not None:
+        notes += _unseen(layout, counted, train)
     intervals: dict[Direction, Interval] = {}
     if request.interval:
         why = _no_interval(counted, train)
@@ -120,6 +123,23 @@ def _thresholds(request: Request, layout: Layout, train: Counted | None) -> tupl
     labelled = train or count_train(request.file, columns, layout, columns.weight, held=0)
     shares = labelled.sums.labels.task / labelled.sums.labels.total
     return calibrated(request.validation or request.file, columns, shares)
+
+
+def _unseen(layout: Layout, counted: Counted, train: Counted) -> list[str]:
+    """Return a note on labels that the train file never has, and so cannot lean."""
+    there, trained = counted.sums.labels, train.sums.labels
+    attributes = zip(layout.attributes, there.attribute, trained.attribute, strict=True)
+    tasks = zip(layout.tasks, there.task, trained.task, strict=True)
+    names = [name for name, here, seen in (*attributes, *tasks) if here > 0 and not seen > 0]
+    if not names:
+        return []
+    return [f"the train file has no row with {listed(names)}: their pairs lean nowhere, count 0"]
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _no_interval(counted: Counted, train: Counted | None) -> str | None:
@@ -163,10 +183,9 @@ def _interval_notes(
         sizes = (given > 0).sum()
         few = [str(name) for name in sizes.index[(sizes > 0) & (sizes < _FEW)]]
         if few:
-            shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
             notes.append(
-                f"{direction}: fewer than {_FEW} rows have {shown}: the interval may hold the "
-                "truth less often"
+                f"{direction}: fewer than {_FEW} rows have {listed(few)}: the interval may hold "
+                "the truth less often"
             )
     return notes
 

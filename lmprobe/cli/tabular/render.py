@@ -13,7 +13,7 @@ from rich.table import Table
 
 from lmprobe.atomic import write_text
 from lmprobe.cli.output import to_json, versions
-from lmprobe.cli.tabular.measure import Measured
+from lmprobe.cli.tabular.measure import Measured, listed
 from lmprobe.figure import Figure, Series
 from lmprobe.intervals.probe import verdict
 from lmprobe.metrics.directional import Amplification
@@ -85,9 +85,8 @@ def _undefined(found: Amplification, top: int) -> list[Table | str]:
     names = [label for label, gone in zip(labels, empty, strict=True) if gone]
     if not names:
         return []
-    more = f" and {len(names) - top} more" if len(names) > top else ""
-    listed = escape(", ".join(names[:top]))
-    return [f"{found.undefined_pairs} pairs are undefined: no row has {listed}{more}", ""]
+    shown = escape(listed(names, top))
+    return [f"{found.undefined_pairs} pairs are undefined: no row has {shown}", ""]
 
 
 def _curve_table(measured: Measured) -> Table:
