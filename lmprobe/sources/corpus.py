@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from lmprobe.association import Association
@@ -38,7 +39,8 @@ class Corpus:
         folder = getattr(model, "folder", None)
         if folder is None or not (folder / FILE).is_file():
             self._refuse(f'the model "{getattr(model, "name", model)}" comes without {FILE}')
-        return read_table(folder / FILE, self.name)
+        table = read_table(folder / FILE, self.name)
+        return replace(table, provenance={**_PROVENANCE, "sha256": table.provenance["sha256"]})
 
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
         """Refuse: without a model there is nothing to count."""

@@ -104,6 +104,8 @@ def test_corpus_is_what_lies_beside_the_model(tmp_path: Path) -> None:
     model = SimpleNamespace(name="m", folder=tmp_path)
     source = load_base_rates("corpus", model=model)
     assert source.name == "corpus"
+    assert source.provenance["title"] == "What the model was trained on"
+    assert source.provenance["sha256"]
     assert source.association(["he", "they"], ["cook"]).joint.tolist() == [[0.5], [0.5]]
 
 
