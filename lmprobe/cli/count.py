@@ -76,16 +76,21 @@ def command(
     _check_target(name, output)
     words = lexicon(_attributes(attributes, rule), _words(tasks), plurals=plurals)
     planned = joined([plan(one, field=field) for one in corpus])
-    with progress_bar("counting", "MB", quiet=quiet) as bar:
-        found = count(
-            planned,
-            words,
-            rule=rule,
-            workers=workers,
-            engine=engine,
-            checkpoint=checkpoint,
-            progress=lambda done, total: bar(done // 1_000_000, total // 1_000_000),
-        )
+    try:
+        with progress_bar("counting", "MB", quiet=quiet) as bar:
+            found = count(
+                planned,
+                words,
+                rule=rule,
+                workers=workers,
+                engine=engine,
+                checkpoint=checkpoint,
+                progress=lambda done, total: bar(done // 1_000_000, total // 1_000_000),
+            )
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            note(f"interrupted; the same command goes on from {checkpoint}", quiet=quiet)
+        raise
     table = found.table(name, title=title, source=source, year=year, licence=licence)
     files = _write(table, output, register)
     if checkpoint is not None and files:

@@ -90,6 +90,21 @@ def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path) -> 
     assert not state.exists()
 
 
+def test_an_interrupted_count_says_how_to_go_on(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lmprobe.corpus.count.Checkpoint.add", interrupted)
+    state = str(tmp_path / "state.json")
+    command = ["count", str(file), "--tasks", "cook,nurse", "--checkpoint", state]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 130
+    assert f"interrupted; the same command goes on from {state}" in done.stderr
+    assert Path(state).exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
