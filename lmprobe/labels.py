@@ -230,7 +230,10 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
         except (TypeError, ValueError):
             values = values.astype(str)
     if not _is_numeric(values):
-        raise InputError(f"`{role}` must hold numbers when it has several columns")
+        raise InputError(
+            f"`{role}` is a table of shape {values.shape} with words in it; give one column "
+            "of words (several are made one by `lmprobe.labels.cross`), or columns of numbers"
+        )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = _first((~np.isfinite(values)).any(axis=1))
         raise InputError(f"`{role}` has NaN or infinity, first in row {row}; remove or impute it")

@@ -80,8 +80,8 @@ def test_alignment_fills_with_zeros() -> None:
         ),
         (np.array([[0, 1], [0, 2]]), r"must lie in \[0, 1\]: found 0 to 2 in row 1"),
         (np.array([[0.0, -0.5]]), r"found -0.5 to 0.0 in row 0"),
-        (np.array([["a", "b"]]), "must hold numbers"),
-        (pd.DataFrame({"a": ["x"], "b": [1]}), "must hold numbers"),
+        (np.array([["a", "b"]]), "words in it; give one column"),
+        (pd.DataFrame({"a": ["x"], "b": [1]}), "words in it; give one column"),
         (pd.DataFrame([[1, 0]], columns=["a", "a"]), 'the column "a" twice'),
     ],
 )

@@ -33,8 +33,8 @@ _BLOCK = 4_000_000
 _APPROXIMATE = ("bootstrap", "bootstrap-percentile", "bootstrap-bca", "t")
 
 _COVERS = (
-    "the interval speaks of templates and tasks drawn like these, not of people; the error of "
-    "the base rates and the luck of training the model are not in it"
+    "the interval speaks of more like these, not of people; the error of the base rates and "
+    "the luck of training the model are not in it"
 )
 
 
