@@ -78,5 +78,7 @@ def _around(x: float, y: float, width: float) -> list[Box]:
         (x + _GAP - 2, y + _GAP - half),
         (x - _GAP + 2 - width, y - _GAP - half),
         (x - _GAP + 2 - width, y + _GAP - half),
+        (x + _GAP, y - _GAP - _HEIGHT),
+        (x - _GAP - width, y + _GAP),
     ]
     return [Box(left, top, left + width, top + _HEIGHT) for left, top in places]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from textwrap import wrap
 
 from markupsafe import Markup, escape
 
@@ -68,7 +69,9 @@ def picture(
     """
     width, height = size
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure"
-    head = 34.0 if standalone else 0.0
+    size_of_title = FONT * 1.15
+    lines = wrap(title, int((width - 24) / text_width("x", size_of_title))) if standalone else []
+    head = 16 + 18.0 * len(lines) if standalone else 0.0
     attributes: dict[str, str | float] = {
         "class": "figure",
         "viewBox": f"0 {_value(-head)} {_value(width)} {_value(height + head)}",
@@ -91,7 +94,15 @@ def picture(
         front += [
             element("style", {}, Markup(figure_style())),
             element("rect", back),
-            text(12, 22 - head, shortened(title, width - 24, FONT * 1.15), "heading"),
+            *(
+                text(
+                    12,
+                    22 + 18 * number - head,
+                    shortened(one, width - 24, size_of_title),
+                    "heading",
+                )
+                for number, one in enumerate(lines)
+            ),
         ]
     return element("svg", attributes, *front, *children)
 

@@ -206,6 +206,20 @@ def test_the_strip_plot_has_a_dot_per_template(result: ProbeResult) -> None:
     assert all(any(template in words for words in told) for template in result.templates)
 
 
+def test_a_picture_of_its_own_shows_its_whole_title() -> None:
+    title = "Four models that exaggerate, by the older metric and by the directional one"
+    root = parsed(svg(Figure("x", title, "x", "y", (Series("a", (1, 2), (1, 2)),), "")))
+    lines = [one.text or "" for one in find_all(root, "text", "heading")]
+    assert " ".join(lines) == title
+
+
+def test_between_whole_numbers_there_is_no_tick() -> None:
+    root = parsed(svg(Figure("x", "x", "x", "y", (Series("a", (1, 2), (1, 2)),), "")))
+    words = [one.text for one in root.iter(f"{SVG}text")]
+    # Once, on the upright axis: its numbers may be anything.
+    assert words.count("1.2") == 1
+
+
 def test_a_strip_of_many_equal_templates_stays_low(made: Callable[..., ProbeResult]) -> None:
     many = made(templates=[f"sentence {number}" for number in range(300)], bases=["labor"])
     rows = [replace(row, predicted=row.predicted[:1].repeat(300, 0)) for row in many.rows]
