@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = "lmprobe.result/1"
+RESULT_FILE = "result.json"
+"""What a result is called in the folder of a run."""
 
 LIMITS = (
     "It compares the model's guesses at a masked word with base rates that you chose: another "
@@ -230,7 +232,7 @@ class ProbeResult:
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> ProbeResult:
-        """Read a result back from its JSON text or from the file that holds it."""
+        """Read a result back from its JSON text, from its file, or from the folder of a run."""
         text, where = _text_of(text_or_path)
         try:
             document = json.loads(text)
@@ -301,6 +303,8 @@ def _text_of(text_or_path: str | Path) -> tuple[str, str]:
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith(("{", "[")):
         return text_or_path, "result"
     path = Path(text_or_path)
+    if path.is_dir():
+        path /= RESULT_FILE
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except FileNotFoundError as problem:

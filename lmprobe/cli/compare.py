@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     what: Annotated[
         list[str],
-        typer.Argument(metavar="A B [...]", help="Models, or result.json files of `lmprobe run`."),
+        typer.Argument(metavar="A B [...]", help="Models, or what `lmprobe run --output` left."),
     ],
     templates: Annotated[
         str, typer.Option("--templates", "-t", help="For models: the template set.")
@@ -54,7 +55,7 @@ def command(
 
     if len(what) < 2:
         raise InputError(f"a comparison needs at least two models or results: found {what[0]}")
-    if (base or attributes) and all(one.endswith(".json") for one in what):
+    if (base or attributes) and all(_is_saved(one) for one in what):
         raise InputError(
             "--base and --attributes are for models; a saved result has those it was made with"
         )
@@ -94,6 +95,12 @@ def command(
         note(text, quiet=quiet)
 
 
+def _is_saved(what: str) -> bool:
+    from lmprobe.result import RESULT_FILE
+
+    return what.endswith(".json") or (Path(what) / RESULT_FILE).is_file()
+
+
 def _result(
     what: str,
     templates: str,
@@ -108,7 +115,7 @@ def _result(
     from lmprobe.probe import probe
     from lmprobe.result import ProbeResult
 
-    if what.endswith(".json"):
+    if _is_saved(what):
         return ProbeResult.from_json(what)
     with progress_bar(f"probing {what}", "sentences", quiet=quiet) as progress:
         return probe(

@@ -217,6 +217,19 @@ class TestCompare:
         assert "Benjamini-Hochberg" in out
         assert (tmp_path / "out" / "comparison.json").is_file()
 
+    def test_the_folder_of_a_run_stands_for_its_result(
+        self, run: Run, saved: list[Path], tmp_path: Path
+    ) -> None:
+        for number, path in enumerate(saved[:2]):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            (folder / "result.json").write_text(path.read_text())
+        _, by_file, _ = run("compare", *saved[:2], "--json")
+        _, by_folder, _ = run("compare", tmp_path / "0", tmp_path / "1", "--json")
+        assert by_folder == by_file
+        assert "no such result file" in run("check", tmp_path, "--max", "1")[2]
+        assert run("check", tmp_path / "0", "--max", "1")[0] == 0
+
     def test_the_same_twice(self, run: Run, saved: list[Path]) -> None:
         _, out, _ = run("compare", saved[0], saved[0], "--json")
         rows = json.loads(out)["rows"]
