@@ -85,6 +85,12 @@ def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:
     """Return the table in a DataFrame: a column `task` or tasks as index, attributes beside."""
     if "task" in frame.columns:
         frame = frame.set_index("task")
+    if len(frame.columns) < 2:
+        raise DataFileError(
+            f"{name}: found {len(frame.columns)} attribute columns; rates need at least two"
+        )
+    if frame.empty or frame.index.hasnans:
+        raise DataFileError(f"{name}: found {len(frame)} rows; each must name a task")
     tasks, attributes = [str(row) for row in frame.index], [str(one) for one in frame.columns]
     for kind, labels in (("task", tasks), ("column", attributes)):
         twice = sorted({label for label in labels if labels.count(label) > 1})

@@ -59,6 +59,9 @@ def test_a_path_and_a_frame_and_an_association_are_sources(tmp_path: Path) -> No
         ({"task": ["a"], "he": [-1.0], "she": [1]}, 'task "a", column "he": found -1.0'),
         ({"task": ["a"], "he": [None], "she": [1]}, "found nan"),
         ({"task": ["a"], "he": ["x"], "she": [1]}, "must hold numbers"),
+        ({"task": ["a"], "he": [1]}, "found 1 attribute columns"),
+        ({"task": [], "he": [], "she": []}, "found 0 rows; each must name a task"),
+        ({"task": ["a", None], "he": [1, 1], "she": [1, 1]}, "found 2 rows; each must name a task"),
     ],
 )
 def test_frames_that_are_no_table(frame: dict[str, list[object]], message: str) -> None:
