@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,6 +13,7 @@ from lmprobe.cli.options import Json, Output, Quiet, Seed
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lmprobe.report.reproduction import Printed
     from lmprobe.reproduce.experiment import Reproduction
 
 
@@ -74,18 +74,14 @@ def command(
 
 
 def _printed(done: Reproduction, quiet: bool) -> list[Table | str]:
-    """Return what a person reads: title, table and notes."""
+    """Return what a person reads: title, tables and notes."""
     from rich.markup import escape
     from rich.table import Table
 
+    from lmprobe.report.reproduction import printed_tables
+
     parts: list[Table | str] = [f"[bold]{escape(done.title)}[/bold]", escape(done.paper)]
-    printed = [row for row in done.rows if row.get("paper") is not None]
-    if done.grid is None:
-        parts.append(_list(done.rows, done.columns))
-    else:
-        parts.append(_grid(done.rows, *done.grid))
-        if printed:
-            parts.append(_list(printed, done.columns))
+    parts += [_table(printed) for printed in printed_tables(done)]
     if done.notes and not quiet:
         notes = Table.grid(padding=(0, 1, 0, 0))
         for text in done.notes:
@@ -94,48 +90,20 @@ def _printed(done: Reproduction, quiet: bool) -> list[Table | str]:
     return [*parts, ""]
 
 
-def _list(rows: Any, columns: tuple[tuple[str, str], ...]) -> Table:
-    """Return one line per row: its name, ours, the paper's, or the columns asked for."""
+def _table(printed: Printed) -> Table:
+    """Return a table for the terminal; an interval stays on one line, a heading may break."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    bounded = [("interval", "interval")] if any(row.get("interval") for row in rows) else []
-    shown = columns or (("ours", "value"), *bounded, ("paper", "paper"))
-    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for heading, _ in shown:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(row["name"], *(_cell(row.get(key), key) for _, key in shown))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for number, heading in enumerate(printed.heading):
+        whole = number > 0 and any(" " in row[number] for row in printed.rows)
+        side: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(escape(heading), justify=side, no_wrap=whole)
+    for row in printed.rows:
+        table.add_row(*map(escape, row))
     return table
-
-
-def _cell(value: Any, key: str) -> str:
-    if isinstance(value, Mapping):
-        return f"{_number(value['low'])}, {_number(value['high'])}"
-    return _number(value, "undefined" if key == "value" else "-")
-
-
-def _grid(rows: tuple[Mapping[str, Any], ...], down: str, across: str) -> Table:
-    """Return the values with the key `down` in each line and `across` in each column."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(down, box=box.SIMPLE_HEAD, pad_edge=False)
-    columns = list(dict.fromkeys(row[across] for row in rows))
-    for heading in columns:
-        table.add_column(str(heading), justify="right")
-    cells = {(row[down], row[across]): row["value"] for row in rows}
-    for line in dict.fromkeys(row[down] for row in rows):
-        table.add_row(str(line), *(_number(cells.get((line, column))) for column in columns))
-    return table
-
-
-def _number(value: Any, nothing: str = "undefined") -> str:
-    if value is None or value != value:
-        return nothing
-    if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _write(done: Reproduction, folder: Path) -> list[Path]:
