@@ -52,9 +52,20 @@ class Registry(Generic[T]):
             return self._found[name]
         installed = self._installed()
         if name in installed:
-            self._found[name] = installed[name].load()
+            self._found[name] = self._loaded(installed[name])
             return self._found[name]
         raise InputError(f'no {self.kind} called "{name}"; {did_you_mean(name, self.names())}')
+
+    def _loaded(self, entry: importlib.metadata.EntryPoint) -> T:
+        try:
+            found: T = entry.load()
+        except Exception as problem:
+            package = f" of the package {entry.dist.name}" if entry.dist else ""
+            raise InputError(
+                f'{self.kind}: "{entry.name}"{package} cannot be loaded '
+                f"({type(problem).__name__}: {problem}); mend or remove the package"
+            ) from problem
+        return found
 
     def _fill(self) -> None:
         if self._complete:

@@ -48,6 +48,15 @@ def test_an_unknown_name(kinds: Registry[str]) -> None:
         kinds.get("iner")
 
 
+def test_an_extension_that_does_not_load_is_one_clear_error(
+    kinds: Registry[str], tmp_path: Path
+) -> None:
+    (tmp_path / "some_plugin.py").write_text("import no_such_library\n")
+    with pytest.raises(InputError, match=r'"outer" cannot be loaded \(ModuleNotFoundError: No mod'):
+        kinds.get("outer")
+    assert kinds.get("inner") == "built in"
+
+
 def test_two_of_the_same_name(kinds: Registry[str]) -> None:
     kinds.register("mine")("one")
     with pytest.raises(InputError, match='two kinds are called "mine"'):

@@ -84,6 +84,8 @@ def main() -> None:
     except LmprobeError as problem:
         print(f"lmprobe: {problem}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("lmprobe: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+    except SystemExit as ended:
+        # Typer's answer to Ctrl-C; it says nothing itself.
+        if ended.code == 130:
+            print("lmprobe: interrupted", file=sys.stderr)
+        raise
