@@ -94,11 +94,11 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
     from lmprobe.atomic import write_text
     from lmprobe.report.figures import svg
     from lmprobe.report.reproduction import image_name, reproduction_markdown
-    from lmprobe.reproduce.experiment import Settings, experiments
+    from lmprobe.reproduce.experiment import Settings, experiments, in_order
 
     # The bundled model, so that the page does not depend on what this machine can download.
     settings = Settings(model="reference:amplified")
-    names = [name for name in experiments.names() if name not in without]
+    names = [name for name in in_order() if name not in without]
     done = [experiments.get(name)(settings) for name in names]
     for one in done:
         for figure in one.figures if images else ():

@@ -54,7 +54,8 @@ class Registry(Generic[T]):
         if name in installed:
             self._found[name] = self._loaded(installed[name])
             return self._found[name]
-        raise InputError(f'no {self.kind} called "{name}"; {did_you_mean(name, self.names())}')
+        one = self.kind.removesuffix("s")
+        raise InputError(f'no {one} called "{name}"; {did_you_mean(name, self.names())}')
 
     def _loaded(self, entry: importlib.metadata.EntryPoint) -> T:
         try:

@@ -186,7 +186,7 @@ def test_first_piece_says_which_words_it_cuts() -> None:
         ({"base": "labour"}, 'did you mean "labor"'),
         ({"interval": "bootstrapp"}, "did you mean"),
         ({"confidence": 1.5}, "confidence"),
-        ({"scorer": "l2r"}, "no scorers called"),
+        ({"scorer": "l2r"}, "no scorer called"),
         ({"missing": "ignore"}, "no policy"),
     ],
 )

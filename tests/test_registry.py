@@ -44,7 +44,7 @@ def test_both_kinds_of_extension_are_found(kinds: Registry[str]) -> None:
 
 
 def test_an_unknown_name(kinds: Registry[str]) -> None:
-    with pytest.raises(InputError, match='no kinds called "iner"; did you mean "inner"'):
+    with pytest.raises(InputError, match='no kind called "iner"; did you mean "inner"'):
         kinds.get("iner")
 
 

@@ -49,9 +49,9 @@ def command(
     Example: [bold]lmprobe reproduce shortcomings[/bold]
     """
     from lmprobe.cli.output import note, progress_bar, show, show_json
-    from lmprobe.reproduce.experiment import Settings, experiments
+    from lmprobe.reproduce.experiment import Settings, experiments, in_order
 
-    names = experiments.names() if experiment == "all" else (experiment,)
+    names = in_order() if experiment == "all" else (experiment,)
     runs = {name: experiments.get(name) for name in names}
     reproductions = []
     for name, run in runs.items():

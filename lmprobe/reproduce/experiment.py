@@ -63,3 +63,10 @@ Experiment = Callable[[Settings], Reproduction]
 """The docstring's first line is what `lmprobe ls experiments` shows."""
 
 experiments: Registry[Experiment] = Registry("experiments", "lmprobe.reproduce")
+
+
+def in_order() -> tuple[str, ...]:
+    """Return the names of all experiments, the tables of FitBERT first: most come for them."""
+    return tuple(
+        sorted(experiments.names(), key=lambda name: (not name.startswith("fitbert"), name))
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmprobe.cli.main import main
-from lmprobe.reproduce.experiment import Reproduction, experiments
+from lmprobe.reproduce.experiment import Reproduction, experiments, in_order
 
 Run = Callable[..., Any]
 NAMES = ("shortcomings", "figure-2", "compas")
@@ -71,7 +71,12 @@ def test_all_runs_every_experiment(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     code, out, _ = run("all", "--json")
     assert code == 0
     found = json.loads(out)
-    assert [one["experiment"] for one in found["experiments"]] == ["shortcomings", "figure-2"]
+    assert [one["experiment"] for one in found["experiments"]] == ["figure-2", "shortcomings"]
+
+
+def test_the_tables_of_fitbert_come_first() -> None:
+    assert in_order()[:3] == ("fitbert", "fitbert-iclr", "bernstein")
+    assert sorted(in_order()) == list(experiments.names())
 
 
 def test_an_experiment_may_have_a_document_of_its_own() -> None:

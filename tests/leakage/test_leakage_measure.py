@@ -203,7 +203,7 @@ ERRORS = [
     ({"labels": ["a"] * 200, "attribute": GROUP}, "the same in every row"),
     ({"labels": ["a", "b"] * 100, "attribute": GROUP, "at": 0.01}, "drawn at random reach"),
     ({"labels": ["a", "b"] * 100, "attribute": GROUP[:9]}, "9 rows where"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": "magic"}, "no attackers called"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": "magic"}, "no attacker called"),
     ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": 2.0}, "confidence"),
 ]
 

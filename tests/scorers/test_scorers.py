@@ -126,7 +126,7 @@ def test_first_piece_warns_once_and_names_the_words(checkpoint: Checkpoint) -> N
 
 
 def test_an_unknown_scorer_is_an_error(checkpoint: Checkpoint) -> None:
-    with pytest.raises(InputError, match='no scorers called "word-l2l"; did you mean "word-l2r"'):
+    with pytest.raises(InputError, match='no scorer called "word-l2l"; did you mean "word-l2r"'):
         score(load_model(checkpoint("Bert")), [NURSE], scorer="word-l2l")
 
 
