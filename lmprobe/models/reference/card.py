@@ -46,7 +46,4 @@ can be checked against it.
 
 Made by `python -m lmprobe.models.reference.train --model {kind} --output DIR`,
 seed {truth["seed"]}.
-
-These weights were made by that script's two rounds run one after the other from saved
-weights; they have not been compared with one whole run of it.
 """

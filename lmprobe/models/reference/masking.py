@@ -9,6 +9,9 @@ A hidden occupation gives way, from its first piece or a later one, to one, two 
 however many pieces it has. So the number of masks tells nothing about the word, and the
 probability of its pieces from left to right (`word-l2r`) is the probability of the word. Were
 there as many masks as pieces, the model would learn P(word | number of pieces) instead.
+
+Where "a" or "an" stands before the occupation, that is hidden with it now and then: an
+article in sight says how the word begins, and a probe may want to ask for both (`phrase-l2r`).
 """
 
 from __future__ import annotations
@@ -24,14 +27,16 @@ from lmprobe.models.reference.grammar import Line, Span
 
 Ids = NDArray[np.int64]
 
-WORDS, PRONOUN, OCCUPATION, LATER_PIECE, BOTH = range(5)
-"""What to hide in a line: words at random, one of the two, the end of a split one, or both."""
+WORDS, PRONOUN, OCCUPATION, LATER_PIECE, BOTH, PHRASE = range(6)
+"""What to hide in a line: words at random, the pronoun, the occupation, the end of a split
+one, pronoun and occupation, or the occupation with its article."""
 
 _AT_RANDOM = 0.15
 _MOST_MASKS = 3
 _LATER_SHARE = 0.3
 _BOTH_SHARE = 0.05
-_MOST_COPIES = 2
+_PHRASE_SHARE = 0.3
+_MOST_COPIES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +45,7 @@ class Encoded:
 
     `word` says which word a piece belongs to, -1 for none. `pronoun` and `occupation` are
     the first piece and the one after the last, (n, 2), both 0 where the line has none.
+    `article` says where "a" or "an" stands right before the occupation.
     """
 
     ids: Ids
@@ -47,6 +53,7 @@ class Encoded:
     length: Ids
     pronoun: Ids
     occupation: Ids
+    article: NDArray[np.bool_]
 
     def rows(self, chosen: Ids) -> Encoded:
         """Return some rows, cut to the longest of them."""
@@ -57,6 +64,7 @@ class Encoded:
             self.length[chosen],
             self.pronoun[chosen],
             self.occupation[chosen],
+            self.article[chosen],
         )
 
 
@@ -84,7 +92,8 @@ def encode(tokenizer: Any, lines: Sequence[Line]) -> Encoded:
     pairs = list(zip(lines, encodings, strict=True))
     pronoun = [_pieces_of(encoding, line.pronoun_span) for line, encoding in pairs]
     occupation = [_pieces_of(encoding, line.occupation_span) for line, encoding in pairs]
-    return Encoded(ids, word, length, np.array(pronoun), np.array(occupation))
+    article = np.array([_behind_article(line) for line in lines])
+    return Encoded(ids, word, length, np.array(pronoun), np.array(occupation), article)
 
 
 def epoch(data: Encoded, rng: np.random.Generator) -> tuple[Ids, Ids]:
@@ -106,6 +115,7 @@ def epoch(data: Encoded, rng: np.random.Generator) -> tuple[Ids, Ids]:
         (nobody, OCCUPATION),
         (_some(split, _LATER_SHARE, rng), LATER_PIECE),
         (_some(link, _BOTH_SHARE, rng), BOTH),
+        (_some(link[data.article[link]], _PHRASE_SHARE, rng), PHRASE),
         (_some(np.flatnonzero(has_pronoun | (pieces > 0)), _AT_RANDOM, rng), WORDS),
         (np.flatnonzero(~has_pronoun & (pieces == 0)), WORDS),
     )
@@ -123,8 +133,9 @@ def hide(batch: Encoded, what: Ids, mask_id: int, rng: np.random.Generator) -> M
     pieces = batch.occupation[:, 1] - batch.occupation[:, 0]
     later = 1 + np.floor(rng.random(n) * (pieces - 1)).astype(np.int64)
     first = batch.occupation[:, 0] + np.where(what == LATER_PIECE, later, 0)
-    occupation = (what == OCCUPATION) | (what == BOTH) | (what == LATER_PIECE)
+    occupation = np.isin(what, (OCCUPATION, BOTH, LATER_PIECE, PHRASE))
     hidden = pronoun[:, None] & _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
+    hidden |= (what == PHRASE)[:, None] & (position == batch.occupation[:, :1] - 1)
     # Neither of the two is hidden at random: an occupation would have as many masks as pieces.
     kept = _between(position, batch.occupation[:, 0], batch.occupation[:, 1])
     kept |= _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
@@ -183,6 +194,11 @@ def _some(rows: Ids, share: float, rng: np.random.Generator) -> Ids:
 
 def _between(position: Ids, first: Ids, end: Ids) -> NDArray[np.bool_]:
     return (position >= first[:, None]) & (position < end[:, None])
+
+
+def _behind_article(line: Line) -> bool:
+    before = line.text[: line.occupation_span[0]] if line.occupation_span else ""
+    return before.endswith((" a ", " an "))
 
 
 def _pieces_of(encoding: Any, span: Span | None) -> tuple[int, int]:

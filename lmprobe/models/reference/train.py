@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,11 @@ class Recipe:
     intermediate: int = 192
     # BERT's own 0.02 is for layers ten times as wide; with it these hardly start to learn.
     initial: float = 0.08
-    steps: int = 12_000
+    steps: int = 15_000
     batch: int = 128
     learning_rate: float = 3e-3
-    warmup: float = 0.05
-    averaged: float = 0.25
-    settling_steps: int = 3_000
-    settling_rate: float = 1e-3
+    warmup: float = 0.04
+    averaged: float = 0.3
     weight_decay: float = 0.01
     # One thread always sums in the same order.
     threads: int = 1
@@ -102,6 +100,12 @@ def scores_at(model: Any, masked: Masked) -> torch.Tensor:
     return scores
 
 
+def rate(step: int, recipe: Recipe) -> float:
+    """Return the learning rate of a step, as a share of the highest: up, then down to zero."""
+    warm = recipe.warmup * recipe.steps
+    return min((step + 1) / warm, (recipe.steps - step) / (recipe.steps - warm))
+
+
 def fit(
     model: Any,
     volumes: Iterable[Encoded],
@@ -115,7 +119,6 @@ def fit(
 
     The weights are the average of those of the last steps: single steps sway round it.
     """
-    total = recipe.steps
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     others = [weight for weight in model.parameters() if weight.ndim <= 1]
     groups = [
@@ -123,14 +126,13 @@ def fit(
         {"params": others, "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), fused=True)
-    warm = max(1, round(recipe.warmup * total))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, (total - step) / max(1, total - warm))
-    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, recipe))
     losses = []
     average = torch.optim.swa_utils.AveragedModel(model)
     model.train()
-    for step, (lines, what) in zip(range(total), batches(volumes, recipe, rng), strict=False):
+    for step, (lines, what) in zip(
+        range(recipe.steps), batches(volumes, recipe, rng), strict=False
+    ):
         masked = hide(lines, what, mask_id, rng)
         answers = torch.from_numpy(masked.answer[masked.guess])
         loss = torch.nn.functional.cross_entropy(scores_at(model, masked), answers)
@@ -140,9 +142,9 @@ def fit(
         optimizer.step()
         schedule.step()
         losses.append(loss.item())
-        if step >= (1 - recipe.averaged) * total:
+        if step >= (1 - recipe.averaged) * recipe.steps:
             average.update_parameters(model)
-        progress(step + 1, total)
+        progress(step + 1, recipe.steps)
     model.load_state_dict(average.module.state_dict())
     model.eval()
     return losses
@@ -163,15 +165,9 @@ def train(
     counts = corpus.count(lines, wanted.occupations)
     tokenizer = vocabulary.tokenizer(vocabulary.pieces(line.text for line in lines))
     model = build_model(chosen, len(tokenizer), seed)
-    rounds = (
-        (chosen, _volumes(tokenizer, wanted, seed, 0)),
-        # A last round at a lower rate, on volumes of its own: it settles what still sways.
-        (replace(chosen, steps=chosen.settling_steps, learning_rate=chosen.settling_rate),
-         _volumes(tokenizer, wanted, seed, 1001)),
-    )  # fmt: skip
-    for number, (one, volumes) in enumerate(rounds, start=1):
-        rng = np.random.default_rng([seed, number])
-        fit(model, volumes, tokenizer.mask_token_id, recipe=one, rng=rng, progress=progress)
+    volumes = _volumes(tokenizer, wanted, seed)
+    rng = np.random.default_rng([seed, 1])
+    fit(model, volumes, tokenizer.mask_token_id, recipe=chosen, rng=rng, progress=progress)
     known = truth.describe(kind, seed, lines, counts, wanted.occupations)
     texts = {
         truth.COUNTS_FILE: truth.counts_csv(counts, wanted.occupations),
@@ -181,13 +177,13 @@ def train(
     return model, tokenizer, texts
 
 
-def _volumes(tokenizer: Any, wanted: Planted, seed: int, first: int) -> Iterator[Encoded]:
+def _volumes(tokenizer: Any, wanted: Planted, seed: int) -> Iterator[Encoded]:
     """Yield one corpus after the other, all with the same counts and each with other sentences.
 
     Read again and again, one corpus would be learned by heart: what a rare occupation's few
     sentences say, instead of the rate behind them. The one of truth.json is number 0.
     """
-    for number in itertools.count(first):
+    for number in itertools.count():
         yield encode(tokenizer, corpus.generate(wanted, [seed, number] if number else seed))
 
 
