@@ -70,5 +70,8 @@ ICLR = PrintedTable(
         "likeliest word counted as a discrete prediction; the paper's preset does the same.",
         "The minus signs of the labour row are lost in the text we have; its constant distances "
         "to uniform (2), 0.2622 in T->A and 0.0173 in A->T, show that both are negative.",
+        "In these sentences a or an stands right before the occupation, so A->T weighs each word "
+        "against those with the same article; `lmprobe run --templates fitbert-iclr --scorer "
+        "phrase-l2r` asks for both.",
     ),
 )
