@@ -343,7 +343,7 @@ def test_a_long_file_is_counted_without_an_interval(
         ("-a sex -t hired --score score --threshold high", "calibrated, all or a number"),
         ("-a sex -t hired -p score", "`score` must lie in [0, 1]"),
         ("-a sex -t hired -t cat -p said", "names 1 columns and --task 2"),
-        ("-a sex -t hired -t job -p said -p guess", "must hold numbers"),
+        ("-a sex -t hired -t job -p said -p guess", "with words in it"),
         ("-a sex -t job --score score", "--score needs tasks of 0 and 1"),
         ("-a sex -t hired --score job --threshold 1", 'the column "job" is not a number'),
         ("-a sex -t hired -p said --weight job", 'the column "job" is not a number'),
