@@ -89,8 +89,8 @@ class Removal:
     width: int = 64
     task_epochs: int = 20
     critic_epochs: int = 5
-    joint_epochs: int = 30
-    critic_steps: int = 2
+    joint_epochs: int = 100
+    critic_steps: int = 5
     """Steps of the critic for each step of the predictor: it has to keep up."""
     batch_size: int = 128
     learning_rate: float = 1e-3

@@ -144,7 +144,7 @@ def test_removal_from_the_embeddings_of_a_fill_mask_model(seed: int) -> None:
     )
     original, hidden = found.of("original")[0], found.of("adversarial")[0]
     assert original.amplification.interval.low > 0.02
-    assert hidden.amplification.value < original.amplification.value * 2 / 3
+    assert hidden.amplification.value < original.amplification.value / 2
     assert original.f1 - hidden.f1 <= 0.025
     assert hidden.amplification.value < found.noise_at(hidden.f1)
 
