@@ -19,14 +19,11 @@ from lmprobe.errors import DataFileError
 from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.probe import Robustness, robustness, verdict
 from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.result_file import SCHEMA, read_document
 from lmprobe.tally import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SCHEMA = "lmprobe.result/1"
-RESULT_FILE = "result.json"
-"""What a result is called in the folder of a run."""
 
 LIMITS = (
     "It compares the model's guesses at a masked word with base rates that you chose: another "
@@ -233,14 +230,7 @@ class ProbeResult:
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> ProbeResult:
         """Read a result back from its JSON text, from its file, or from the folder of a run."""
-        text, where = _text_of(text_or_path)
-        try:
-            document = json.loads(text)
-        except ValueError as problem:
-            raise DataFileError(f"{where}: not a JSON document ({problem})") from problem
-        found = document.get("schema") if isinstance(document, dict) else None
-        if found != SCHEMA:
-            raise DataFileError(f"{where}: {_refusal(found)}")
+        document, where = read_document(text_or_path)
         try:
             families = tuple(document["families"])
             result = cls(
@@ -257,16 +247,6 @@ class ProbeResult:
         except (TypeError, ValueError) as problem:
             raise DataFileError(f"{where}: damaged result, {problem}") from problem
         return result
-
-
-def _refusal(schema: object) -> str:
-    """Return why a document of this schema is not read, and what to do."""
-    kind, _, version = str(schema).partition("/")
-    if kind != SCHEMA.partition("/")[0]:
-        return f"not a result of `lmprobe run`: its schema is {schema!r}, not {SCHEMA!r}"
-    newer = version.isdecimal() and int(version) > int(SCHEMA.partition("/")[2])
-    advice = "a newer lmprobe made it" if newer else "make the result again with `lmprobe run`"
-    return f"its schema is {schema!r}, this lmprobe reads {SCHEMA!r}; {advice}"
 
 
 def _check(result: ProbeResult) -> None:
@@ -297,20 +277,6 @@ def _check(result: ProbeResult) -> None:
                 raise ValueError(f"{where}: {name} is {getattr(row, name).shape}, not {shape}")
         if not np.isfinite(row.predicted).all() or np.isnan(row.by_pair).all():
             raise ValueError(f"{where}: its numbers are undefined")
-
-
-def _text_of(text_or_path: str | Path) -> tuple[str, str]:
-    if isinstance(text_or_path, str) and text_or_path.lstrip().startswith(("{", "[")):
-        return text_or_path, "result"
-    path = Path(text_or_path)
-    if path.is_dir():
-        path /= RESULT_FILE
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except FileNotFoundError as problem:
-        raise DataFileError(f"{path}: no such result file") from problem
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataFileError(f"{path}: cannot be read ({problem})") from problem
 
 
 def _nullable(table: Floats) -> list[list[float | None]]:

@@ -33,6 +33,7 @@ ORDER = [
     "inference",
     "leakage",
     "baseline",
+    "result_file",
     "result",
     "probe",
     "reproduce",

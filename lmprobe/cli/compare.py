@@ -96,7 +96,7 @@ def command(
 
 
 def _is_saved(what: str) -> bool:
-    from lmprobe.result import RESULT_FILE
+    from lmprobe.result_file import RESULT_FILE
 
     return what.endswith(".json") or (Path(what) / RESULT_FILE).is_file()
 

@@ -154,7 +154,7 @@ def _leave(result: ProbeResult, folder: Path | None) -> list[str]:
 
     from lmprobe.atomic import write_text
     from lmprobe.report.html import html_report
-    from lmprobe.result import RESULT_FILE
+    from lmprobe.result_file import RESULT_FILE
 
     saved = write_text(folder / RESULT_FILE, result.to_json())
     page = write_text(folder / "report.html", html_report(result))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pandas as pd
 import pytest
 
 from lmprobe import tables
-from lmprobe.cli.main import main
 from lmprobe.cli.tabular import columns, counting
 from lmprobe.labels import cross
 from lmprobe.metrics.directional import directional_amplification
@@ -23,18 +21,9 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command; return (exit code, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lmprobe", "amplify", *map(str, words)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(command: Callable[..., Run]) -> Run:
+    """Return (exit code, standard output, standard error) of the command."""
+    return command("amplify", columns=80)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe.cli.main import main
 from lmprobe.inference.disparity import group_disparity
 from lmprobe.inference.pilot import templates_needed
 from lmprobe.result import ProbeResult
@@ -20,18 +18,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command; return (exit code, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lmprobe", *map(str, words)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(command: Callable[..., Run]) -> Run:
+    """Return (exit code, standard output, standard error) of the command."""
+    return command(columns=100)
 
 
 @pytest.fixture(scope="module")

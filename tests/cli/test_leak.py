@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 from checkpoints import Checkpoint, checkpoint, own_cache
 
-from lmprobe.cli.main import main
 from lmprobe.leakage.language import language_leakage
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
 
@@ -22,18 +20,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command; return (exit code, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lmprobe", "leak", *map(str, words)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(command: Callable[..., Run]) -> Run:
+    """Return (exit code, standard output, standard error) of the command."""
+    return command("leak", columns=120)
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lmprobe.cli.main import main
 from lmprobe.reproduce.experiment import Reproduction, experiments, in_order
 
 Run = Callable[..., Any]
@@ -18,18 +16,9 @@ NAMES = ("shortcomings", "figure-2", "compas")
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command; return (exit code, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lmprobe", "reproduce", *map(str, words)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(command: Callable[..., Run]) -> Run:
+    """Return (exit code, standard output, standard error) of the command."""
+    return command("reproduce", columns=80)
 
 
 @pytest.mark.parametrize("name", NAMES)
