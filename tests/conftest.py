@@ -1,8 +1,10 @@
-"""A probe's result made without a model, for everything that only reads results."""
+"""A probe's result made without a model, and a runner of commands, for all tests."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,30 @@ ADJECTIVES = (
 BASES = ("uniform", "wikipedia", "labor", "corpus")
 
 Made = Callable[..., ProbeResult]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Run]:
+    """Return the maker of runners: for one command, or for any, in a terminal of some width."""
+
+    from lmprobe.cli.main import main
+
+    def runner(*name: str, columns: int = 80) -> Run:
+        monkeypatch.setenv("COLUMNS", str(columns))
+
+        def run(*words: str | Path) -> tuple[int, str, str]:
+            monkeypatch.setattr(sys, "argv", ["lmprobe", *name, *map(str, words)])
+            with pytest.raises(SystemExit) as left:
+                main()
+            captured = capsys.readouterr()
+            return int(left.value.code or 0), captured.out, captured.err
+
+        return run
+
+    return runner
 
 
 @pytest.fixture(scope="session")
