@@ -210,6 +210,24 @@ def test_another_question_is_asked_anew(
     assert not score_templates(model, templates, "task->attribute", **change).cached
 
 
+def test_an_article_written_for_the_word_is_another_question(
+    model: MaskedModel, tmp_path: Path
+) -> None:
+    """The same text, but only one of the two hides its article with the word."""
+    found = []
+    for name, slot in (("literal", "a {job}"), ("fitting", "{a:job}")):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(
+            f'name = "{name}"\ndescription = "d"\nsource = "s"\nattribute = "who"\ntask = "job"\n'
+            f'sentences = ["{{who}} became {slot}."]\n'
+            '[slots]\nwho = ["he", "she"]\njob = ["nurse", "baker"]\n'
+        )
+        one = load_templates(path)
+        found.append(score_templates(model, one, "attribute->task", scorer="phrase-l2r"))
+    assert not found[1].cached
+    assert np.abs(found[0].log_probability - found[1].log_probability).min() > 1e-3
+
+
 def test_another_dtype_or_model_is_asked_anew(
     checkpoint: Checkpoint, templates: TemplateSet
 ) -> None:

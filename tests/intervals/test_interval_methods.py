@@ -17,7 +17,7 @@ from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.method import Sample, interval, intervals
 from lmprobe.intervals.probe import CellTable, probe_sample
 from lmprobe.intervals.t import interval_over_runs
-from lmprobe.intervals.two_groups import cells_of, groups_sample, resampled
+from lmprobe.intervals.two_groups import groups_sample, resampled
 
 TWO_GROUPS = ("stratified", "stratified-bernstein", "score")
 
@@ -296,34 +296,3 @@ def test_the_interval_knows_what_it_holds() -> None:
     assert 0 in found
     assert 0.3 not in found
     assert Interval(-math.inf, math.nan, 0.95, "t").to_dict()["high"] is None
-
-    @pytest.mark.parametrize("law", ["uniform", "beta", "mixture", "narrow"])
-    def test_many_different_costs_are_merged_without_losing_their_spread(self, law: str) -> None:
-        source = np.random.default_rng(3)
-        drawn = {
-            "uniform": lambda: source.random(50_000),
-            "beta": lambda: source.beta(0.3, 4, 50_000),
-            "mixture": lambda: np.where(source.random(50_000) < 0.7, 0, source.random(50_000)),
-            "narrow": lambda: 0.5 + 1e-5 * source.random(50_000),
-        }
-        costs = drawn[law]()
-        values, counts = cells_of(costs)
-        assert len(values) <= 256
-        assert counts.sum() == len(costs)
-        mean = counts @ values / len(costs)
-        assert mean == pytest.approx(costs.mean(), rel=1e-12)
-        spread = counts @ (values - mean) ** 2 / len(costs)
-        assert spread == pytest.approx(costs.var(), rel=1e-4)
-        other = source.random(50_000)
-        found = resampled(costs, other, 4000, rng())
-        expected = math.sqrt(costs.var() / len(costs) + other.var() / len(other))
-        assert found.std() == pytest.approx(expected, rel=0.05)
-
-    def test_costs_that_would_lose_their_spread_are_not_merged(self) -> None:
-        costs = np.concatenate([1e-9 * np.random.default_rng(0).random(5000), [0.5, 1.0]])
-        merged, _ = cells_of(costs)
-        assert len(merged) <= 256, "all the spread lies in the two large costs"
-        tail = np.random.default_rng(0).pareto(2, 5000)
-        values, counts = cells_of(tail)
-        np.testing.assert_array_equal(values, np.unique(tail))
-        assert set(counts.tolist()) == {1}

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from checkpoints import Checkpoint, checkpoint, own_cache
 
-import lmprobe
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.leakage.adversarial import Removal
 from lmprobe.leakage.embeddings import mask_embeddings
@@ -108,14 +107,7 @@ def test_mask_embeddings_do_not_see_the_word(checkpoint: Checkpoint, architectur
         mask_embeddings(model, [])
 
 
-needs_reference = pytest.mark.skipif(
-    not (Path(lmprobe.__file__).parent / "models" / "reference" / "amplified").is_dir(),
-    reason="the reference models have not been trained",
-)
-
-
 @pytest.mark.slow
-@needs_reference
 @pytest.mark.parametrize("seed", [0, 1])
 def test_removal_from_the_embeddings_of_a_fill_mask_model(seed: int) -> None:
     # The occupation must be told from what the model has in mind at the verb, the pronoun not.
@@ -150,7 +142,6 @@ def test_removal_from_the_embeddings_of_a_fill_mask_model(seed: int) -> None:
 
 
 @pytest.mark.slow
-@needs_reference
 def test_the_amplified_reference_leaks_more_than_the_faithful_one() -> None:
     faithful, amplified = (
         language_leakage(f"reference:{name}", base="labor") for name in ("faithful", "amplified")
