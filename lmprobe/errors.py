@@ -8,11 +8,44 @@ They are `ValueError`s too, so that code which expects one from a bad argument w
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+LONGEST_MESSAGE = 600
+"""A message is cut to so many characters: its beginning and its end, which says what would do."""
+_MOST_NAMES = 40
+
+_SPACE = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]+")
+# What moves a cursor, changes colours or turns the writing around; and half a character.
+_COMMANDING = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff]"
+)
+
+
+def printable(text: object) -> str:
+    """Return words in one line that command no terminal, whatever file they come from.
+
+    >>> printable("red\\x1b[31m and\\nblue")
+    'red\ufffd[31m and blue'
+    """
+    return _COMMANDING.sub("\ufffd", _SPACE.sub(" ", str(text)))
+
+
+def shortened(text: object, longest: int = LONGEST_MESSAGE) -> str:
+    """Return printable words of bounded length: the beginning and the end of longer ones."""
+    words = printable(text)
+    if len(words) <= longest:
+        return words
+    return f"{words[: longest * 2 // 3]} ... {words[-(longest // 3 - 5) :]}"
 
 
 class LmprobeError(Exception):
-    """The caller can mend this: the message says how."""
+    """Base class of errors in the caller's input: one line, safe to print, says how to fix them."""
+
+    def __str__(self) -> str:
+        """Return the message: no line breaks, no control characters, a few hundred characters."""
+        return shortened(super().__str__())
 
 
 class InputError(LmprobeError, ValueError):
@@ -38,6 +71,8 @@ def did_you_mean(found: str, known: Iterable[str]) -> str:
     'did you mean "uniform"? Known: labor, uniform'
     """
     names = sorted(known)
-    near = difflib.get_close_matches(found, names, n=1)
+    # Likeness is measured in quadratic time: no name that was meant is much longer than these.
+    near = difflib.get_close_matches(found[:100], names[:1000], n=1)
     hint = f'did you mean "{near[0]}"? ' if near else ""
-    return f"{hint}Known: {', '.join(names) or 'none'}"
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"{hint}Known: {', '.join(names[:_MOST_NAMES]) or 'none'}{more}"

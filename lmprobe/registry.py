@@ -1,21 +1,26 @@
 """Finds an extension by name: built in, or installed through an entry point.
 
 A built-in extension is a module of its kind's package that registers itself, so adding
-one is adding a file. An installed one is an entry point in the group `lmprobe.<kind>`.
+one is adding a file. An installed one (a plug-in) is an entry point in the group
+`lmprobe.<kind>`. Each registry is defined beside the protocol of what it holds; all of them
+are listed in `lmprobe.plugins`.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import pkgutil
+import traceback
 from collections.abc import Callable
-from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
 from lmprobe.errors import InputError, did_you_mean
 
 T = TypeVar("T")
+
+_loaded: dict[str, EntryPoint] = {}
+"""The top-level packages of plug-ins that were loaded."""
 
 
 class Registry(Generic[T]):
@@ -30,43 +35,37 @@ class Registry(Generic[T]):
         self._complete = False
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that files its object under `name`."""
+        """Return a decorator that registers its object under `name`."""
 
-        def file(extension: T) -> T:
+        def add(extension: T) -> T:
             if name in self._found and self._found[name] is not extension:
                 raise InputError(f'two {self.kind} are called "{name}"; rename one of them')
             self._found[name] = extension
             return extension
 
-        return file
+        return add
 
     def names(self) -> tuple[str, ...]:
         """Return every known name, built-in and installed, in alphabetical order."""
         self._fill()
-        return tuple(sorted({*self._found, *self._installed()}))
+        return tuple(sorted({*self._found, *installed(self.group)}))
 
     def get(self, name: str) -> T:
         """Return the extension of that name, or say which names there are."""
         self._fill()
         if name in self._found:
             return self._found[name]
-        installed = self._installed()
-        if name in installed:
-            self._found[name] = self._loaded(installed[name])
+        plugins = installed(self.group)
+        if name in plugins:
+            self._found[name] = load_plugin(plugins[name])
             return self._found[name]
-        one = self.kind.removesuffix("s")
-        raise InputError(f'no {one} called "{name}"; {did_you_mean(name, self.names())}')
+        singular = self.kind.removesuffix("s")
+        raise InputError(f'no {singular} called "{name}"; {did_you_mean(name, self.names())}')
 
-    def _loaded(self, entry: importlib.metadata.EntryPoint) -> T:
-        try:
-            found: T = entry.load()
-        except Exception as problem:
-            package = f" of the package {entry.dist.name}" if entry.dist else ""
-            raise InputError(
-                f'{self.kind}: "{entry.name}"{package} cannot be loaded '
-                f"({type(problem).__name__}: {problem}); mend or remove the package"
-            ) from problem
-        return found
+    def description(self, name: str) -> str:
+        """Return the first line of an extension's docstring."""
+        lines = (self.get(name).__doc__ or "").strip().splitlines()
+        return lines[0] if lines else ""
 
     def _fill(self) -> None:
         if self._complete:
@@ -76,5 +75,52 @@ class Registry(Generic[T]):
             importlib.import_module(f"{self._package}.{module.name}")
         self._complete = True
 
-    def _installed(self) -> dict[str, importlib.metadata.EntryPoint]:
-        return {entry.name: entry for entry in entry_points(group=self.group)}
+
+def installed(group: str) -> dict[str, EntryPoint]:
+    """Return the plug-ins of a group by name; two packages with one name is an error."""
+    plugins: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        other = plugins.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise InputError(
+                f'{group.partition(".")[2]}: "{entry.name}" is in two packages, '
+                f"{package_of(other)} and {package_of(entry)}; remove one of them"
+            )
+    return plugins
+
+
+def load_plugin(entry: EntryPoint) -> Any:
+    """Return what an entry point names, or say which package failed and how."""
+    _loaded[entry.module.partition(".")[0]] = entry
+    try:
+        return entry.load()
+    except Exception as problem:
+        raise InputError(
+            f'{entry.group.partition(".")[2]}: "{entry.name}" of the package {package_of(entry)} '
+            f"cannot be loaded ({type(problem).__name__}: {problem}); fix or remove the package"
+        ) from problem
+
+
+def plugin_failure(problem: BaseException) -> str | None:
+    """Return a line about the plug-in in which an exception was raised, None if in none.
+
+    The innermost frame decides: what lmprobe or a library raises on behalf of a plug-in is
+    attributed to the plug-in only if the plug-in called it.
+    """
+    frames = list(traceback.walk_tb(problem.__traceback__))
+    for frame, line in reversed(frames):
+        module = str(frame.f_globals.get("__name__", ""))
+        entry = _loaded.get(module.partition(".")[0])
+        if entry is not None:
+            return (
+                f"the plug-in {package_of(entry)} failed in {module}, line {line}: "
+                f"{type(problem).__name__}: {problem}; report it to its authors"
+            )
+        if module.partition(".")[0] == "lmprobe":
+            return None
+    return None
+
+
+def package_of(entry: EntryPoint) -> str:
+    """Return the name of the package that an entry point belongs to."""
+    return entry.dist.name if entry.dist else entry.module

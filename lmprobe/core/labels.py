@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,91 +42,6 @@ class Indicators:
         return Indicators(values, names)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Axis:
-    """What is known about the attributes, or the tasks: all with the same columns."""
-
-    truth: Indicators
-    predicted: Indicators | None
-    train: Indicators | None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the labels, then those only predicted or only in the train set."""
-        return self.truth.names
-
-
-def read_axis(
-    axis: Literal["attribute", "task"],
-    labels: Labels,
-    predictions: Labels | None = None,
-    train: Labels | None = None,
-) -> Axis:
-    """Read the labels, predictions and train labels of one axis into the same columns.
-
-    One task column of 0/1 (predictions may be probabilities) is one task, present or not;
-    one attribute column of 0/1 is two groups.
-    """
-    roles = (f"{axis}_labels", f"{axis}_predictions", f"train_{axis}_labels")
-    given = {
-        role: form
-        for role, form in zip(roles, (labels, predictions, train), strict=True)
-        if form is not None
-    }
-    # Decided on all of them: predictions of the classes 0 and 1 out of 0, 1, 2 are no task "1".
-    binary = axis == "task" and all(_is_unit_column(form) for form in given.values())
-    truth = indicators(labels, role=roles[0], binary=binary)
-    read = {roles[0]: truth}
-    lone = _array(labels).ndim == 2 and len(truth.names) == 1
-    for role in list(given)[1:]:
-        flat = lone and np.ndim(given[role]) == 1
-        read[role] = _matching(given[role], role, truth, binary or flat)
-    if predictions is not None and len(read[roles[1]].values) != len(truth.values):
-        raise InputError(
-            f"`{roles[1]}` has {len(read[roles[1]].values)} rows, "
-            f"`{roles[0]}` has {len(truth.values)}"
-        )
-    names = tuple(dict.fromkeys(name for one in read.values() for name in one.names))
-    aligned = {role: one.aligned(names) for role, one in read.items()}
-    return Axis(aligned[roles[0]], aligned.get(roles[1]), aligned.get(roles[2]))
-
-
-def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indicators:
-    """Read a form whose columns mean what those of `truth` mean."""
-    if binary:
-        values = indicators(form, role=role, binary=True).values
-        if values.shape[1] != 1:
-            raise InputError(
-                f"`{role}` must be one column of 0/1 or probabilities, as the labels are"
-            )
-        return Indicators(values, truth.names)
-    if np.ndim(form) == 1:
-        two = set(truth.names) == {"0", "1"} and _is_fraction(_array(form))
-        read = indicators(form, role=role, names=truth.names if two else None)
-        if min(len(read.names), len(truth.names)) > 1 and not set(read.names) & set(truth.names):
-            raise InputError(
-                f"`{role}` holds {', '.join(read.names[:5])}, none of which is among the labels "
-                f"{', '.join(truth.names[:5])}"
-            )
-        return read
-    found = indicators(form, role=role)
-    if len(found.names) != len(truth.names):
-        raise InputError(
-            f"`{role}` has {len(found.names)} columns, the labels have {len(truth.names)}: "
-            f"{', '.join(truth.names)}"
-        )
-    if not is_frame(form) or set(found.names) == set(truth.names):
-        named = found.names if is_frame(form) else truth.names
-        return Indicators(found.values, named)
-    if truth.names == tuple(str(number) for number in range(len(truth.names))):
-        return Indicators(found.values, truth.names)
-    # By position would be a guess, and a wrong one is not seen in the result.
-    raise InputError(
-        f"the columns of `{role}` are called {', '.join(found.names)} and those of the labels "
-        f"{', '.join(truth.names)}; give them the same names"
-    )
-
-
 def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     """Return one categorical column for the cross product of several, such as race x sex.
 
@@ -135,7 +50,7 @@ def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     """
     parts = []
     for name, column in columns.items():
-        array = _array(column)
+        array = as_array(column)
         _refuse_missing(array, str(name))
         parts.append(array.astype(str))
     if len({part.shape for part in parts}) != 1 or parts[0].ndim != 1:
@@ -172,7 +87,7 @@ def indicators(
         if twice:
             raise InputError(f'`{role}` has the column "{twice[0]}" twice; rename one')
         return Indicators(_checked(labels.to_numpy(), role), found)
-    array = _array(labels)
+    array = as_array(labels)
     if array.ndim == 2:
         default = tuple(str(number) for number in range(array.shape[1]))
         return Indicators(_checked(array, role), _fitting(names, default, role))
@@ -183,7 +98,7 @@ def indicators(
     _refuse_missing(array, role)
     if binary and _is_numeric(array):
         return Indicators(_checked(array[:, None], role), ("1",))
-    if names is not None and set(names) == {"0", "1"} and _is_fraction(array):
+    if names is not None and set(names) == {"0", "1"} and is_fraction(array):
         yes = _checked(array[:, None], role)
         return Indicators(np.hstack([1 - yes, yes]), ("0", "1")).aligned(names)
     return _from_categories(labels, array, role, names)
@@ -194,7 +109,7 @@ def _from_categories(
 ) -> Indicators:
     import pandas as pd
 
-    if _is_fraction(array):
+    if is_fraction(array):
         raise InputError(
             f"`{role}` is one column of fractions; give categories, "
             "or probabilities of a 0/1 label, or an (n, K) array"
@@ -232,7 +147,7 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     if not _is_numeric(values):
         raise InputError(
             f"`{role}` is a table of shape {values.shape} with words in it; give one column "
-            "of words (several are made one by `lmprobe.labels.cross`), or columns of numbers"
+            "of words (several are made one by `lmprobe.cross`), or columns of numbers"
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = _first((~np.isfinite(values)).any(axis=1))
@@ -274,7 +189,8 @@ def is_frame(form: Labels) -> TypeGuard[pd.DataFrame]:
     return pandas is not None and isinstance(form, pandas.DataFrame)
 
 
-def _array(form: Labels) -> NDArray[Any]:
+def as_array(form: Labels) -> NDArray[Any]:
+    """Return the form as an array; words keep their missing values."""
     try:
         array = np.asarray(form)
     except ValueError:
@@ -285,14 +201,15 @@ def _array(form: Labels) -> NDArray[Any]:
     return array
 
 
-def _is_unit_column(form: Labels) -> bool:
+def is_unit_column(form: Labels) -> bool:
     """Tell whether this is one column of numbers that can be 0/1 or probabilities."""
-    array = _array(form)
+    array = as_array(form)
     single = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
     return single and array.size > 0 and _is_numeric(array) and _in_unit(array)
 
 
-def _is_fraction(array: NDArray[Any]) -> bool:
+def is_fraction(array: NDArray[Any]) -> bool:
+    """Tell whether these are numbers that are not all whole."""
     return array.dtype.kind == "f" and bool((array != np.round(array)).any())
 
 

@@ -1,26 +1,23 @@
-"""The labelled table P(a,t), P(a), P(t) of one world.
+"""The table of P(a,t), P(a) and P(t) for attributes a and tasks t.
 
 Axes are always (attribute, task): a table of A attributes and T tasks has shape (A, T),
-and leading axes, such as one per template, come before them. This is said here once and
-holds in every module.
+and leading axes, such as one per template, come before them. This is the convention of every
+module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from lmprobe.core.axis import read_axis
+from lmprobe.core.direction import Direction
+from lmprobe.core.labels import Labels
+from lmprobe.core.tally import Floats, Tally, checked_weight, tally
 from lmprobe.errors import InputError
-from lmprobe.labels import Labels, read_axis
-from lmprobe.tally import Floats, Tally, checked_weight, tally
-
-Direction = Literal["task->attribute", "attribute->task"]
-"""What is given, an arrow, what is predicted: `task->attribute` guesses the group."""
-
-DIRECTIONS: tuple[Direction, ...] = ("task->attribute", "attribute->task")
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -30,13 +27,13 @@ def ratio(part: Floats, whole: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Association:
-    """P(attribute, task), P(attribute) and P(task) of one world.
+    """The joint table P(attribute, task) with its margins P(attribute) and P(task).
 
-    The marginals are kept beside the joint table, not derived from it: when an image may
-    show two attributes at once, or none, rows do not add up to P(attribute).
+    The margins are stored, not derived from the joint table: if an image may show two
+    attributes, or none, the rows do not add up to P(attribute).
 
-    >>> world = Association.from_counts([[30, 10], [10, 30]], ["woman", "man"], ["paint", "not"])
-    >>> world.attribute_given_task[:, 0].tolist()
+    >>> table = Association.from_counts([[30, 10], [10, 30]], ["woman", "man"], ["paint", "not"])
+    >>> table.attribute_given_task[:, 0].tolist()
     [0.75, 0.25]
     """
 
@@ -70,7 +67,7 @@ class Association:
     def from_tally(
         cls, sums: Tally, attributes: Sequence[str], tasks: Sequence[str]
     ) -> Association:
-        """Return the world that was counted."""
+        """Return the association of counts that were tallied."""
         if not sums.total > 0:
             raise InputError("an association needs at least one row with a positive weight")
         return cls(
@@ -86,7 +83,7 @@ class Association:
     def from_labels(
         cls, attribute_labels: Labels, task_labels: Labels, *, sample_weight: Any = None
     ) -> Association:
-        """Return the world of labelled rows: (n, A) and (n, T), or a categorical column each."""
+        """Return the association of labelled rows: (n, A) and (n, T), or a category column each."""
         groups = read_axis("attribute", attribute_labels)
         tasks = read_axis("task", task_labels)
         weight = checked_weight(sample_weight, len(groups.truth.values))
@@ -97,7 +94,7 @@ class Association:
     def from_counts(
         cls, counts: Any, attributes: Sequence[str], tasks: Sequence[str]
     ) -> Association:
-        """Return the world in which each (attribute, task) was counted so often; (A, T)."""
+        """Return the association of the counts (A, T) of each pair."""
         table = np.asarray(counts, dtype=np.float64)
         if table.ndim != 2:
             raise InputError(f"`counts` must have the axes (attribute, task), found {table.shape}")
@@ -115,7 +112,7 @@ class Association:
         *,
         p_task: Any = None,
     ) -> Association:
-        """Return the world with these P(a|t), (A, T); tasks are equally common unless told."""
+        """Return the association with these P(a|t), (A, T); by default tasks are equally likely."""
         table = np.asarray(attribute_given_task, dtype=np.float64)
         if table.ndim != 2 or not np.allclose(table.sum(axis=0), 1.0, atol=1e-6):
             raise InputError("`attribute_given_task` must be (A, T) with columns that add up to 1")
@@ -126,6 +123,27 @@ class Association:
         share = share / share.sum()
         joint = table * share
         return cls(joint, joint.sum(axis=1), share, tuple(attributes), tuple(tasks))
+
+    def merged(self, owner: Mapping[str, str]) -> Association:
+        """Return the association in which the attributes of one owner are combined.
+
+        The attributes must exclude each other.
+
+        >>> table = Association.from_counts([[1], [2], [3]], ["a", "b", "c"], ["t"])
+        >>> table.merged({"a": "x", "b": "y", "c": "x"}).joint.tolist() == [[4 / 6], [2 / 6]]
+        True
+        """
+        owners = [owner[attribute] for attribute in self.attributes]
+        names = tuple(dict.fromkeys(owners))
+        member = np.array([[name == one for one in owners] for name in names], dtype=np.float64)
+        return Association(
+            member @ self.joint,
+            member @ self.p_attribute,
+            self.p_task,
+            names,
+            self.tasks,
+            None if self.counts is None else member @ self.counts,
+        )
 
     @property
     def attribute_given_task(self) -> Floats:
@@ -139,12 +157,12 @@ class Association:
 
     def conditional(self, direction: Direction) -> Floats:
         """Return what `direction` predicts: P(a|t) or P(t|a), (A, T)."""
-        if direction == "task->attribute":
+        if direction == Direction.TASK_TO_ATTRIBUTE:
             return self.attribute_given_task
         return self.task_given_attribute
 
     def reorder(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
-        """Return the same world with its labels in another order."""
+        """Return the same association with its labels in another order."""
         if set(attributes) != set(self.attributes) or set(tasks) != set(self.tasks):
             raise InputError(
                 f"reordering needs the same labels; here: {self.attributes} and {self.tasks}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lmprobe.errors import DataFileError, did_you_mean
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:

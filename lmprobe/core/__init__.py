@@ -1,0 +1,1 @@
+"""Labels, tallies and the association table; axes are always (..., attribute, task)."""

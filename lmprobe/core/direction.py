@@ -1,0 +1,66 @@
+"""The two directions of bias amplification: what is given and what is predicted."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from lmprobe.errors import InputError, did_you_mean
+
+
+class Direction(StrEnum):
+    """A direction of prediction: `task->attribute` (T->A) or `attribute->task` (A->T).
+
+    >>> Direction.parse("T->A").question
+    'given the task, the model predicts the group'
+    """
+
+    TASK_TO_ATTRIBUTE = "task->attribute"
+    ATTRIBUTE_TO_TASK = "attribute->task"
+
+    @classmethod
+    def parse(cls, text: str) -> Direction:
+        """Return the direction that a name or its abbreviation (T->A, A->T) means."""
+        for direction in cls:
+            if str(text).strip().lower() in (direction.value, direction.short.lower()):
+                return direction
+        known = [name for one in cls for name in (one.value, one.short)]
+        raise InputError(f'no direction "{text}"; {did_you_mean(str(text), known)}')
+
+    @property
+    def given(self) -> str:
+        """`task` or `attribute`: what is given to the model."""
+        return self.value.partition("->")[0]
+
+    @property
+    def predicted(self) -> str:
+        """`task` or `attribute`: what the model predicts."""
+        return self.value.partition("->")[2]
+
+    @property
+    def axis(self) -> int:
+        """The axis of a table (..., attribute, task) over which predictions add up to one."""
+        return -2 if self is Direction.TASK_TO_ATTRIBUTE else -1
+
+    @property
+    def short(self) -> str:
+        """The abbreviation of the papers: T->A or A->T."""
+        return f"{self.given[0]}->{self.predicted[0]}".upper()
+
+    @property
+    def arrow(self) -> str:
+        """The direction with a typographic arrow, for display."""
+        return f"{self.given} → {self.predicted}"
+
+    @property
+    def slug(self) -> str:
+        """The direction as part of a name: task_to_attribute."""
+        return f"{self.given}_to_{self.predicted}"
+
+    @property
+    def question(self) -> str:
+        """What the model predicts, in words."""
+        words = {"task": "task", "attribute": "group"}
+        return f"given the {words[self.given]}, the model predicts the {words[self.predicted]}"
+
+
+DIRECTIONS: tuple[Direction, ...] = tuple(Direction)

@@ -1,0 +1,1 @@
+"""Reading tables, atomic writes, shipped files, progress."""

@@ -1,0 +1,224 @@
+"""Which files a table is made of: one file, a folder or a pattern, all of one format."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+from lmprobe.errors import DataFileError
+from lmprobe.io.documents import parse_json
+
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """Files with the same columns, in order."""
+
+    paths: tuple[Path, ...]
+    kind: str
+    """`csv`, `parquet` or `jsonl`."""
+    columns: tuple[str, ...]
+
+    @property
+    def typed(self) -> bool:
+        """Whether the files say of what type each column is."""
+        return self.kind == "parquet"
+
+    @property
+    def delimiter(self) -> str:
+        """What separates the cells of a CSV."""
+        return "\t" if ".tsv" in self.paths[0].suffixes else ","
+
+
+def find_files(source: str | Path) -> TableFiles:
+    """Return the files that a path, a folder or a pattern such as `run-*.csv` names."""
+    paths = _paths(source)
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1 or len({path.suffix == ".tsv" for path in paths}) > 1:
+        raise DataFileError(f"{source}: the files have different formats; name those of one")
+    kind = kinds.pop()
+    first = _column_names(paths[0], kind)
+    for path in paths[1:]:
+        names = _column_names(path, kind)
+        # A CSV has its columns by place, and a JSON object may leave keys out.
+        same = names == first if kind == "csv" else kind == "jsonl" or set(names) == set(first)
+        if not same:
+            other = sorted(set(first) ^ set(names)) or ["their order"]
+            raise DataFileError(f"{path}: other columns than {paths[0]} has ({other[0]})")
+    return TableFiles(paths, kind, first)
+
+
+def _paths(source: str | Path) -> tuple[Path, ...]:
+    path = Path(source)
+    if path.is_dir():
+        inside = sorted(one for one in path.rglob("*") if one.is_file() and _format(one))
+        shown = [
+            one for one in inside if not one.relative_to(path).parts[-1].startswith((".", "_"))
+        ]
+        if not shown:
+            raise DataFileError(f"{path}: this folder holds no table ({', '.join(_FORMATS)})")
+        return tuple(shown)
+    if not path.exists() and glob.has_magic(str(source)):
+        found = sorted(Path(one) for one in glob.glob(str(source), recursive=True))
+        if not found:
+            raise DataFileError(f"{source}: no file matches")
+        return tuple(found)
+    return (path,)
+
+
+def _format(path: Path) -> str | None:
+    suffixes = path.suffixes[-2:]
+    packed = suffixes[-1:] and suffixes[-1].lower() in _PACKED
+    ending = (suffixes[:-1] if packed else suffixes)[-1:]
+    kind = _FORMATS.get(ending[0].lower() if ending else "")
+    return None if packed and kind == "parquet" else kind
+
+
+def _kind(path: Path) -> str:
+    kind = _format(path)
+    if kind is None:
+        raise DataFileError(
+            f"{path}: unknown kind of file; its name must end in {', '.join(_FORMATS)} "
+            "(CSV and JSON Lines may be compressed: .csv.gz, .jsonl.zst)"
+        )
+    return kind
+
+
+def _column_names(path: Path, kind: str) -> tuple[str, ...]:
+    """Return the names of the columns, in order; of JSON Lines, the first row's keys."""
+    with explaining(path):
+        if path.suffix == ".gz" and path.is_file():
+            facts = path.stat()
+            _check_gzip(path, facts.st_size, facts.st_mtime_ns)
+        if kind == "parquet":
+            from pyarrow import parquet
+
+            refuse_pipe(path)
+            names = list(parquet.read_schema(path).names)
+        elif kind == "csv":
+            with open_text(path) as lines:
+                delimiter = "\t" if ".tsv" in path.suffixes else ","
+                names = next(csv.reader(lines, delimiter=delimiter), [])
+        else:
+            names = list(next(json_objects(path), {}))
+    if not names:
+        raise DataFileError(f"{path}: the file is empty; it needs named columns and rows")
+    problem = name_problem(names)
+    if problem:
+        raise DataFileError(f"{path}: {problem}")
+    return tuple(names)
+
+
+@lru_cache(maxsize=1024)
+def _check_gzip(path: Path, size: int, changed: int) -> None:
+    """Read a compressed file to its end, where its checksum is: DuckDB does not look at that.
+
+    A file of the same size and time of change is read once.
+    """
+    with gzip.open(path) as stream:
+        while stream.read(1_000_000):
+            pass
+
+
+def name_problem(names: Sequence[str]) -> str:
+    """Return why columns of these names cannot be told apart; nothing if they can.
+
+    DuckDB takes two names for one if they differ in case alone, and ends one at a NUL.
+    """
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        return f'the column "{twice[0]}" appears twice; rename one'
+    if any("\0" in name for name in names):
+        return "the name of a column has a NUL character in it; rename it"
+    folded: dict[str, str] = {}
+    for name in names:
+        other = folded.setdefault(name.lower(), name)
+        if other != name:
+            return f'the columns "{other}" and "{name}" differ in case alone; rename one'
+    return ""
+
+
+def json_objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the object of each line of JSON Lines that is not blank; say which line is not one."""
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = parse_json(line)
+            except ValueError as problem:
+                raise DataFileError(f"{path}: line {number} is not JSON: {problem}") from None
+            if not isinstance(row, dict):
+                raise DataFileError(
+                    f"{path}: line {number} must be a JSON object with one key per column, "
+                    f"found {type(row).__name__}"
+                )
+            yield row
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what is there and is no file: reading a pipe would wait for ever."""
+    if path.exists() and not path.is_file():
+        raise DataFileError(f"{path}: this is no regular file; give a file")
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[str]]:
+    """Open a text file, compressed or not."""
+    refuse_pipe(path)
+    how: dict[str, Any] = {"encoding": "utf-8-sig", "newline": ""}
+    if path.suffix == ".zst":
+        import zstandard
+
+        with zstandard.open(path, "rt", **how) as lines:
+            yield lines
+        return
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", **how) as lines:
+        yield lines
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn what goes wrong with opening a file into one error that names it."""
+    from pyarrow import ArrowException
+    from zstandard import ZstdError
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataFileError(f"{path}: no such file") from None
+    except UnicodeDecodeError as problem:
+        raise DataFileError(
+            f"{path}: not UTF-8 at byte {problem.start}; save it as UTF-8"
+        ) from None
+    except (
+        ArrowException,
+        EOFError,
+        gzip.BadGzipFile,
+        zlib.error,
+        ZstdError,
+        csv.Error,
+    ) as problem:
+        text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise DataFileError(f"{path}: {text}") from None
+    except OSError as problem:
+        raise DataFileError(f"{path}: cannot be read: {problem.strerror or problem}") from None

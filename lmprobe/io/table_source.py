@@ -1,0 +1,293 @@
+"""A table that answers queries in SQL, whatever it is made of; DuckDB reads and counts.
+
+Rows stay in their files, so that a table may be larger than memory, and every way in which
+a file can be wrong is one `DataFileError` that names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.io.database import new_connection
+from lmprobe.io.table_files import (
+    TableFiles,
+    explaining,
+    find_files,
+    json_objects,
+    name_problem,
+)
+from lmprobe.io.wide_csv import WIDE, read_wide
+
+PEEK = 20_480
+"""Rows that decide what a column of a CSV most likely holds."""
+FILE, ROW = "__lmprobe_file", "__lmprobe_row"
+"""The number of the file and of the row in it, counted from 0, where a query asks for them."""
+
+_TEXT = "VARCHAR"
+_FLOATS = ("FLOAT", "DOUBLE")
+_WHOLE = tuple(
+    sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+)
+# How DuckDB says what is wrong with a CSV.
+_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_WHERE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table as a query sees it: the text after FROM, and the type of each column."""
+
+    sql: str
+    types: Mapping[str, str]
+
+    def number(self, column: str) -> str:
+        """Return the column as a number; NULL where a value is missing or is no number."""
+        name, kind = quoted(column), self.types[column]
+        if kind == "BOOLEAN":
+            return f"{name}::TINYINT"
+        if kind in _FLOATS:
+            return f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END"
+        if kind in _WHOLE or kind.startswith("DECIMAL"):
+            return name
+        word = f"CASE lower({name}::VARCHAR) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+        value = f"coalesce(TRY_CAST({name} AS DOUBLE), {word})"
+        return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+
+    def is_whole(self, column: str) -> bool:
+        """Tell whether the type allows whole numbers only."""
+        return self.types[column] in (*_WHOLE, "BOOLEAN")
+
+    def missing(self, column: str) -> str:
+        """Return the condition that a row has no value."""
+        name = quoted(column)
+        nan = f" OR isnan({name})" if self.types[column] in _FLOATS else ""
+        return f"({name} IS NULL{nan})"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cell that was looked for: the file (or table), the row counted from 1, the value."""
+
+    place: str
+    row: int
+    value: Any
+
+
+class TableSource:
+    """A path, a folder, a pattern, a data frame or an Arrow table that takes queries."""
+
+    def __init__(self, table: Any) -> None:
+        """Find the files, or the columns of a table in memory."""
+        self.files: TableFiles | None = None
+        self._held: Any = None
+        if isinstance(table, str | Path):
+            self.files = find_files(table)
+            self.name = str(table)
+            self.columns = self.files.columns
+        else:
+            self._held = _in_memory(table)
+            self.name = "the table"
+            self.columns = tuple(str(name) for name in self._held.column_names)
+            if problem := name_problem(self.columns):
+                raise InputError(f"the table: {problem}")
+        self._words: set[str] = set()
+        self._connection = new_connection()
+
+    def __enter__(self) -> TableSource:
+        """Give the source itself."""
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def query(
+        self,
+        columns: Sequence[str],
+        build: Callable[[Relation], str],
+        *,
+        text: Iterable[str] = (),
+        position: bool = False,
+    ) -> Any:
+        """Return the Arrow table of the query that `build` writes for the columns.
+
+        A column of a CSV is a number if its first rows are and it is not in `text`; if a
+        later row does not fit, the query is written again with every column as text.
+        """
+        import duckdb
+
+        for name in columns:
+            if name not in self.columns:
+                known = did_you_mean(name, self.columns)
+                raise DataFileError(f'{self.name}: no column "{name}"; {known}')
+        relation = self._relation(columns, {*text}, position)
+        try:
+            return self._run(build(relation))
+        except duckdb.ConversionException as problem:
+            if not _LINE.search(str(problem)):
+                raise
+            self._words |= set(columns)
+            return self._run(build(self._relation(columns, self._words, position)))
+
+    def first_row(self, column: str, condition: Callable[[Relation, str], str]) -> Found | None:
+        """Return the first row in which the column meets the condition."""
+
+        def build(table: Relation) -> str:
+            order = f"{FILE}, {ROW} LIMIT 1"
+            return f"SELECT * FROM {table.sql} WHERE {condition(table, column)} ORDER BY {order}"
+
+        rows = self.query([column], build, text=[column], position=True).to_pylist()
+        if not rows:
+            return None
+        place = self.name if self.files is None else str(self.files.paths[rows[0][FILE]])
+        return Found(place, int(rows[0][ROW]) + 1, rows[0][column])
+
+    def _relation(self, columns: Sequence[str], text: set[str], position: bool) -> Relation:
+        wanted = list(dict.fromkeys(columns))
+        if self.files is None:
+            return self._memory(wanted, position)
+        if self.files.kind == "parquet":
+            return self._parquet(wanted, position)
+        if self.files.kind == "csv" and len(self.files.columns) > WIDE:
+            return self._registered(read_wide(self.files, wanted, FILE, ROW), wanted)
+        types = dict.fromkeys(self.files.columns if self.files.kind == "csv" else wanted, _TEXT)
+        guess = [name for name in wanted if name not in text | self._words]
+        if guess and self.files.kind == "csv":
+            types |= self._numbers(guess, types)
+        shown = {name: types[name] for name in wanted}
+        if not position:
+            return Relation(_scan(self.files, self.files.paths, types), shown)
+        parts = [
+            f"SELECT {number} AS {FILE}, row_number() OVER () - 1 AS {ROW}, "
+            f"{', '.join(map(quoted, wanted))} FROM {_scan(self.files, (path,), types)}"
+            for number, path in enumerate(self.files.paths)
+        ]
+        return Relation(f"({' UNION ALL '.join(parts)})", shown)
+
+    def _numbers(self, columns: list[str], types: dict[str, str]) -> dict[str, str]:
+        """Return the columns whose first rows are all numbers, as such."""
+        assert self.files is not None
+        tests = ", ".join(
+            f"count({name}) = count(TRY_CAST({name} AS DOUBLE))" for name in map(quoted, columns)
+        )
+        head = f"SELECT * FROM {_scan(self.files, self.files.paths, types)} LIMIT {PEEK}"
+        (fits,) = self._run(f"SELECT {tests} FROM ({head})").to_pylist()
+        return {name: "DOUBLE" for name, fit in zip(columns, fits.values(), strict=True) if fit}
+
+    def _parquet(self, columns: list[str], position: bool) -> Relation:
+        assert self.files is not None
+        names = [quoted(name) for name in columns]
+        if position:
+            names += [f"file_index AS {FILE}", f"file_row_number AS {ROW}"]
+        scan = _scan(self.files, self.files.paths, {})
+        sql = f"(SELECT {', '.join(names)} FROM {scan})"
+        return Relation(sql, self._described(sql, columns))
+
+    def _memory(self, columns: list[str], position: bool) -> Relation:
+        import numpy as np
+        import pyarrow as pa
+
+        table = self._held.select(columns)
+        if position:
+            table = table.append_column(FILE, pa.array(np.zeros(len(table), dtype=np.int64)))
+            table = table.append_column(ROW, pa.array(np.arange(len(table))))
+        return self._registered(table, columns)
+
+    def _registered(self, table: Any, columns: list[str]) -> Relation:
+        self._connection.register("held", table)
+        return Relation("held", self._described("held", columns))
+
+    def _described(self, sql: str, columns: list[str]) -> dict[str, str]:
+        rows = self._run(f"DESCRIBE SELECT {', '.join(map(quoted, columns))} FROM {sql}")
+        return {row["column_name"]: row["column_type"] for row in rows.to_pylist()}
+
+    def _run(self, sql: str) -> Any:
+        import duckdb
+
+        try:
+            return self._connection.sql(sql).to_arrow_table()
+        except duckdb.ConversionException:
+            raise
+        except (duckdb.Error, UnicodeDecodeError) as problem:
+            raise DataFileError(self._explained(str(problem))) from None
+
+    def _explained(self, text: str) -> str:
+        """Return what is wrong with a file in one line."""
+        for path in self.files.paths if self.files and self.files.kind == "jsonl" else ():
+            try:
+                with explaining(path):
+                    for _ in json_objects(path):
+                        pass
+            except DataFileError as found:
+                return str(found)
+        place = _WHERE.search(text)
+        name = place[1].strip() if place and self.files else self.name
+        if "utf-8" in text.lower():
+            return f"{name}: not UTF-8; save it as UTF-8"
+        line, width = _LINE.search(text), _WIDTH.search(text)
+        if line and width:
+            return f"{name}: Row #{line[1]}: Expected {width[1]} columns, got {width[2]}"
+        lines = [one for one in text.splitlines() if one and not one.startswith("Original")]
+        plain = " ".join(lines[: 2 if line else 1])
+        return f"{name}: {re.sub(r'^[A-Z][A-Za-z ]* Error: ', '', plain)}"
+
+
+def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) -> str:
+    """Return the table function that reads the files."""
+    # Brackets keep a star in a file's name from being a pattern.
+    names = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in paths]
+    listed = f"[{', '.join(map(literal, names))}]"
+    if files.kind == "parquet":
+        return f"read_parquet({listed}, file_row_number=true, union_by_name=true)"
+    columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
+    if files.kind == "jsonl":
+        return f"read_json({listed}, format='newline_delimited', columns={{{columns}}})"
+    return (
+        f"read_csv({listed}, header=true, auto_detect=false, delim={literal(files.delimiter)}, "
+        "quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, "
+        f"columns={{{columns}}})"
+    )
+
+
+def _in_memory(table: Any) -> Any:
+    """Return the Arrow table of a data frame, or of what can become one."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        names = [str(name) for name in table.columns]
+        arrays = [_array(table.iloc[:, number]) for number in range(len(names))]
+        return pa.Table.from_arrays(arrays, names=names)
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.table(table)
+    raise InputError(
+        "a table must be a path, a folder, a data frame or an Arrow table, "
+        f"found {type(table).__name__}"
+    )
+
+
+def _array(column: Any) -> Any:
+    """Return a column of a data frame; values of several types become their words."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError):
+        return pa.array(column.map(str, na_action="ignore"), from_pandas=True)
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
