@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import csv
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+from lmprobe.results.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A spreadsheet takes a cell that starts so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def table_csv(table: Table) -> str:
+    """Return a table as CSV: its numbers in full, an interval as its two ends."""
+    return csv_text(table.to_frame())
 
 
 def csv_text(frame: pd.DataFrame) -> str:
@@ -17,7 +25,7 @@ def csv_text(frame: pd.DataFrame) -> str:
     Such a word gets an apostrophe before it, the mark by which spreadsheets know text;
     numbers stay numbers, whatever their sign.
     """
-    safe = frame.apply(lambda column: column.map(_harmless))
+    safe = frame.apply(lambda column: column.map(_harmless)).rename(columns=_harmless)
     # Words are quoted always: the writer forgets to when one holds a bare carriage return.
     quoted = csv.QUOTE_NONNUMERIC
     return str(safe.to_csv(index=False, lineterminator="\n", quoting=quoted))

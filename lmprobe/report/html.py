@@ -1,113 +1,146 @@
-"""The report of a probe as one page that stands alone: to send, to print, to read offline."""
+"""A report as one HTML file that needs no other file: to send, to print, to read offline."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import base64
+import hashlib
+import itertools
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lmprobe.report import words
-from lmprobe.report.command import command
-from lmprobe.report.figures import svg
-from lmprobe.report.frame import render
-from lmprobe.report.heat_map import heat_map
-from lmprobe.report.interval_plot import interval_plot
-from lmprobe.report.scatter import scatter
-from lmprobe.report.strip_plot import strip_plot
-from lmprobe.result import LIMITS, ProbeResult, ProbeRow
+from lmprobe import __version__
+from lmprobe.plot.draw import svg
+from lmprobe.plot.svg import legible
+from lmprobe.plot.theme import DARK, LIGHT, figure_sheet, variables
+from lmprobe.report.html_table import table_view
+from lmprobe.results import Figure, Note, Page, Section
 
-MOST_PAIRS = 2000
-"""A page with more lines than this is slow; the CSV has them all."""
-
-_STANDING_OUT = 20
-_COLUMNS = ("base", "direction", "attribute", "task", "amplification", "model", "base rate", "lean")
+_ASSETS = Path(__file__).parent / "assets"
+LIMITS_TITLE = "What this measures, and what it does not"
 
 
-def html_report(result: ProbeResult) -> str:
-    """Return the whole page: verdict first, then figures, pairs, provenance."""
-    directions = words.by_direction(result)
-    pairs = [pair for row in result.rows for pair in _pairs(row)]
-    ranked = sorted(pairs, key=lambda pair: -abs(np.nan_to_num(pair.amplification)))
-    kept = pairs if len(pairs) <= MOST_PAIRS else ranked[:MOST_PAIRS]
-    bases = list(dict.fromkeys(row.base for row in result.rows))
-    tables = result.provenance["bases"]
-    context = {
-        "facts": result.provenance,
-        "headline": words.headline(result),
-        "rows": result.rows,
-        "directions": directions,
-        "asked": words.ASKED,
-        "bases": bases,
-        # The bases in their order, then what only the lean comes from.
-        "tables": {name: tables[name] for name in (*bases, *tables) if name in tables},
-        "attributes": _all(row.attributes for row in result.rows),
-        "tasks": _all(row.tasks for row in result.rows),
-        "templates": result.templates,
-        "split_words": result.split_words,
-        "notes": words.row_notes(result),
-        "assumptions": words.assumptions(result),
-        "masses": words.masses(result),
-        "limits": LIMITS,
-        "command": command(result),
-        "columns": _COLUMNS,
-        "pairs": kept,
-        "pair_count": len(pairs),
-        "largest": ranked[:_STANDING_OUT],
-    }
-    return render("probe.html", context | _figures(result), script="pairs.js")
+def page_html(page: Page) -> str:
+    """Return a whole report as one file: its own style and script, nothing loaded."""
+    names = _Names()
+    sections = [_section(section, names) for section in page.sections]
+    if page.limits:
+        limits: dict[str, Any] = {"id": names.new("limits"), "title": LIMITS_TITLE}
+        sections.insert(min(1, len(sections)), limits)
+    style, script = _style(), _asset("tables.js")
+    template = _environment().get_template("page.html")
+    text = template.render(
+        page=page,
+        sections=sections,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
+        version=__version__,
+    )
+    # The macros above the page leave empty lines.
+    return text.lstrip()
 
 
-class _Pair(NamedTuple):
-    """One line of the table of pairs: the mean over templates."""
+class _Names:
+    """The names that are taken on a page: an anchor must be unique."""
 
-    base: str
-    direction: str
-    attribute: str
-    task: str
-    predicted: float
-    base_rate: float
-    lean: float
-    amplification: float
-    side: str
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
 
-
-def _pairs(row: ProbeRow) -> list[_Pair]:
-    predicted, amplified = row.predicted.mean(axis=0), row.by_pair
-    return [
-        _Pair(
-            row.base,
-            row.direction,
-            attribute,
-            task,
-            float(predicted[one, other]),
-            float(row.base_rate[one, other]),
-            float(row.lean[one, other]),
-            float(amplified[one, other]),
-            {1.0: " plus", -1.0: " minus"}.get(float(np.sign(amplified[one, other])), ""),
+    def new(self, words: str) -> str:
+        """Return a name like the words that nothing else has."""
+        stem = re.sub("[^a-z0-9]+", "-", words.lower()).strip("-") or "part"
+        name = next(
+            name
+            for number in itertools.count(1)
+            if (name := stem if number == 1 else f"{stem}-{number}") not in self._taken
         )
-        for one, attribute in enumerate(row.attributes)
-        for other, task in enumerate(row.tasks)
-    ]
+        self._taken.add(name)
+        return name
 
 
-def _figures(result: ProbeResult) -> dict[str, Any]:
-    """Return every picture; they are escaped by their writer."""
-    directions = words.by_direction(result)
-    scatters = [
-        (figure.title, Markup(svg(figure, standalone=False)))
-        for figure in map(scatter, directions.get("task->attribute", []))
-    ]
+def _section(section: Section, names: _Names) -> dict[str, Any]:
     return {
-        "interval_plots": {one: Markup(interval_plot(rows)) for one, rows in directions.items()},
-        "strip_plots": {
-            one: Markup(strip_plot(rows, result.templates)) for one, rows in directions.items()
-        },
-        "heat_maps": {one: Markup(heat_map(rows)) for one, rows in directions.items()},
-        "scatters": scatters,
+        "id": names.new(section.name or section.title),
+        "title": section.title,
+        "text": section.text,
+        "commands": section.commands,
+        "facts": section.facts,
+        "listing": section.items,
+        "collapsed": section.collapsed,
+        "searchable": section.searchable,
+        "parts": [_section(part, names) for part in section.parts],
+        "tables": [table_view(table, names.new(f"{table.name} table")) for table in section.tables],
+        "figures": [_drawn(figure, names) for figure in section.figures],
+        "notes": _by_topic(section.notes),
     }
 
 
-def _all(several: Any) -> list[str]:
-    """Return every word once, in order."""
-    return list(dict.fromkeys(word for one in several for word in one))
+def _drawn(figure: Figure, names: _Names) -> dict[str, Any]:
+    named = replace(figure, name=names.new(f"figure-{figure.name}"))
+    return {"title": figure.title, "svg": Markup(svg(named, standalone=False))}
+
+
+def _by_topic(notes: tuple[Note, ...]) -> dict[str, list[Note]]:
+    """Return the notes under their headings, each once, in the order they came."""
+    topics: dict[str, list[Note]] = {}
+    for note in dict.fromkeys(notes):
+        topics.setdefault(note.kind.topic, []).append(note)
+    return topics
+
+
+@cache
+def _style() -> str:
+    """Return the style of a page: both palettes as variables, paper always light."""
+    dark = f":root {{ {variables(DARK)} }}"
+    return "\n".join(
+        (
+            f":root {{ {variables(LIGHT)} }}",
+            f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}",
+            figure_sheet(),
+            _asset("page.css"),
+        )
+    )
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_finished,
+    )
+
+
+def _finished(value: Any) -> Any:
+    """Take out of every word what no document may hold, such as a zero byte."""
+    return legible(value) if isinstance(value, str) else value
+
+
+def _policy(style: str, script: str) -> str:
+    """Return what the page may load and run: its own style and script, nothing else.
+
+    So even a word that slipped through the escaping could do nothing.
+    """
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

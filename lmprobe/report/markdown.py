@@ -1,13 +1,12 @@
-"""The report of a probe as Markdown: for an issue, a pull request, a README."""
+"""A report as Markdown: for an issue, a pull request, a README."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-from lmprobe.report import words
-from lmprobe.report.command import command
-from lmprobe.result import LIMITS, ProbeResult, ProbeRow
+from lmprobe.results import Cell, Column, ColumnKind, Note, Page, Section, Table
+from lmprobe.results.format import format_cell, plural
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
@@ -15,50 +14,86 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
 _BEGINNING = re.compile(r"^(\d*)([>#]|[-+=.)](?=\s|$))")
 
 
-def markdown_report(result: ProbeResult) -> str:
-    """Return the report: verdicts, notes, limits, and how to run it again."""
-    return "\n".join(
-        [
-            f"# Bias amplification of {escaped(result.provenance['model'])}",
-            "",
-            words.headline(result),
-            "",
-            *verdict_tables(result),
-            "Positive: the model exaggerates the base. Negative: it weakens it.",
-            "",
-            "## Notes",
-            "",
-            *_notes(result),
-            "",
-            "## What this measures, and what it does not",
-            "",
-            *(f"- {escaped(limit)}" for limit in LIMITS),
-            "",
-            "## Run it again",
-            "",
-            *fenced(command(result), "sh"),
-            "",
-        ]
-    )
+MOST_ROWS = 40
+"""A longer table is cut: whoever reads an issue does not want 500 rows in it."""
+
+_NUMBERS = {
+    ColumnKind.NUMBER,
+    ColumnKind.SIGNED,
+    ColumnKind.PERCENT,
+    ColumnKind.P_VALUE,
+    ColumnKind.COUNT,
+}
 
 
-def verdict_tables(result: ProbeResult) -> list[str]:
-    """Return the lines of one table per direction."""
-    lines = []
-    for direction, rows in words.by_direction(result).items():
-        lines += [f"**{escaped(direction)}**: {words.ASKED[direction]}", ""]
-        level = words.percent(rows[0].interval.confidence)
-        heading = (
-            "base",
-            "value",
-            f"{level} interval",
-            "verdict",
-            "SD over templates",
-            "undefined",
-        )
-        lines += table(heading, (_cells(row) for row in rows), numbers=(1, 4, 5))
+def page_markdown(page: Page, *, images: str = "") -> str:
+    """Return the whole report; `images` is the folder, beside it, of the figures' SVG files.
+
+    Without `images` a figure is its alternative text.
+    """
+    lines = [f"# {escaped(page.title)}", ""]
+    lines += [escaped(page.subtitle), ""] if page.subtitle else []
+    for statement in page.headline:
+        lines += [f"**{escaped(statement.text)}**", ""]
+    for section in page.sections:
+        lines += section_lines(section, images=images)
+    if page.limits:
+        lines += ["## What this measures, and what it does not", ""]
+        lines += [*_bullets(page.limits), ""]
+    return "\n".join(lines)
+
+
+def section_lines(section: Section, *, level: int = 2, images: str = "") -> list[str]:
+    """Return the lines of one section and its parts."""
+    lines = [f"{'#' * level} {escaped(section.title)}", ""] if section.title else []
+    for paragraph in section.text:
+        lines += [escaped(paragraph), ""]
+    for command_line in section.commands:
+        lines += [*fenced(command_line, "sh"), ""]
+    if section.items:
+        lines += [*_bullets(section.items), ""]
+    for one in section.tables:
+        lines += table_lines(one)
+    if section.facts:
+        lines += [f"- {escaped(key)}: {escaped(value)}" for key, value in section.facts.items()]
         lines.append("")
+    if section.notes:
+        lines += [*_bullets(note_words(section.notes)), ""]
+    for figure in section.figures:
+        shown = f"![{escaped(figure.alternative)}]({images}/{figure.name}.svg)"
+        lines += [shown if images else f"*{escaped(figure.title)}*: {escaped(figure.alternative)}"]
+        lines.append("")
+    for part in section.parts:
+        lines += section_lines(part, level=level + 1, images=images)
     return lines
+
+
+def table_lines(content: Table, *, most: int = MOST_ROWS) -> list[str]:
+    """Return the lines of a table with its title and caption."""
+    lines = [f"**{escaped(content.title)}**", ""] if content.title else []
+    numbers = [index for index, one in enumerate(content.columns) if one.kind in _NUMBERS]
+    shown = content.rows[:most]
+    cells = ([format_cell(*pair) for pair in _pairs(row, content.columns)] for row in shown)
+    lines += table([one.heading for one in content.columns], cells, numbers=numbers)
+    lines.append("")
+    if len(content.rows) > most:
+        lines += [f"The first {most} of {plural(len(content.rows), 'row')}.", ""]
+    return lines + ([escaped(content.caption), ""] if content.caption else [])
+
+
+def note_words(notes: Iterable[Note]) -> list[str]:
+    """Return each note once, with what it belongs to before it."""
+    return [
+        f"{note.scope}: {note.text}" if note.scope else note.text for note in dict.fromkeys(notes)
+    ]
+
+
+def _pairs(row: tuple[Cell, ...], columns: tuple[Column, ...]) -> Iterable[tuple[Cell, Column]]:
+    return zip(row, columns, strict=True)
+
+
+def _bullets(words_of: Iterable[str]) -> list[str]:
+    return [f"- {escaped(one)}" for one in words_of]
 
 
 def table(
@@ -90,28 +125,3 @@ def fenced(text: str, language: str = "") -> list[str]:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(escaped(cell) for cell in cells)} |"
-
-
-def _cells(row: ProbeRow) -> tuple[str, ...]:
-    return (
-        row.base,
-        words.signed(row.value),
-        words.ends(row.interval),
-        row.verdict,
-        words.number(row.template_sd),
-        f"{row.undefined_pairs} of {row.by_pair.size}",
-    )
-
-
-def _notes(result: ProbeResult) -> list[str]:
-    lines = []
-    for name, said in words.row_notes(result).items():
-        lines += [f"- {escaped(f'{name}: {note}' if name else note)}" for note in said]
-    for said_of, bases in words.assumptions(result).items():
-        lines.append(f"- {escaped(', '.join(bases))}: {escaped(said_of)}")
-    for direction, mass in words.masses(result).items():
-        lines.append(
-            f"- {escaped(direction)}: before renormalising, the candidates held "
-            f"{words.percent(mass)} of the model's probability"
-        )
-    return lines

@@ -1,15 +1,14 @@
-// Sorting and searching for the table of pairs; without this script the table is just a table.
+// Sorting and searching for every searchable table; without this script they are just tables.
 "use strict";
-(() => {
-  const box = document.getElementById("pairs-table");
-  const controls = document.getElementById("pairs-controls");
-  if (!box || !controls) return;
-  const body = box.tBodies[0];
+document.querySelectorAll(".searchable").forEach((part) => {
+  const table = part.querySelector("table");
+  const controls = part.querySelector(".controls");
+  const body = table.tBodies[0];
   const rows = Array.from(body.rows);
-  const heads = Array.from(box.tHead.rows[0].cells);
-  const search = document.getElementById("pairs-search");
+  const heads = Array.from(table.tHead.rows[0].cells);
+  const search = controls.querySelector("input");
   const filters = Array.from(controls.querySelectorAll("select"));
-  const count = document.getElementById("pairs-count");
+  const count = controls.querySelector("output");
   const words = rows.map((row) => row.textContent.toLowerCase());
 
   const show = () => {
@@ -21,21 +20,21 @@
       row.hidden = !fits;
       shown += fits ? 1 : 0;
     });
-    count.textContent = `${shown} of ${rows.length} pairs`;
+    count.textContent = `${shown} of ${rows.length} rows`;
   };
 
   const number = (cell) => {
-    const read = parseFloat(cell.textContent.replace("−", "-"));
+    const read = parseFloat(cell.textContent.replace("−", "-").replace(/[<,]/g, ""));
     return Number.isNaN(read) ? null : read;
   };
 
   const sort = (column) => {
     const head = heads[column];
+    const numeric = head.matches(".number, .range");
     const down = head.getAttribute("aria-sort") === "ascending" ||
-      (head.classList.contains("number") && !head.hasAttribute("aria-sort"));
+      (numeric && !head.hasAttribute("aria-sort"));
     heads.forEach((one) => one.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const numeric = head.classList.contains("number");
     const keyed = rows.map((row) => {
       const cell = row.cells[column];
       return [numeric ? number(cell) : cell.textContent, row];
@@ -43,7 +42,7 @@
     keyed.sort(([a], [b]) => {
       // What is undefined comes last, whichever way the rest runs.
       if (a === null || b === null) return (a === null) - (b === null);
-      const order = numeric ? a - b : a.localeCompare(b);
+      const order = numeric ? a - b : a.localeCompare(b, undefined, { numeric: true });
       return down ? -order : order;
     });
     body.append(...keyed.map(([, row]) => row));
@@ -60,5 +59,5 @@
   filters.forEach((one) => one.addEventListener("change", show));
   controls.hidden = false;
   show();
-})();
+});
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));

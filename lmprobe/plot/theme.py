@@ -1,4 +1,4 @@
-"""The colours and the style sheets of every picture and page, light and dark.
+"""The colours and the style sheet of every picture, light and dark.
 
 Orange and blue are told apart by nearly everybody, whatever their colour vision, and lie
 at the two ends of the diverging scale; no meaning is carried by colour alone.
@@ -10,7 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-_ASSETS = Path(__file__).parent / "assets"
+_SHEET = Path(__file__).with_name("figure.css")
 
 # The six series are colours of Okabe & Ito (2008), darkened for thin lines on a light ground
 # and lightened on a dark one.
@@ -23,6 +23,7 @@ LIGHT = {
     "plus": "#b8480c",
     "minus": "#0a63a5",
     "even": "#6b7280",
+    "warning": "#8a5a00",
     "series-1": "#0072b2",
     "series-2": "#d55e00",
     "series-3": "#00805d",
@@ -39,6 +40,7 @@ DARK = {
     "plus": "#f5925a",
     "minus": "#66b3f0",
     "even": "#9aa3b2",
+    "warning": "#ecbb4a",
     "series-1": "#5fb0ea",
     "series-2": "#f5925a",
     "series-3": "#45c9a0",
@@ -49,9 +51,10 @@ DARK = {
 SERIES = 6
 
 
-def asset(name: str) -> str:
-    """Return the text of a file of the report's own, such as its style sheet."""
-    return (_ASSETS / name).read_text(encoding="utf-8")
+@cache
+def figure_sheet() -> str:
+    """Return the style sheet of pictures, its colours as variables."""
+    return _SHEET.read_text(encoding="utf-8")
 
 
 @cache
@@ -61,27 +64,20 @@ def figure_style() -> str:
     Its colours are written out, because most programs other than browsers know no
     variables; a browser also gets the dark ones.
     """
-    sheet = asset("figure.css")
+    sheet = figure_sheet()
     return (
-        f"{_written_out(sheet, LIGHT)}\n"
-        f"@media (prefers-color-scheme: dark) {{\n{_written_out(sheet, DARK)}\n}}"
+        f"{light_style()}\n@media (prefers-color-scheme: dark) {{\n{_written_out(sheet, DARK)}\n}}"
     )
 
 
 @cache
-def page_style() -> str:
-    """Return the style of a page: both palettes as variables, paper always light."""
-    return "\n".join(
-        (
-            f":root {{ {_variables(LIGHT)} }}",
-            f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}",
-            asset("figure.css"),
-            asset("page.css"),
-        )
-    )
+def light_style() -> str:
+    """Return the style of a picture for paper: the light colours alone."""
+    return _written_out(figure_sheet(), LIGHT)
 
 
-def _variables(palette: dict[str, str]) -> str:
+def variables(palette: dict[str, str]) -> str:
+    """Return a palette as variables of a style sheet."""
     return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
 
 

@@ -1,4 +1,4 @@
-"""Writes SVG: elements whose text and attributes are escaped, and the frame round a picture."""
+"""Writes SVG: elements whose text and attributes are escaped, and the frame around a picture."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from textwrap import wrap
 
 from markupsafe import Markup, escape
 
-from lmprobe.report.theme import figure_style
+from lmprobe.plot.theme import figure_style
+from lmprobe.results.figure import Figure
 
 # Characters that XML 1.0 does not allow, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-FONT = 12.0
+FONT = 13.0
 """The size of the text in a picture, in its own units."""
+SMALL = 12.0
+"""The size of the labels of points."""
 
 
 def element(name: str, attributes: Mapping[str, str | float], *children: str) -> Markup:
@@ -54,13 +57,13 @@ def hover(words: str) -> Markup:
     return element("title", {}, words)
 
 
+def width_of(standalone: bool) -> float:
+    """Return the width of a picture in its own units: inside a page it must suit a phone."""
+    return 520.0 if standalone else 380.0
+
+
 def picture(
-    name: str,
-    title: str,
-    description: str,
-    size: tuple[float, float],
-    *children: Markup,
-    standalone: bool,
+    figure: Figure, size: tuple[float, float], *children: Markup, standalone: bool
 ) -> Markup:
     """Return the whole picture with its alternative text.
 
@@ -68,56 +71,63 @@ def picture(
     both to the page.
     """
     width, height = size
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure"
-    size_of_title = FONT * 1.15
-    lines = wrap(title, int((width - 24) / text_width("x", size_of_title))) if standalone else []
-    head = 16 + 18.0 * len(lines) if standalone else 0.0
+    slug = re.sub(r"[^a-z0-9]+", "-", figure.name.lower()).strip("-") or "figure"
     attributes: dict[str, str | float] = {
         "class": "figure",
-        "viewBox": f"0 {_value(-head)} {_value(width)} {_value(height + head)}",
+        "viewBox": f"0 0 {_value(width)} {_value(height)}",
         "role": "img",
         "aria-labelledby": f"{slug}-title {slug}-description",
     }
+    if width > width_of(standalone):
+        # Too wide to be shrunk: it keeps its size, and the page lets it scroll.
+        attributes |= {"class": "figure wide", "width": width}
     front = [
-        element("title", {"id": f"{slug}-title"}, title),
-        element("desc", {"id": f"{slug}-description"}, description),
+        element("title", {"id": f"{slug}-title"}, figure.title),
+        element("desc", {"id": f"{slug}-description"}, figure.alternative),
     ]
     if standalone:
-        outer: dict[str, str | float] = {"xmlns": "http://www.w3.org/2000/svg"}
-        attributes = outer | attributes | {"width": width, "height": height + head}
-        back: dict[str, str | float] = {
-            "y": -head,
-            "width": width,
-            "height": height + head,
-            "class": "surface",
-        }
-        front += [
-            element("style", {}, Markup(figure_style())),
-            element("rect", back),
-            *(
-                text(
-                    12,
-                    22 + 18 * number - head,
-                    shortened(one, width - 24, size_of_title),
-                    "heading",
-                )
-                for number, one in enumerate(lines)
-            ),
-        ]
+        attributes, more = _alone(figure.title, attributes, size)
+        front += more
     return element("svg", attributes, *front, *children)
+
+
+def _alone(
+    title: str, attributes: dict[str, str | float], size: tuple[float, float]
+) -> tuple[dict[str, str | float], list[Markup]]:
+    """Return what a picture needs outside a page: size, style, background, title."""
+    width, height = size
+    largest = FONT * 1.15
+    lines = wrap(title, int((width - 24) / text_width("x", largest)))
+    head = 16 + 18.0 * len(lines)
+    box: dict[str, str | float] = {"width": width, "height": height + head}
+    outer: dict[str, str | float] = {"xmlns": "http://www.w3.org/2000/svg"}
+    view = {"viewBox": f"0 {_value(-head)} {_value(width)} {_value(height + head)}"}
+    parts = [
+        element("style", {}, Markup(figure_style())),
+        element("rect", {"y": -head, **box, "class": "surface"}),
+    ]
+    for number, words in enumerate(lines):
+        fitting = shortened(words, width - 24, largest)
+        parts.append(text(12, 22 + 18 * number - head, fitting, "heading"))
+    return outer | attributes | view | box, parts
+
+
+_NARROWEST = 0.6
+"""The width of a letter in units of its height; those of East Asian scripts have 1."""
 
 
 def text_width(words: str, size: float = FONT) -> float:
     """Return about how wide the words are in a usual sans-serif font."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
-    return size * (0.6 * (len(words) - wide) + 1.0 * wide)
+    return size * (_NARROWEST * (len(words) - wide) + 1.0 * wide)
 
 
 def shortened(words: str, room: float, size: float = FONT) -> str:
     """Return the words, cut with an ellipsis where they do not fit."""
     if text_width(words, size) <= room:
         return words
-    kept = words
+    # No letter is narrower than this: what lies farther out need not be measured.
+    kept = words[: int(max(room, 0) / (_NARROWEST * size)) + 1]
     while kept and text_width(kept + "…", size) > room:
         kept = kept[:-1]
     return kept.rstrip() + "…"

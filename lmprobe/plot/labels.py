@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lmprobe.report.svg import text_width
+from lmprobe.plot.svg import text_width
 
-_HEIGHT = 11.0
-_GAP = 6.0
+_HEIGHT = 12.0
+_GAP = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +49,30 @@ class Placed:
 
 
 def place(
-    labels: Sequence[tuple[float, float, str]], frame: Box, taken: Sequence[Box], size: float
+    labels: Sequence[tuple[float, float, str]],
+    frame: Box,
+    taken: Sequence[Box],
+    size: float,
+    lines: Sequence[Box] = (),
 ) -> list[Placed]:
     """Return the labels that fit beside their points, earlier ones first.
 
-    Each is (x, y, words). One without room is left out; it is still there on hover.
+    Each is (x, y, words). A label lies on a line (an axis, a grid line, a curve) only where
+    no other place is free. One without room is left out; it is still there on hover.
     """
     busy = list(taken)
     placed = []
     for x, y, words in labels:
-        for box in _around(x, y, text_width(words, size)):
-            if frame.holds(box) and not any(box.overlaps(other) for other in busy):
-                busy.append(box)
-                placed.append(Placed(words, box.left, box.bottom - 2))
-                break
+        free = [
+            box
+            for box in _around(x, y, text_width(words, size))
+            if frame.holds(box) and not any(box.overlaps(other) for other in busy)
+        ]
+        clear = (box for box in free if not any(box.overlaps(other) for other in lines))
+        box = next(clear, free[0] if free else None)
+        if box is not None:
+            busy.append(box)
+            placed.append(Placed(words, box.left, box.bottom - 2))
     return placed
 
 

@@ -49,7 +49,7 @@ def scale(
     if log:
         return Scale(*_whole_decades(low, high), start, stop, log=True)
     # A hair's breadth of difference is no range to draw: it would show rounding noise.
-    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-3):
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1.0):
         room = max(abs(low) * 0.1, 1e-3)
         low, high = low - room, high + room
     step = step_of(high - low, wanted)

@@ -1,0 +1,54 @@
+"""The vocabulary of every answer: nothing else carries meaning as text."""
+
+from lmprobe.results.estimate import Estimate
+from lmprobe.results.figure import (
+    Bracket,
+    DotPlot,
+    Dots,
+    Figure,
+    HeatBlock,
+    HeatMap,
+    IntervalLine,
+    IntervalPlot,
+    Series,
+    SeriesPlot,
+    Sides,
+    Strip,
+    StripPlot,
+)
+from lmprobe.results.interval import Interval, IntervalStatus
+from lmprobe.results.note import Note, NoteKind
+from lmprobe.results.page import Page, Section, Statement
+from lmprobe.results.table import Cell, Column, ColumnKind, Table
+from lmprobe.results.verdict import Tone, Verdict, decide
+
+__all__ = [
+    "Bracket",
+    "Cell",
+    "Column",
+    "ColumnKind",
+    "DotPlot",
+    "Dots",
+    "Estimate",
+    "Figure",
+    "HeatBlock",
+    "HeatMap",
+    "Interval",
+    "IntervalLine",
+    "IntervalPlot",
+    "IntervalStatus",
+    "Note",
+    "NoteKind",
+    "Page",
+    "Section",
+    "Series",
+    "SeriesPlot",
+    "Sides",
+    "Statement",
+    "Strip",
+    "StripPlot",
+    "Table",
+    "Tone",
+    "Verdict",
+    "decide",
+]

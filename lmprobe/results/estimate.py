@@ -1,0 +1,71 @@
+"""A number with its confidence interval, verdict and notes: the same in every job."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lmprobe.results.interval import Interval
+from lmprobe.results.note import Note
+from lmprobe.results.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its confidence interval, verdict and notes.
+
+    `value` is what the published formula gives. `corrected` is None unless a known bias was
+    removed; then the interval and the verdict belong to it, and `base_bias` is the bias (value
+    minus corrected).
+    """
+
+    value: float
+    interval: Interval
+    verdict: Verdict
+    corrected: float | None = None
+    base_bias: float | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def claimed(self) -> float:
+        """The number that the interval and the verdict belong to: `corrected`, or `value`."""
+        return self.value if self.corrected is None else self.corrected
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form; an undefined number is null."""
+        return {
+            "value": nullable(self.value),
+            "corrected": nullable(self.corrected),
+            "base_bias": nullable(self.base_bias),
+            "interval": self.interval.to_dict(),
+            "verdict": self.verdict.value,
+            "notes": [note.to_dict() for note in self.notes],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Estimate:
+        """Read the JSON form."""
+        return cls(
+            value=from_nullable(document["value"]),
+            interval=Interval.from_dict(document["interval"]),
+            verdict=Verdict(document["verdict"]),
+            corrected=_number(document.get("corrected")),
+            base_bias=_number(document.get("base_bias")),
+            notes=tuple(Note.from_dict(note) for note in document.get("notes", ())),
+        )
+
+
+def nullable(value: float | None) -> float | None:
+    """Return the number as JSON has it: None where it is not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def from_nullable(value: float | None) -> float:
+    """Read a number as JSON has it: NaN where it is null."""
+    return math.nan if value is None else float(value)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,207 @@
+"""How people read numbers, intervals and cells: every text form of an answer writes them so.
+
+JSON and CSV carry the numbers themselves. The minus sign is U+2212.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lmprobe.core.direction import Direction
+from lmprobe.results.interval import Interval, IntervalStatus
+from lmprobe.results.table import Cell, Column, ColumnKind
+from lmprobe.results.verdict import Verdict
+
+DIGITS = 4
+"""Decimals of a number, as the papers print them."""
+
+UNDEFINED = "undefined"
+"""What is written for 0/0."""
+
+NOTHING = "–"
+"""What is written where there is no number."""
+
+_WORDS = (ColumnKind.TEXT, ColumnKind.VERDICT, ColumnKind.DIRECTION)
+_NO_INTERVAL = {
+    IntervalStatus.UNDEFINED: "no interval",
+    IntervalStatus.TOO_FEW_UNITS: "too few units",
+    IntervalStatus.UNBOUNDED: "unbounded",
+    IntervalStatus.OK: "no interval",
+}
+
+# Below this a difference from zero is an effect of rounding, not a result.
+_NOISE = 1e-12
+_MOST_DIGITS = 12
+# An end nearer to zero than this is written as zero.
+_FINE = 7
+
+
+def format_number(value: float, digits: int = DIGITS, *, sign: bool = False) -> str:
+    """Return a number with a true minus sign; `sign` also writes the plus.
+
+    A small number that is not zero shows its first two digits rather than 0.0000.
+
+    >>> format_number(-0.25), format_number(0.25, sign=True), format_number(-0.0)
+    ('−0.2500', '+0.2500', '0.0000')
+    >>> format_number(0.000012, sign=True), format_number(12345.678)
+    ('+0.000012', '12,345.7')
+    """
+    if math.isnan(value):
+        return UNDEFINED
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    size = abs(value)
+    if size >= 1000:
+        digits = min(digits, 1)
+    elif _NOISE < size < 0.5 * 10.0**-digits:
+        digits = min(_MOST_DIGITS, 1 - math.floor(math.log10(size)))
+    return _written(value, digits, sign=sign)
+
+
+def format_signed(value: float, digits: int = DIGITS) -> str:
+    """Return a number with its sign, plus included; zero has none."""
+    return format_number(value, digits, sign=True)
+
+
+def format_interval(interval: Interval, *, sign: bool = True) -> str:
+    """Return the two ends, with as many digits as tell them apart, or why there are none.
+
+    >>> format_interval(Interval(-0.1, 0.25, 0.95, "bootstrap"))
+    '−0.1000 to +0.2500'
+    >>> format_interval(Interval(0.123456, 0.123458, 0.95, "bootstrap"))
+    '+0.1234560 to +0.1234580'
+    >>> format_interval(Interval(0.00003, 0.01, 0.95, "bootstrap"))
+    '+0.00003 to +0.01000'
+    >>> format_interval(Interval.too_few_units(0.95, "bootstrap"))
+    'too few units'
+    """
+    if not interval.bounded:
+        return _NO_INTERVAL[interval.status]
+    return format_range(interval.low, interval.high, sign=sign)
+
+
+def format_range(low: float, high: float, *, sign: bool = True) -> str:
+    """Return two ends, with as many digits as tell them apart; one may be infinite."""
+    if math.isnan(low) or math.isnan(high):
+        return UNDEFINED
+    if high - low <= _NOISE:
+        return f"exactly {format_number(low, sign=sign)}"
+    digits = _digits([abs(end) for end in (low, high) if math.isfinite(end)], high - low)
+    return " to ".join(_end(end, digits, sign=sign) for end in (low, high))
+
+
+def describe_interval(interval: Interval) -> str:
+    """Return the interval as part of a sentence: its confidence and its ends.
+
+    >>> describe_interval(Interval(-0.1, 0.25, 0.95, "bootstrap"))
+    '95% interval −0.1000 to +0.2500'
+    """
+    ends = format_interval(interval)
+    if interval.bounded:
+        return f"{format_percent(interval.confidence)} interval {ends}"
+    return ends if ends.startswith("no ") else f"no interval: {ends}"
+
+
+def format_percent(share: float) -> str:
+    """Return a share in percent: three digits, more where 100% would be untrue.
+
+    >>> format_percent(0.95), format_percent(0.0042), format_percent(0.9996)
+    ('95%', '0.42%', '99.96%')
+    """
+    if not math.isfinite(share):
+        return UNDEFINED
+    digits = 3
+    while share < 1 and digits < _MOST_DIGITS and float(f"{100 * share:.{digits}g}") >= 100:
+        digits += 1
+    written = f"{100 * share:.{digits}g}"
+    # A share above ten is no share, but 1234% must not become 1.23e+03%.
+    return _minus(f"{float(written):,.0f}" if "e+" in written else written) + "%"
+
+
+def format_p_value(p: float) -> str:
+    """Return a p-value with two digits, or that it is below 0.0001.
+
+    >>> format_p_value(0.0312), format_p_value(2e-7)
+    ('0.031', '<0.0001')
+    """
+    if math.isnan(p):
+        return UNDEFINED
+    return "<0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def format_count(number: float) -> str:
+    """Return a whole number with a comma at every thousand."""
+    if not math.isfinite(number):
+        return format_number(number)
+    return _minus(f"{number:,.0f}") if number == int(number) else format_number(number)
+
+
+def plural(number: int, noun: str, nouns: str = "") -> str:
+    """Return a count with its noun; `nouns` is the plural where it does not end in s.
+
+    >>> plural(1, "template"), plural(2400, "pair")
+    ('1 template', '2,400 pairs')
+    """
+    return f"{format_count(number)} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Return the parts as an enumeration: a, b and c."""
+    *front, last = [*parts] or [""]
+    return f"{', '.join(front)} and {last}" if front else last
+
+
+def format_cell(cell: Cell, column: Column) -> str:
+    """Return the words of a cell; where there is no number, a dash."""
+    if cell is None:
+        return "" if column.kind in _WORDS else NOTHING
+    if isinstance(cell, Interval):
+        return format_interval(cell)
+    if isinstance(cell, Verdict):
+        return cell.label
+    if isinstance(cell, Direction):
+        return cell.arrow
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int) and column.kind in (ColumnKind.TEXT, ColumnKind.NUMBER):
+        return format_count(cell)
+    return _formatted(float(cell), column.kind)
+
+
+def _formatted(value: float, kind: ColumnKind) -> str:
+    if kind is ColumnKind.SIGNED:
+        return format_signed(value)
+    if kind is ColumnKind.PERCENT:
+        return format_percent(value)
+    if kind is ColumnKind.P_VALUE:
+        return format_p_value(value)
+    if kind is ColumnKind.COUNT:
+        return format_count(value)
+    return format_number(value)
+
+
+def _digits(sizes: list[float], width: float) -> int:
+    """Return the decimals that tell two ends apart, and each of them from zero."""
+    digits = DIGITS if max(sizes) < 1000 else 1
+    if width < 10.0**-digits:
+        return min(_MOST_DIGITS, 1 - math.floor(math.log10(width)))
+    smallest = min(sizes)
+    if 10.0**-_FINE <= smallest < 0.5 * 10.0**-digits:
+        return -math.floor(math.log10(smallest))
+    return digits
+
+
+def _end(value: float, digits: int, *, sign: bool) -> str:
+    return _written(value, digits, sign=sign) if math.isfinite(value) else format_number(value)
+
+
+def _written(value: float, digits: int, *, sign: bool) -> str:
+    written = f"{value:,.{digits}f}"
+    if not written.strip("-0.,"):
+        return written.lstrip("-")
+    return _minus(("+" if sign and value > 0 else "") + written)
+
+
+def _minus(written: str) -> str:
+    return written.replace("-", "−")

@@ -1,0 +1,134 @@
+"""Checks a result that was read from a file: its types, and that it says what the file says."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from lmprobe.errors import shortened
+
+_NUMBERS: dict[Any, tuple[type, ...]] = {
+    float: (int, float, np.integer, np.floating),
+    int: (int, np.integer),
+}
+
+
+def check_types(value: Any, where: str = "result") -> None:
+    """Raise `TypeError` where a field of a dataclass, or of several, is of another type."""
+    if isinstance(value, tuple):
+        for number, one in enumerate(value):
+            check_types(one, f"{where}[{number}]")
+    kind: Any = type(value)
+    for name, hint in _fields(kind):
+        _check(getattr(value, name), hint, f"{where}.{name}")
+
+
+def check_same(given: Any, made: Any, where: str = "") -> None:
+    """Raise `ValueError` where a document and the result that was read from it disagree.
+
+    A number that follows from others in the document is computed again; a file in which it is
+    another was changed by hand or damaged. Words are not compared: another version of lmprobe
+    may have written them otherwise.
+    """
+    if isinstance(given, dict) and isinstance(made, dict):
+        for key in given:
+            if key in made:
+                place = f"{where}.{key}" if where else str(key)
+                check_same(given[key], made[key], place)
+    elif isinstance(given, list) and isinstance(made, list | tuple) and len(given) == len(made):
+        for number, (one, other) in enumerate(zip(given, made, strict=True)):
+            check_same(one, other, f"{where}[{number}]")
+    elif _is_numeric(given, made) and not _same_leaf(given, made):
+        shown = [shortened(repr(one), 60) for one in (given, made)]
+        raise ValueError(f"{where} is {shown[0]}, and from the rest follows {shown[1]}")
+
+
+def _is_numeric(given: Any, made: Any) -> bool:
+    """Tell whether one of the two is a number, a list of them, or what became undefined."""
+    if {type(given), type(made)} == {dict, list}:
+        return True
+    if isinstance(given, list) and isinstance(made, list | tuple):
+        return any(_is_numeric(one, one) for one in (*given, *made))
+    # Readers take "nan" for a number.
+    return _is_number(given) or _is_number(made) or (isinstance(given, str) and made is None)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _same_leaf(given: Any, made: Any) -> bool:
+    if isinstance(given, bool) or isinstance(made, bool):
+        return given is made
+    if _is_number(given) and _is_number(made):
+        return math.isclose(given, made, rel_tol=1e-6, abs_tol=1e-9)
+    return bool(given == made)
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Return the names and types of the fields of a dataclass; none of another class."""
+    if not dataclasses.is_dataclass(kind):
+        return ()
+    hints = typing.get_type_hints(kind)
+    return tuple((one.name, hints[one.name]) for one in dataclasses.fields(kind))
+
+
+def _check(value: Any, hint: Any, where: str) -> None:
+    if not _fits(value, hint, where):
+        expected = getattr(hint, "__name__", str(hint))
+        raise TypeError(f"{where} must be {expected}, found {shortened(repr(value), 60)}")
+
+
+def _fits(value: Any, hint: Any, where: str) -> bool:
+    """Tell whether a value is of a type; what it is made of is checked in turn."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (typing.Union, types.UnionType):
+        return any(_accepts(value, one, where) for one in arguments)
+    if origin is typing.Literal:
+        return value in arguments
+    if hint in _NUMBERS:
+        return isinstance(value, _NUMBERS[hint]) and not isinstance(value, bool)
+    if origin is tuple:
+        return isinstance(value, tuple) and _items_fit(value, arguments, where)
+    kind = origin or hint
+    if not isinstance(kind, type) or not isinstance(value, kind):
+        return kind is typing.Callable or not isinstance(kind, type)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fiub"
+    if isinstance(value, Mapping) and arguments:
+        for key, one in value.items():
+            _check(key, arguments[0], f"a key of {where}")
+            _check(one, arguments[1], f"{where}.{key}")
+    elif isinstance(value, Sequence) and not isinstance(value, str) and arguments:
+        return _items_fit(value, (arguments[0], ...), where)
+    check_types(value, where)
+    return True
+
+
+def _accepts(value: Any, hint: Any, where: str) -> bool:
+    if hint is type(None):
+        return value is None
+    try:
+        return _fits(value, hint, where)
+    except TypeError:
+        return False
+
+
+def _items_fit(values: Sequence[Any], hints: tuple[Any, ...], where: str) -> bool:
+    if len(hints) == 2 and hints[1] is ...:
+        hints = (hints[0],) * len(values)
+    if len(hints) != len(values):
+        return False
+    for number, (value, hint) in enumerate(zip(values, hints, strict=True)):
+        _check(value, hint, f"{where}[{number}]")
+    return True

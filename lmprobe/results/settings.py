@@ -1,0 +1,195 @@
+"""The choices of a job, said once.
+
+A job's settings are a frozen dataclass whose fields are made with `setting`. Everything else
+derives from it: the defaults of the public function, the options of the command, the
+provenance of the result and the command that runs the job again. This module is light on
+purpose: the command line imports it before it knows what is asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from lmprobe.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What the command line needs to know of one setting."""
+
+    name: str
+    flags: tuple[str, ...]
+    help: str
+    default: Any
+    kind: type
+    """bool, int, float or str: the type of one value."""
+    several: bool
+    """Whether the setting is a tuple: the option takes a comma-separated list."""
+    optional: bool
+    choices: tuple[str, ...]
+    repeated: bool = False
+    """Whether the option is given once per value instead: values may hold commas."""
+    minimum: float | None = None
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    flags: Sequence[str] = (),
+    choices: Iterable[str] = (),
+    repeated: bool = False,
+    minimum: float | None = None,
+) -> Any:
+    """Return the field of one setting; `flags` are its options where not --its-name."""
+    metadata = {
+        "help": help,
+        "flags": tuple(flags),
+        "choices": tuple(choices),
+        "repeated": repeated,
+        "minimum": minimum,
+    }
+    return field(default=default, metadata=metadata)
+
+
+S = TypeVar("S", bound="Settings")
+
+
+class Settings:
+    """The base of every job's settings: checks types and choices, derives the rest."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Check every value: a wrong type or an unknown choice is one clear error."""
+        for option in options_of(type(self)):
+            value = getattr(self, option.name)
+            if isinstance(value, list):
+                value = tuple(value)
+            object.__setattr__(self, option.name, _checked(option, value))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every choice, for the provenance."""
+        return {
+            option.name: list(value) if isinstance(value, tuple) else value
+            for option in options_of(type(self))
+            for value in [getattr(self, option.name)]
+        }
+
+    def words(self) -> list[str]:
+        """Return the options that differ from their defaults, as words of a command line."""
+        found: list[str] = []
+        for option in options_of(type(self)):
+            value = getattr(self, option.name)
+            if value == option.default:
+                continue
+            flag = option.flags[0]
+            if option.kind is bool:
+                found.append(flag)
+            elif option.repeated:
+                found += [word for one in value for word in (flag, str(one))]
+            elif isinstance(value, tuple):
+                found += [flag, ",".join(map(str, value))]
+            else:
+                whole = isinstance(value, float) and value.is_integer()
+                found += [flag, str(int(value) if whole else value)]
+        return found
+
+
+def options_of(settings: type) -> tuple[Option, ...]:
+    """Return the options of a settings class, in the order of its fields."""
+    hints = typing.get_type_hints(settings)
+    found = []
+    for one in dataclasses.fields(settings):
+        kinds = _members(hints[one.name])
+        several = any(typing.get_origin(kind) is tuple for kind in kinds)
+        single = [typing.get_args(kind)[0] if several else kind for kind in kinds]
+        # A closed set of words is a Literal: the type is the only place where they are listed.
+        literal = typing.get_args(single[0]) if _is_literal(single[0]) else ()
+        if one.default is dataclasses.MISSING or "help" not in one.metadata:
+            raise TypeError(f"{settings.__name__}.{one.name} is not made with `setting`")
+        found.append(
+            Option(
+                name=one.name,
+                flags=one.metadata["flags"] or (f"--{one.name.replace('_', '-')}",),
+                help=one.metadata["help"],
+                default=one.default,
+                kind=str if literal else single[0],
+                several=several,
+                optional=type(None) in _all_members(hints[one.name]),
+                choices=one.metadata["choices"] or literal,
+                repeated=one.metadata["repeated"],
+                minimum=one.metadata["minimum"],
+            )
+        )
+    return tuple(found)
+
+
+def command_line(command: str, arguments: Sequence[str], *parts: Sequence[str]) -> str:
+    """Return a command of lmprobe, quoted for a shell."""
+    return shlex.join(["lmprobe", command, *arguments, *(word for part in parts for word in part)])
+
+
+def from_mapping(settings: type[S], values: Mapping[str, Any]) -> S:
+    """Return the settings among the values (arguments, provenance); others are ignored."""
+    known = {option.name for option in options_of(settings)}
+    return settings(**{name: value for name, value in values.items() if name in known})
+
+
+def refuse_unknown(function: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse a keyword argument that a function with `**options` does not know, as Python does."""
+    names = set(known)
+    for name in options:
+        if name not in names:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def _is_literal(hint: Any) -> bool:
+    return typing.get_origin(hint) is typing.Literal
+
+
+def _all_members(hint: Any) -> tuple[Any, ...]:
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if union else (hint,)
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return tuple(one for one in _all_members(hint) if one is not type(None))
+
+
+def _checked(option: Option, value: Any) -> Any:
+    """Return the value in its type, or say what would do."""
+    if value is None and option.optional:
+        return None
+    if option.several:
+        if isinstance(value, str) or not isinstance(value, tuple):
+            raise InputError(
+                f'`{option.name}` must be a list of words such as ["he", "she"], found {value!r}'
+            )
+        return tuple(_one(option, one) for one in value)
+    return _one(option, value)
+
+
+def _one(option: Option, value: Any) -> Any:
+    allowed: dict[type, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (bool,)}
+    expected = allowed.get(option.kind, (str,))
+    number = option.kind in (int, float)
+    # numpy's numbers are numbers too, and True is not.
+    plain: Any = value
+    if hasattr(value, "item"):
+        plain = value.item()
+    if not isinstance(plain, expected) or (number and isinstance(plain, bool)):
+        words = {float: "a number", int: "a whole number", bool: "true or false"}
+        found = f"{value!r} ({type(value).__name__})"
+        raise InputError(f"`{option.name}` must be {words.get(option.kind, 'text')}, found {found}")
+    if option.choices and plain not in option.choices:
+        raise InputError(f'no {option.name} "{plain}"; {did_you_mean(str(plain), option.choices)}')
+    if option.minimum is not None and typing.cast("float", plain) < option.minimum:
+        raise InputError(f"`{option.name}` must be at least {option.minimum}, found {plain}")
+    return float(typing.cast("float", plain)) if option.kind is float else plain
