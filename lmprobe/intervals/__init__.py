@@ -1,1 +1,1 @@
-"""Puts an interval round a statistic: one file per method, found by name."""
+"""Puts an interval around a statistic: one file per method, found by name."""

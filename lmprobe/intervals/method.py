@@ -6,17 +6,16 @@ it needs: the independent observations, the resamples, or the two groups.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
 from lmprobe.registry import Registry
-from lmprobe.tally import Floats
+from lmprobe.results.interval import Interval
 
 REPLICATES = 10_000
 """Bootstrap replicates unless told: enough that the ends move by about 1 % of the width."""
@@ -57,10 +56,12 @@ class Sample:
     units: int = 0
     """How many units the smallest resampled axis has; decides how far a bootstrap is trusted."""
     groups: Groups | None = None
+    crossed: Floats | None = None
+    """(K, T): one number per template (or family) and task, whose mean is `value`."""
 
 
 class IntervalMethod(Protocol):
-    """Puts an interval round the value of a sample.
+    """Puts an interval around the value of a sample.
 
     The first line of the function's docstring is what `lmprobe ls intervals` shows.
     """
@@ -70,7 +71,38 @@ class IntervalMethod(Protocol):
         ...
 
 
-intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.intervals")
+intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.intervals.methods")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a note about an interval needs to know of its method."""
+
+    resamples: bool = False
+    """It draws units anew: templates, tasks or both."""
+    crossed: bool = False
+    """It takes templates and tasks as samples without drawing them anew."""
+    approximate: bool = False
+    """It covers as it promises only as the number of units grows."""
+    caveat: str = ""
+    """What a reader must know wherever it is used."""
+
+
+def declare(traits: Traits) -> Callable[[IntervalMethod], IntervalMethod]:
+    """Return a decorator that says what a method is like; without one it has no trait."""
+
+    def attach(method: IntervalMethod) -> IntervalMethod:
+        method.traits = traits  # type: ignore[attr-defined]
+        return method
+
+    return attach
+
+
+def traits_of(method: str | IntervalMethod) -> Traits:
+    """Return what a method, or the method of that name, is like."""
+    chosen = intervals.get(method) if isinstance(method, str) else method
+    traits: Traits = getattr(chosen, "traits", Traits())
+    return traits
 
 
 def interval(
@@ -93,16 +125,6 @@ def checked_confidence(confidence: float) -> float:
             f"`confidence` must lie between 0 and 1, both excluded: found {confidence}"
         )
     return confidence
-
-
-def unknown(confidence: float, method: str) -> Interval:
-    """Return the interval of which nothing is known: one unit says nothing of its kind."""
-    return Interval(-math.inf, math.inf, confidence, method)
-
-
-def undefined(confidence: float, method: str) -> Interval:
-    """Return the interval that does not exist: the method does not apply to this sample."""
-    return Interval(math.nan, math.nan, confidence, method)
 
 
 def constant(values: Floats) -> bool:

@@ -1,4 +1,4 @@
-"""The interval round a probe's value, and how far the value hangs on its templates.
+"""The interval of a probe's value, and how much the value depends on its templates.
 
 The observations of a probe are templates crossed with tasks, not independent cells: one odd
 template moves all of its cells together, and so does one odd task. The bootstrap therefore
@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.choices import RESAMPLES
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import IntervalMethod, Sample, interval
+from lmprobe.intervals.method import IntervalMethod, Sample, interval, traits_of
 from lmprobe.intervals.weights import draws
-from lmprobe.tally import Floats
-
-RESAMPLES = ("both", "templates", "tasks")
+from lmprobe.results import Interval, Note, NoteKind
 
 # Below so many units a bootstrap interval is too short; docs/coverage.md has the numbers.
 FEW = 10
@@ -29,12 +28,9 @@ FEW = 10
 # Replicates times units held in memory at a time.
 _BLOCK = 4_000_000
 
-# Methods that hold their promise only as the number of units grows.
-_APPROXIMATE = ("bootstrap", "bootstrap-percentile", "bootstrap-bca", "t")
-
 _COVERS = (
-    "the interval speaks of more like these, not of people; the error of the base rates and "
-    "the luck of training the model are not in it"
+    "the interval describes templates and tasks like these; it covers neither people nor other "
+    "training runs of the model"
 )
 
 
@@ -46,8 +42,8 @@ def probe_interval(
     rng: np.random.Generator,
     families: Sequence[str] | None = None,
     resample: str = "both",
-) -> tuple[Interval, tuple[str, ...]]:
-    """Return the interval of a probe's value, and what it assumes in words.
+) -> tuple[Interval, tuple[Note, ...]]:
+    """Return the interval of a probe's value, and what it assumes.
 
     Parameters
     ----------
@@ -69,16 +65,13 @@ def probe_interval(
         raise InputError(f'no resampling of "{resample}"; {did_you_mean(resample, RESAMPLES)}')
     sample = probe_sample(table, resample)
     found = interval(sample, method=method, confidence=confidence, rng=rng)
-    return found, _notes(table, found, resample)
+    return found, _notes(table, found, method, resample)
 
 
-def verdict(interval: Interval) -> str:
-    """Return what the interval allows to be said; never a bare sign."""
-    if interval.low > 0:
-        return "amplifies"
-    if interval.high < 0:
-        return "reduces"
-    return "not enough evidence either way"
+def draws_tasks(method: str | IntervalMethod, resample: str) -> bool:
+    """Whether the interval takes the tasks as a sample, and with them the noise of a base."""
+    traits = traits_of(method)
+    return traits.crossed or (traits.resamples and resample != "templates")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +113,26 @@ class CellTable:
     def by_template(self) -> Floats:
         """The value of each template, (K,): the mean over its defined pairs."""
         return np.asarray(self.total.sum(axis=1) / self.count.sum(axis=1))
+
+    @property
+    def by_family_and_task(self) -> Floats:
+        """One number per family and task, (F, T), whose mean is the value.
+
+        A family counts as often as it has templates and a task as often as it has defined
+        pairs, as in the value; tasks without a defined pair are left out.
+        """
+        counted = self.count > 0
+        tasks = counted.any(axis=0)
+        means = self.total / np.where(counted, self.count, 1.0)
+        # The share of a pair in the value of its template, relative to an even one.
+        share = self.count / self.count.sum(axis=1, keepdims=True) * tasks.sum()
+        value = self.by_template.mean()
+        away = share * (means - value)
+        sizes = np.bincount(self.family)
+        added = np.stack(
+            [np.bincount(self.family, weights=one) for one in away[:, tasks].T], axis=1
+        )
+        return np.asarray(value + added * len(sizes) / len(self.family))
 
     def values(self, template_weight: Floats, task_weight: Floats) -> Floats:
         """Return the value (R,) under weights (R, K) and (R, T); NaN where nothing is left."""
@@ -170,6 +183,7 @@ def probe_sample(table: CellTable, resample: str) -> Sample:
         resampled=resampled,
         left_out=left_out,
         units=min(drawn),
+        crossed=table.by_family_and_task,
     )
 
 
@@ -181,34 +195,36 @@ def _without_each(table: CellTable, units: int, *, tasks: bool) -> Floats:
     return table.values(kept[:, table.family], np.ones((units, table.total.shape[1])))
 
 
-def _notes(table: CellTable, found: Interval, resample: str) -> tuple[str, ...]:
+def _notes(
+    table: CellTable, found: Interval, method: str | IntervalMethod, resample: str
+) -> tuple[Note, ...]:
     """Return what the interval assumes, and where it is not to be trusted."""
     unit = "templates" if table.families == len(table.family) else "paraphrase families"
     counted = {unit: table.families, "tasks": table.total.shape[1]}
-    said = [f"{number} {_plural(name, number)}" for name, number in counted.items()]
-    bootstrap = found.method.startswith("bootstrap")
-    if not bootstrap or resample == "templates":
+    phrases = [f"{number} {_plural(name, number)}" for name, number in counted.items()]
+    traits = traits_of(method)
+    if not draws_tasks(method, resample):
         watched = {unit: counted[unit]}
-        how = f"the {said[0]} are the sample, the tasks are taken as all there are"
-    elif resample == "tasks":
+        how = f"the sample is {phrases[0]}, the tasks are taken as fixed"
+    elif resample == "tasks" and traits.resamples:
         watched = {"tasks": counted["tasks"]}
-        how = f"the {said[1]} are the sample, the templates are taken as all there are"
+        how = f"the sample is {phrases[1]}, the templates are taken as fixed"
     else:
         watched = counted
-        how = f"{said[0]} crossed with {said[1]} are the sample"
-    notes = [f"{found.method}: {how}; {_COVERS}"]
+        how = f"the sample is {phrases[0]} crossed with {phrases[1]}"
+    notes = [Note(NoteKind.ASSUMPTION, f"{found.method}: {how}; {_COVERS}")]
     for name, number in watched.items():
         if number == 1:
-            notes.append(f"one {_plural(name, 1)} says nothing about others: no interval")
-        elif number < FEW and found.method in _APPROXIMATE:
-            notes.append(f"only {number} {name}: the interval may hold the truth less often")
+            text = f"no interval: with one {_plural(name, 1)} the spread cannot be estimated"
+            notes.append(Note(NoteKind.NO_INTERVAL, text))
+        elif number < FEW and traits.approximate:
+            text = f"only {number} {name}: the interval may cover the true value less often"
+            notes.append(Note(NoteKind.FEW_UNITS, text))
     if math.isnan(found.low):
-        notes.append("every resample gives the same value, no spread can be seen: no interval")
-    if found.method == "bernstein":
-        notes.append(
-            "the variance is estimated, which Bernstein's inequality takes as known; "
-            "empirical-bernstein pays for that and keeps its promise"
-        )
+        text = "no interval: every resample gives the same value, so the spread is not estimated"
+        notes.append(Note(NoteKind.NO_INTERVAL, text))
+    if traits.caveat:
+        notes.append(Note(NoteKind.METHOD, traits.caveat))
     return tuple(notes)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import Groups, Sample
 from lmprobe.intervals.weights import draws
-from lmprobe.tally import Floats
 
 # Replicates times cells held in memory at a time.
 _BLOCK = 4_000_000
@@ -33,8 +33,6 @@ def groups_sample(
     if not len(protected) or not len(other):
         raise InputError("the difference of two groups needs a row in each of them")
     sizes = np.array([len(protected), len(other)])
-    shares = sizes / sizes.sum()
-    amortized = np.concatenate([protected / shares[0], -other / shares[1]])
     bound = cost_bound / group_share
 
     def left_out() -> tuple[Floats, ...]:
@@ -45,13 +43,30 @@ def groups_sample(
 
     return Sample(
         float(protected.mean() - other.mean()),
-        observations=amortized,
+        observations=amortized(protected, other),
         bounds=(-bound, bound),
         resampled=lambda replicates, rng: resampled(protected, other, replicates, rng),
         left_out=left_out,
         units=int(sizes.min()),
         groups=Groups(protected, other, cost_bound, group_share),
     )
+
+
+def amortized(protected: Floats, other: Floats) -> Floats:
+    """Return the amortized disparities, whose mean is the difference of the means."""
+    n = len(protected) + len(other)
+    return np.concatenate([protected * n / len(protected), -other * n / len(other)])
+
+
+def turned(groups: Groups) -> Floats:
+    """Return the amortized disparities of the costs counted from the bound, turned over.
+
+    What a row saves is its bound minus its cost, so the difference of savings is that of
+    costs, turned over: the same facts, told as accuracy instead of loss. Their mean is the
+    same difference; their variance is not.
+    """
+    bound = groups.cost_bound
+    return -amortized(bound - groups.protected, bound - groups.other)
 
 
 def resampled(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.tally import Floats
+from lmprobe.core.tally import Floats
 
 
 def draws(replicates: int, units: int, rng: np.random.Generator) -> Floats:

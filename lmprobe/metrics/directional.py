@@ -1,7 +1,7 @@
 """Directional bias amplification (Wang & Russakovsky 2021, Eq. 2).
 
-How much further do predictions lean than the world does? For each pair of an attribute a
-and a task t, the change of a conditional probability, signed by the way the world leans:
+How much further do predictions lean than the labels do? For each pair of an attribute a
+and a task t, the change of a conditional probability, multiplied by the lean:
 
     attribute->task:  lean(a,t) * (P(predicted t | a) - P(t | a))
     task->attribute:  lean(a,t) * (P(predicted a | t) - P(a | t))
@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.association import Association, Direction, ratio
+from lmprobe.core.association import Association, ratio
+from lmprobe.core.axis import Axis, read_axis
+from lmprobe.core.direction import Direction
+from lmprobe.core.labels import Indicators, Labels
+from lmprobe.core.tally import Floats, Tally, checked_weight, tally
 from lmprobe.errors import InputError
-from lmprobe.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.lean import lean
-from lmprobe.tally import Floats, Tally, checked_weight, tally
+from lmprobe.metrics.metric import metrics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +68,7 @@ class Amplification:
         if np.isnan(self.by_pair).all():
             raise InputError(
                 f"no pair of an attribute and a task is defined for {self.direction}: "
-                "every condition has zero rows"
+                "every condition has zero rows, or every label of an axis is new"
             )
 
     @property
@@ -95,7 +98,7 @@ class Amplification:
 
     @property
     def undefined_pairs(self) -> int:
-        """How many pairs are 0/0 and so left out of every mean."""
+        """How many pairs are left out of every mean: 0/0, or of a label that never occurs."""
         return int(np.isnan(self.by_pair).sum())
 
     def to_frame(self) -> pd.DataFrame:
@@ -129,6 +132,11 @@ class DirectionalAmplification:
         both = (self.attribute_to_task, self.task_to_attribute)
         return tuple(one for one in both if one is not None)
 
+    @property
+    def values(self) -> dict[str, float]:
+        """The value of each direction that was measured."""
+        return {str(one.direction): one.value for one in self.directions}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
@@ -157,6 +165,7 @@ def from_tallies(
     tasks: tuple[str, ...],
     *,
     train: Association | None = None,
+    keep_unseen: bool = False,
 ) -> DirectionalAmplification:
     """Return both directions from the sums alone; the lean is that of `train` where given."""
     leaning = train or Association.from_tally(sums.labels, attributes, tasks)
@@ -166,17 +175,29 @@ def from_tallies(
             return None
         # Both sides from the sums, so that equal counts differ by exactly nothing.
         guessed, base = _conditional(predicted, direction), _conditional(sums.labels, direction)
-        return Amplification(direction, attributes, tasks, guessed, base, lean(leaning, direction))
+        signs = lean_of_seen(leaning, direction, keep_unseen=keep_unseen)
+        return Amplification(direction, attributes, tasks, guessed, base, signs)
 
     return DirectionalAmplification(
-        one("attribute->task", sums.predicted_task),
-        one("task->attribute", sums.predicted_attribute),
+        one(Direction.ATTRIBUTE_TO_TASK, sums.predicted_task),
+        one(Direction.TASK_TO_ATTRIBUTE, sums.predicted_attribute),
     )
+
+
+def lean_of_seen(world: Association, direction: Direction, *, keep_unseen: bool = False) -> Floats:
+    """Return the lean (A, T), NaN for pairs of a label that `world` never has.
+
+    Such a label leans nowhere, so that its pairs would only dilute the mean with zeros;
+    `keep_unseen` keeps the zeros, as the published code does.
+    """
+    found = lean(world, direction)
+    seen = (world.p_attribute[:, None] > 0) & (world.p_task[None, :] > 0)
+    return found if keep_unseen else np.where(seen, found, np.nan)
 
 
 def _conditional(sums: Tally, direction: Direction) -> Floats:
     """Return P(a|t) or P(t|a), (A, T), of the labels or of predictions given true labels."""
-    if direction == "task->attribute":
+    if direction == Direction.TASK_TO_ATTRIBUTE:
         return ratio(sums.joint, sums.task[None, :])
     return ratio(sums.joint, sums.attribute[:, None])
 
@@ -191,8 +212,9 @@ def directional_amplification(
     train_task_labels: Labels | None = None,
     sample_weight: Any = None,
     train_sample_weight: Any = None,
+    keep_unseen: bool = False,
 ) -> DirectionalAmplification:
-    """Measure directional bias amplification on labelled rows.
+    """Measure directional bias amplification of labelled rows (Wang & Russakovsky 2021).
 
     Each input is an (n, A) or (n, T) array or DataFrame of 0/1 or probabilities, or one
     categorical column. A task column of 0/1 is one task, present or not; an attribute
@@ -201,15 +223,18 @@ def directional_amplification(
     Parameters
     ----------
     attribute_labels, task_labels
-        The truth about each row.
+        The true group and the true task of each row.
     attribute_predictions, task_predictions
-        What a model said; give either or both. The direction that predicts the attribute
-        (task->attribute) needs the first, the other the second.
+        The predictions of a model, of either or both. task->attribute needs the first,
+        attribute->task the second.
     train_attribute_labels, train_task_labels
-        Where given, the lean is that of the train set (Appendix A.1 of the paper); all
-        else is computed on the test rows.
+        The labels of the train set, which then determine the lean (Appendix A.1 of the
+        paper); everything else is computed on the test rows.
     sample_weight, train_sample_weight
-        (n,) weights of the test and of the train rows; a weight of 2 is the row twice.
+        (n,) weights of the test and of the train rows; a weight of 2 counts the row twice.
+    keep_unseen
+        Count pairs whose label never occurs in the data that determine the lean as 0, as in
+        the published code; by default they are left out of the mean.
 
     Examples
     --------
@@ -230,7 +255,7 @@ def directional_amplification(
     weight = checked_weight(sample_weight, len(groups.truth.values))
     sums = tallies(groups, tasks, weight)
     train = train_world(groups, tasks, train_sample_weight)
-    return from_tallies(sums, groups.names, tasks.names, train=train)
+    return from_tallies(sums, groups.names, tasks.names, train=train, keep_unseen=keep_unseen)
 
 
 def train_world(groups: Axis, tasks: Axis, sample_weight: Any = None) -> Association | None:
@@ -259,3 +284,7 @@ def tallies(groups: Axis, tasks: Axis, weight: Floats | None = None) -> Tallies:
         predicted_task=count(groups.truth, tasks.predicted),
         predicted_attribute=count(groups.predicted, tasks.truth),
     )
+
+
+# Not as a decorator, so that the function keeps its own signature.
+metrics.register("directional")(directional_amplification)

@@ -15,13 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.choices import DisparityMeasure
+from lmprobe.core.labels import cross
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.labels import cross
-from lmprobe.tally import Floats
 
 Cost = Callable[[Floats, Floats], Any]
 """Takes the labels and the predictions, (n,) each, and returns the cost of each row."""
 Mask = NDArray[np.bool_]
+
+
+class EmptyGroupError(InputError):
+    """A group has no row on which the measure is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def _right(y_true: Floats, y_pred: Floats) -> Floats:
     return 1 - np.abs(y_true - y_pred)
 
 
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[DisparityMeasure, Measure] = {
     "demographic_parity": Measure("how much more often denied: 1 - ŷ over all rows", _missed),
     "equal_opportunity": Measure(
         "how much more often denied though qualified: 1 - ŷ where y = 1", _missed, (1.0,)
@@ -85,7 +90,7 @@ def group_costs(
     sensitive_features: Any,
     protected: str | Sequence[str],
     other: str | Sequence[str] | None = None,
-    measure: str = "demographic_parity",
+    measure: DisparityMeasure = "demographic_parity",
     cost: Cost | None = None,
     cost_bound: float = 1.0,
     annotated: Any = None,
@@ -115,14 +120,14 @@ def group_costs(
     costs = _bounded(found.cost(truth, guess), cost_bound, len(guess))
     for name, rows in (("protected", in_group & kept), ("other", outside & kept)):
         if not rows.any():
-            raise InputError(
+            raise EmptyGroupError(
                 f"the {name} group has no row on which {measure if cost is None else 'the cost'} "
                 "is counted; a difference needs both groups"
             )
     return GroupCosts(costs[in_group & kept], costs[outside & kept], cost_bound)
 
 
-def _measure(name: str) -> Measure:
+def _measure(name: DisparityMeasure) -> Measure:
     if name not in MEASURES:
         raise InputError(f'no measure called "{name}"; {did_you_mean(name, MEASURES)}')
     return MEASURES[name]
@@ -156,6 +161,11 @@ def _numbers(column: Any, role: str, *, unit: bool) -> Floats:
             "decisions or probabilities, or a `cost` of your own"
         )
     return values
+
+
+def group_names(sensitive_features: Any) -> list[str]:
+    """Return the groups of one column, or of the cross product of several, sorted."""
+    return sorted(set(_groups(sensitive_features)))
 
 
 def _groups(sensitive_features: Any) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 Wang & Russakovsky 2021 compare with false and true positive rate difference, accuracy
 difference, and the accuracy averaged over the classes and groups. They are point
-measures; `lmprobe.metrics.disparity` puts intervals round differences between groups.
+measures; `lmprobe.metrics.disparity` puts intervals around differences between groups.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.association import ratio
+from lmprobe.core.association import ratio
+from lmprobe.core.axis import read_axis
+from lmprobe.core.labels import Labels
+from lmprobe.core.tally import Floats, checked_weight, tally
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.labels import Labels, read_axis
-from lmprobe.tally import Floats, checked_weight, tally
 
 Rate = Literal["false_positive", "true_positive", "accuracy"]
 

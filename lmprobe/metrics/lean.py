@@ -1,4 +1,4 @@
-"""Which way the world leans: +1 where a pair occurs more often than chance, -1 where less.
+"""The lean of a base: +1 where a pair occurs more often than by chance, -1 where less.
 
 Two weightings are known by name. `joint` is Eq. 2 of Wang & Russakovsky 2021: it compares
 P(a,t) with P(a)P(t). `paper` is what their published code does for language models: it
@@ -8,16 +8,13 @@ same however common it is.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from lmprobe.association import Association, Direction
+from lmprobe.core.association import Association, ratio
+from lmprobe.core.choices import LEAN_WEIGHTINGS, LeanWeighting
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.tally import Floats
-
-LeanWeighting = Literal["joint", "paper"]
-LEAN_WEIGHTINGS: tuple[LeanWeighting, ...] = ("joint", "paper")
 
 # Rounding alone makes independent tables lean: 2 attributes x 7 tasks already do.
 _TIE = 1e-9
@@ -41,8 +38,24 @@ def lean(world: Association, direction: Direction, weighting: LeanWeighting = "j
         return lean_of(world.joint, world.p_attribute, world.p_task)
     if weighting != "paper":
         raise InputError(f'no lean "{weighting}"; {did_you_mean(weighting, LEAN_WEIGHTINGS)}')
-    conditional = world.conditional(direction)
-    axis = 1 if direction == "task->attribute" else 0
+    return against_average(world.conditional(direction), direction)
+
+
+def lean_of_counts(
+    counts: Floats, direction: Direction, weighting: LeanWeighting = "joint"
+) -> Floats:
+    """Return the lean (..., A, T) of tables of counts; a label never counted leans nowhere."""
+    attribute, task = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
+    if weighting == "joint":
+        return sign(counts * attribute.sum(axis=-2, keepdims=True), attribute * task)
+    given = counts.sum(axis=direction.axis, keepdims=True)
+    found = against_average(ratio(counts, given), direction)
+    return np.where(np.isnan(found), 0.0, found)
+
+
+def against_average(conditional: Floats, direction: Direction) -> Floats:
+    """Return the sign of a conditional (..., A, T) against its plain average over the given."""
+    axis = -1 if direction == Direction.TASK_TO_ATTRIBUTE else -2
     # A label that never occurs has no conditional and so no say in the average.
     known = np.where(np.isnan(conditional), 0.0, conditional)
     counted = np.maximum((~np.isnan(conditional)).sum(axis=axis, keepdims=True), 1)

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
+from lmprobe.core.axis import read_axis
+from lmprobe.core.labels import Labels
+from lmprobe.core.tally import Floats, checked_weight, tally
 from lmprobe.errors import InputError
-from lmprobe.labels import Labels, read_axis
 from lmprobe.metrics.directional import amplification, defined_mean, train_world
 from lmprobe.metrics.lean import sign
-from lmprobe.tally import Floats, checked_weight, tally
+from lmprobe.metrics.metric import metrics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +56,11 @@ class MalsAmplification:
         return float(defined_mean(self.by_pair.sum(axis=0)))
 
     @property
+    def values(self) -> dict[str, float]:
+        """The one value, which has no direction."""
+        return {"undirected": self.value}
+
+    @property
     def undefined_pairs(self) -> int:
         """How many pairs belong to a task that is never labelled or never predicted."""
         return int(np.isnan(self.by_pair).sum())
@@ -70,10 +77,10 @@ def mals_amplification(
     sample_weight: Any = None,
     train_sample_weight: Any = None,
 ) -> MalsAmplification:
-    """Measure bias amplification as Zhao et al. 2017 do; inputs as `directional_amplification`.
+    """Measure undirected bias amplification, MALS (Zhao et al. 2017), to compare with older work.
 
-    P(a|t) is that of the train labels where they are given, else that of the labels; the
-    predictions are those of the test rows.
+    The inputs are those of `directional_amplification`. P(a|t) is that of the train labels if
+    they are given, otherwise that of the labels; the predictions are those of the test rows.
 
     Examples
     --------
@@ -101,3 +108,7 @@ def mals_amplification(
     return MalsAmplification(
         groups.names, tasks.names, model.attribute_given_task, world.attribute_given_task
     )
+
+
+# Not as a decorator, so that the function keeps its own signature.
+metrics.register("mals")(mals_amplification)

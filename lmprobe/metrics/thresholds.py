@@ -6,18 +6,25 @@ scores stand or fall together, so not every share of positives can be had.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.association import Association, Direction, ratio
+from lmprobe.core.association import Association, ratio
+from lmprobe.core.axis import Axis, read_axis
+from lmprobe.core.direction import Direction
+from lmprobe.core.labels import Labels
+from lmprobe.core.tally import Floats, checked_weight, tally
 from lmprobe.errors import InputError
-from lmprobe.labels import Axis, Labels, read_axis
-from lmprobe.metrics.directional import amplification, defined_mean, train_world
-from lmprobe.metrics.lean import lean
-from lmprobe.tally import Floats, checked_weight, tally
+from lmprobe.metrics.directional import (
+    amplification,
+    defined_mean,
+    lean_of_seen,
+    train_world,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,11 @@ class Threshold:
     """The share of rows with a score of at least `value`."""
     row: float
     """The share of the heaviest row."""
+
+    @classmethod
+    def fixed(cls, value: float) -> Threshold:
+        """Return a threshold that was given as a value; no share was asked for."""
+        return cls(value, math.nan, math.nan, 0.0)
 
     @property
     def tied(self) -> bool:
@@ -114,6 +126,7 @@ def amplification_curves(
     train_task_labels: Labels | None = None,
     sample_weight: Any = None,
     train_sample_weight: Any = None,
+    keep_unseen: bool = False,
 ) -> tuple[Curve, ...]:
     """Return one curve per predicted label: its amplification at every threshold.
 
@@ -129,9 +142,15 @@ def amplification_curves(
     weight = checked_weight(sample_weight, len(groups.truth.values))
     sums = tally(groups.truth.values, tasks.truth.values, weight)
     world = Association.from_tally(sums, groups.names, tasks.names)
-    direction: Direction = "task->attribute" if task_scores is None else "attribute->task"
+    direction: Direction = (
+        Direction.TASK_TO_ATTRIBUTE if task_scores is None else Direction.ATTRIBUTE_TO_TASK
+    )
     base = world.conditional(direction)
-    leaning = lean(train_world(groups, tasks, train_sample_weight) or world, direction)
+    leaning = lean_of_seen(
+        train_world(groups, tasks, train_sample_weight) or world,
+        direction,
+        keep_unseen=keep_unseen,
+    )
     if task_scores is None:
         return _curves(direction, tasks, groups, base.T, leaning.T, attribute_scores, weight)
     return _curves(direction, groups, tasks, base, leaning, task_scores, weight)
@@ -156,10 +175,45 @@ def _curves(
     for number, name in enumerate(predicted.names):
         score = checked_scores(columns[:, number])
         cuts, positive = _cuts(given.truth.values, score, weight)
-        rates = ratio(positive, positive[-1])
-        by_given = amplification(rates[:, 1:], base[:, number], leaning[:, number])
-        curves.append(Curve(direction, name, given.names, cuts, rates[:, 0], by_given))
+        curves.append(
+            _curve(
+                direction, name, given.names, cuts, positive, base[:, number], leaning[:, number]
+            )
+        )
     return tuple(curves)
+
+
+def curve_of_sums(
+    direction: Direction,
+    label: str,
+    given: tuple[str, ...],
+    scores: Floats,
+    amounts: Floats,
+    base: Floats,
+    leaning: Floats,
+) -> Curve:
+    """Return the curve of one predicted label from the sums at each distinct score.
+
+    `scores` (K,) fall; `amounts` (K, 1 + G) is how much of everybody and of each given label
+    has that score; `base` and `leaning` are (G,).
+    """
+    positive = np.vstack([np.zeros((1, amounts.shape[1])), np.cumsum(amounts, axis=0)])
+    cuts = np.concatenate([[np.inf], scores])
+    return _curve(direction, label, given, cuts, positive, base, leaning)
+
+
+def _curve(
+    direction: Direction,
+    label: str,
+    given: tuple[str, ...],
+    cuts: Floats,
+    positive: Floats,
+    base: Floats,
+    leaning: Floats,
+) -> Curve:
+    rates = ratio(positive, positive[-1])
+    by_given = amplification(rates[:, 1:], base, leaning)
+    return Curve(direction, label, given, cuts, rates[:, 0], by_given)
 
 
 def checked_scores(scores: Any) -> Floats:

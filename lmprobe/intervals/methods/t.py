@@ -8,19 +8,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.method import (
     Sample,
+    Traits,
     checked_confidence,
     constant,
+    declare,
     intervals,
     observations_of,
-    undefined,
-    unknown,
 )
+from lmprobe.results.interval import Interval
 
 
 @intervals.register("t")
+@declare(Traits(approximate=True))
 def student(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Student's t over independent values, such as runs or templates; nearly normal ones."""
     from scipy import stats
@@ -28,9 +29,9 @@ def student(sample: Sample, *, confidence: float, rng: np.random.Generator) -> I
     values = observations_of(sample, "t")
     n = len(values)
     if n < 2:
-        return unknown(confidence, "t")
+        return Interval.too_few_units(confidence, "t")
     if constant(values):
-        return undefined(confidence, "t")
+        return Interval.undefined(confidence, "t")
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(values.std(ddof=1))
     half /= math.sqrt(n)
     return Interval(sample.value - half, sample.value + half, confidence, "t")

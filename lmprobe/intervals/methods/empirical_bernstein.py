@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import Sample, intervals, observations_of, unknown
+from lmprobe.intervals.method import Sample, intervals, observations_of
+from lmprobe.intervals.two_groups import turned
+from lmprobe.results.interval import Interval
 
 
 def halfwidth(n: int, variance: float, width: float, confidence: float) -> float:
@@ -24,7 +25,14 @@ def empirical_bernstein(sample: Sample, *, confidence: float, rng: np.random.Gen
     """Maurer & Pontil 2009: guaranteed, with the variance read off the sample."""
     values = observations_of(sample, "empirical-bernstein")
     if len(values) < 2:
-        return unknown(confidence, "empirical-bernstein")
+        return Interval.too_few_units(confidence, "empirical-bernstein")
     low, high = sample.bounds
-    half = halfwidth(len(values), float(values.var(ddof=1)), high - low, confidence)
+    variance = float(values.var(ddof=1))
+    level = confidence
+    if sample.groups is not None:
+        # Costs or what is saved of their bound, whichever vary less; choosing after the fact
+        # costs half of the chance of error.
+        variance = min(variance, float(turned(sample.groups).var(ddof=1)))
+        level = (1 + confidence) / 2
+    half = halfwidth(len(values), variance, high - low, level)
     return Interval(sample.value - half, sample.value + half, confidence, "empirical-bernstein")

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.method import Sample, intervals, observations_of
+from lmprobe.results.interval import Interval
 
 
 def halfwidth(n: float, width: float, confidence: float) -> float:

@@ -7,14 +7,16 @@ import math
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.method import (
     Sample,
+    Traits,
     checked_confidence,
+    declare,
     intervals,
     observations_of,
-    unknown,
 )
+from lmprobe.intervals.two_groups import turned
+from lmprobe.results.interval import Interval
 
 
 def bernstein_halfwidth(
@@ -62,12 +64,23 @@ def checked_group_share(share: float) -> float:
 
 
 @intervals.register("bernstein")
+@declare(
+    Traits(
+        caveat="the variance is estimated, although Bernstein's inequality takes it as known; "
+        "empirical-bernstein accounts for that and is guaranteed"
+    )
+)
 def bernstein(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bernstein's inequality as published (2020); the variance is estimated."""
     values = observations_of(sample, "bernstein")
     if len(values) < 2:
-        return unknown(confidence, "bernstein")
+        return Interval.too_few_units(confidence, "bernstein")
     bound = max(abs(end) for end in sample.bounds)
     # The paper's σ² is the mean of the variances: the plain average, not n - 1.
-    half = halfwidth(len(values), float(values.var()), bound, confidence)
+    variance = float(values.var())
+    if sample.groups is not None:
+        # Deviation: told as loss or as accuracy, the same facts get the same interval, the
+        # narrower of the two. Both variances are taken as known, so either may be used.
+        variance = min(variance, float(turned(sample.groups).var()))
+    half = halfwidth(len(values), variance, bound, confidence)
     return Interval(sample.value - half, sample.value + half, confidence, "bernstein")

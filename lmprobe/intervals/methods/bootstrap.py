@@ -6,17 +6,11 @@ import math
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import (
-    REPLICATES,
-    Sample,
-    constant,
-    intervals,
-    undefined,
-    unknown,
-)
-from lmprobe.tally import Floats
+from lmprobe.intervals.method import REPLICATES, Sample, Traits, constant, declare, intervals
+from lmprobe.intervals.student import student_quantile
+from lmprobe.results.interval import Interval
 
 
 def replicates_of(sample: Sample, method: str, rng: np.random.Generator) -> Floats:
@@ -30,10 +24,10 @@ def replicates_of(sample: Sample, method: str, rng: np.random.Generator) -> Floa
 def between(found: Floats, tails: tuple[float, float], confidence: float, method: str) -> Interval:
     """Return the interval between two quantiles of the replicates; none where they agree."""
     if not len(found):
-        return undefined(confidence, method)
+        return Interval.undefined(confidence, method)
     ends = np.quantile(found, tails)
     if constant(ends):
-        return undefined(confidence, method)
+        return Interval.undefined(confidence, method)
     return Interval(float(ends[0]), float(ends[1]), confidence, method)
 
 
@@ -43,19 +37,19 @@ def expanded(confidence: float, units: int) -> float:
     Resampling n units forgets a factor n/(n-1) in the variance and the uncertainty of the
     variance itself; Hesterberg (2015, section 4.2) gives both back by going further out.
     """
-    from scipy import stats
-
-    reach = stats.t.ppf((1 + confidence) / 2, units - 1) * math.sqrt(units / (units - 1))
-    return float(stats.norm.cdf(-reach))
+    reach = student_quantile(confidence, units - 1) * math.sqrt(units / (units - 1))
+    return math.erfc(reach / math.sqrt(2)) / 2
 
 
 @intervals.register("bootstrap")
+@declare(Traits(resamples=True, approximate=True))
 def bootstrap(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bootstrap percentiles, widened for few units (Hesterberg 2015); seeded."""
     return _percentile(sample, confidence, rng, "bootstrap")
 
 
 @intervals.register("bootstrap-percentile")
+@declare(Traits(resamples=True, approximate=True))
 def percentile(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bootstrap percentiles as they are (Efron 1979); too short for few units."""
     return _percentile(sample, confidence, rng, "bootstrap-percentile")
@@ -65,7 +59,7 @@ def _percentile(
     sample: Sample, confidence: float, rng: np.random.Generator, method: str
 ) -> Interval:
     if sample.units < 2:
-        return unknown(confidence, method)
+        return Interval.too_few_units(confidence, method)
     found = replicates_of(sample, method, rng)
     return of_replicates(found, units=sample.units, confidence=confidence, method=method)
 

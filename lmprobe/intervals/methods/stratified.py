@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import Sample, groups_of, intervals, unknown
+from lmprobe.intervals.method import Sample, groups_of, intervals
+from lmprobe.results.interval import Interval
 
 # How the chance of error is spent: most on the means, the rest on the two variances.
 _ON_MEANS, _ON_EACH_VARIANCE = 0.8, 0.1
@@ -112,7 +112,7 @@ def stratified_bernstein(
     """Bernstein's inequality given the group sizes: guaranteed; for rare costs; two groups."""
     groups = groups_of(sample, "stratified-bernstein")
     if min(len(groups.protected), len(groups.other)) < 2:
-        return unknown(confidence, "stratified-bernstein")
+        return Interval.too_few_units(confidence, "stratified-bernstein")
     half = bernstein_halfwidth(
         len(groups.protected),
         len(groups.other),

@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.bootstrap import between, replicates_of
-from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import Sample, intervals, undefined, unknown
-from lmprobe.tally import Floats
+from lmprobe.intervals.method import Sample, Traits, declare, intervals
+from lmprobe.intervals.methods.bootstrap import between, replicates_of
+from lmprobe.results.interval import Interval
 
 
 @intervals.register("bootstrap-bca")
+@declare(Traits(resamples=True, approximate=True))
 def bootstrap_bca(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bootstrap corrected for bias and skewness (Efron 1987); for skewed statistics."""
     from scipy import stats
@@ -23,10 +24,10 @@ def bootstrap_bca(sample: Sample, *, confidence: float, rng: np.random.Generator
             'the interval "bootstrap-bca" needs the statistic without each unit; use "bootstrap"'
         )
     if sample.units < 2:
-        return unknown(confidence, "bootstrap-bca")
+        return Interval.too_few_units(confidence, "bootstrap-bca")
     found = replicates_of(sample, "bootstrap-bca", rng)
     if not len(found):
-        return undefined(confidence, "bootstrap-bca")
+        return Interval.undefined(confidence, "bootstrap-bca")
     # Half of the ties count as below, or a statistic on a grid would look biased.
     below = (np.mean(found < sample.value) + np.mean(found <= sample.value)) / 2
     bias = float(stats.norm.ppf(np.clip(below, 1 / len(found), 1 - 1 / len(found))))

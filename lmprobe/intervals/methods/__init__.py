@@ -1,0 +1,1 @@
+"""One interval method per file."""

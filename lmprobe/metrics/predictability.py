@@ -1,0 +1,159 @@
+"""Directional predictability amplification, DPA (Tokas, Nair & Kerner 2025).
+
+How much better can the prediction be guessed from what is given than a label that is wrong
+as often, but by chance? With L the reciprocal of an attacker's loss,
+
+    (L(predictions) - L(labels made as wrong)) / (L(predictions) + L(labels made as wrong))
+
+lies between -1 and 1 and needs no direction of bias.
+
+Deviation: the published code trains a small network on random flips of the labels. Here what
+is given is one label, so the best attacker is known, and so is the expected effect of the
+flips: the value is exact, without training, seeds or trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from lmprobe.core.association import ratio
+from lmprobe.core.axis import Axis, read_axis
+from lmprobe.core.labels import Indicators, Labels
+from lmprobe.core.tally import Floats, checked_weight
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.directional import defined_mean
+from lmprobe.metrics.metric import metrics
+
+Loss = Literal["error", "brier", "cross-entropy"]
+LOSSES: tuple[Loss, ...] = get_args(Loss)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictabilityAmplification:
+    """The value of each task in each direction, NaN where both losses are 0."""
+
+    tasks: tuple[str, ...]
+    attribute_to_task: Floats | None
+    """(T,), None without predictions of the task."""
+    task_to_attribute: Floats | None
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """The mean over tasks in each direction."""
+        both = {
+            "attribute->task": self.attribute_to_task,
+            "task->attribute": self.task_to_attribute,
+        }
+        return {name: float(defined_mean(one)) for name, one in both.items() if one is not None}
+
+
+def predictability_amplification(
+    attribute_labels: Labels,
+    task_labels: Labels,
+    *,
+    attribute_predictions: Labels | None = None,
+    task_predictions: Labels | None = None,
+    sample_weight: Any = None,
+    loss: Loss = "brier",
+) -> PredictabilityAmplification:
+    """How much better predictions can be guessed than labels as wrong by chance (DPA, 2025).
+
+    Two groups, and tasks of 0/1. `loss` is what an attacker is judged by: `error` (how often
+    it is wrong, the published code's default with its threshold), `brier` (the squared error
+    of its probability) or `cross-entropy`. With `error` the value changes only where the more
+    frequent answer does, so that most changes are not seen.
+
+    Examples
+    --------
+    >>> group = np.repeat([0, 1], 50)
+    >>> truth = np.repeat([0, 1, 0, 1], [30, 20, 20, 30])
+    >>> biased = np.repeat([0, 1, 0, 1], [40, 10, 10, 40])
+    >>> found = predictability_amplification(group, truth, task_predictions=biased)
+    >>> round(found.values["attribute->task"], 3)
+    0.213
+    """
+    if loss not in LOSSES:
+        raise InputError(f'no loss "{loss}"; {did_you_mean(loss, LOSSES)}')
+    groups = read_axis("attribute", attribute_labels, attribute_predictions)
+    tasks = read_axis("task", task_labels, task_predictions)
+    if groups.predicted is None and tasks.predicted is None:
+        raise InputError("give `attribute_predictions`, `task_predictions` or both")
+    if len(groups.names) != 2:
+        raise InputError(f"DPA needs two groups, found {len(groups.names)}")
+    _refuse_fractions(groups, tasks)
+    n = len(groups.truth.values)
+    weight = checked_weight(sample_weight, n)
+    amount = np.ones(n) if weight is None else weight
+    second = _column(groups.truth, 1)
+
+    def measured(
+        given: list[Floats], truth: list[Floats], guess: list[Floats] | None
+    ) -> Floats | None:
+        if guess is None:
+            return None
+        cases = zip(given, truth, guess, strict=True)
+        return np.array([_value(*case, amount, loss) for case in cases])
+
+    labels = [_column(tasks.truth, place) for place in range(len(tasks.names))]
+    said = tasks.predicted
+    guesses = None if said is None else [_column(said, one) for one in range(len(tasks.names))]
+    group_guess = None
+    if groups.predicted is not None:
+        group_guess = [_column(groups.predicted, 1)] * len(labels)
+    return PredictabilityAmplification(
+        tasks.names,
+        measured([second] * len(labels), labels, guesses),
+        measured(labels, [second] * len(labels), group_guess),
+    )
+
+
+def _column(table: Indicators, place: int) -> Floats:
+    return np.asarray(table.values[:, place], dtype=np.float64)
+
+
+def _refuse_fractions(*axes: Axis) -> None:
+    for axis in axes:
+        for table in (axis.truth, axis.predicted):
+            if table is not None and not np.isin(table.values, (0, 1)).all():
+                raise InputError("DPA needs labels and predictions of 0 and 1")
+
+
+def _value(given: Floats, truth: Floats, guess: Floats, weight: Floats, loss: Loss) -> float:
+    """Return the value of one given label and one predicted label, all (n,) of 0/1."""
+    sizes = np.array([weight[given == one].sum() for one in (0, 1)])
+    shares = sizes / sizes.sum()
+    right = float(weight[truth == guess].sum() / weight.sum())
+
+    def rates(column: Floats) -> Floats:
+        sums = np.array([(weight * column)[given == one].sum() for one in (0, 1)])
+        return ratio(sums, sizes)
+
+    labelled = rates(truth)
+    # Flipping at random until the labels are right as often as the predictions.
+    flipped = right * labelled + (1 - right) * (1 - labelled)
+    losses = [_loss(shares, rate, loss) for rate in (flipped, rates(guess))]
+    total = sum(losses)
+    # (1/m - 1/d) / (1/m + 1/d) = (d - m) / (d + m), which allows a loss of 0.
+    return (losses[0] - losses[1]) / total if total > 0 else float("nan")
+
+
+def _loss(shares: Floats, rates: Floats, loss: Loss) -> float:
+    """Return the loss of the attacker that knows the rate of each given label."""
+    known = shares > 0
+    share, rate = shares[known], np.clip(rates[known], 0.0, 1.0)
+    if loss == "error":
+        each = np.minimum(rate, 1 - rate)
+    elif loss == "brier":
+        each = rate * (1 - rate)
+    else:
+        both = np.stack([rate, 1 - rate])
+        each = -(both * np.log(np.where(both > 0, both, 1.0))).sum(axis=0)
+    return float(share @ each)
+
+
+# Not as a decorator, so that the function keeps its own signature.
+metrics.register("predictability")(predictability_amplification)
