@@ -6,139 +6,126 @@ difference of the twins. An unpaired test would count the spread over templates 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lmprobe.association import Direction
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.inference.permutation import adjusted, sign_flip_p_value
-from lmprobe.inference.units import unit_sums, unit_task_means
-from lmprobe.intervals.interval import Interval
+from lmprobe.inference.equivalence import SMALLEST, equivalence_p_value
+from lmprobe.inference.multiplicity import adjusted
+from lmprobe.inference.permutation import sign_flip_p_value
+from lmprobe.inference.units import unit_task_means
+from lmprobe.intervals.crossed import crossed_mean
 from lmprobe.intervals.method import checked_confidence
 from lmprobe.intervals.probe import CellTable, probe_interval
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.tally import Floats
+from lmprobe.results import Interval, Note, NoteKind
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class TaskDifference:
     """How far one task moved from the first model to the second."""
 
     task: str
-    difference: float
+    value: float
     p_value: float
     """Of the sign-flip test over templates (or families); NaN where the task is undefined."""
     p_holm: float
     p_benjamini_hochberg: float
+    interval: Interval = field(default_factory=lambda: Interval.undefined(0.95, _TASK_METHOD))
+    """Student's, over templates (or families)."""
+    units: int = 0
+    """How many templates or families the interval rests on."""
+
+    def differs(self, level: float) -> bool:
+        """Whether the family-wise test and the interval both say so, of a difference that shows."""
+        return (
+            self.p_holm <= level
+            and abs(self.value) >= SMALLEST
+            and self.interval.bounded
+            and 0.0 not in self.interval
+        )
+
+    def at_once(self, claims: int) -> TaskDifference:
+        """Return the task with an interval that covers together with so many others."""
+        ends = self.interval
+        if self.units < 2 or not ends.bounded:
+            return self
+        quantiles = [_quantile(ends.confidence, number, self.units) for number in (1, claims)]
+        half = ends.width / 2 * quantiles[1] / quantiles[0]
+        return replace(self, interval=replace(ends, low=self.value - half, high=self.value + half))
+
+
+_TASK_METHOD = "bonferroni-t"
+
+
+def _quantile(confidence: float, claims: int, units: int) -> float:
+    """Return Student's quantile for so many claims at once (Bonferroni)."""
+    from scipy import special
+
+    return float(special.stdtrit(units - 1, 1 - (1 - confidence) / (2 * claims)))
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CellComparison:
     """The second model minus the first, in one direction against one base."""
 
-    first: str
-    second: str
-    base: str
-    direction: Direction
     values: tuple[float, float]
-    difference: float
-    """Of the values: positive where the second amplifies more."""
+    value: float
+    """The difference of the values: positive where the second is larger."""
     interval: Interval
-    p_templates: float
-    """Sign-flip test over templates (or families): would other templates say the same?"""
-    p_tasks: float
-    """Sign-flip test over tasks: would other tasks say the same?"""
-    tasks: tuple[Moved, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def p_value(self) -> float:
-        """The larger of the two: a claim must hold for other templates and other tasks."""
-        return max(self.p_templates, self.p_tasks)
-
-    @property
-    def verdict(self) -> str:
-        """What the interval allows to be said."""
-        if self.interval.low > 0:
-            return f"{self.second} amplifies more"
-        if self.interval.high < 0:
-            return f"{self.second} amplifies less"
-        return "not enough evidence either way"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "base": self.base,
-            "direction": self.direction,
-            "values": list(self.values),
-            "difference": self.difference,
-            "interval": self.interval.to_dict(),
-            "verdict": self.verdict,
-            "p_value": self.p_value,
-            "p_templates": self.p_templates,
-            "p_tasks": self.p_tasks,
-            "tasks": [
-                {
-                    "task": one.task,
-                    "difference": one.difference,
-                    "p_value": one.p_value,
-                    "p_holm": one.p_holm,
-                    "p_benjamini_hochberg": one.p_benjamini_hochberg,
-                }
-                for one in self.tasks
-            ],
-            "notes": list(self.notes),
-        }
+    p_value: float
+    """Of the two-way test: would other templates and other tasks show a difference as well?"""
+    p_equivalence: float | None
+    """Of the tests against a difference of the margin or more; None without a margin."""
+    tasks: tuple[TaskDifference, ...]
+    notes: tuple[Note, ...] = ()
 
 
 def compare_cells(
     first: Floats,
     second: Floats,
     *,
-    names: tuple[str, str],
-    base: str,
-    direction: Direction,
     tasks: Sequence[str],
     families: Sequence[str] | None = None,
     method: str = "bootstrap",
     resample: str = "both",
     confidence: float = 0.95,
+    margin: float | None = None,
     rng: np.random.Generator,
-) -> Comparison:
-    """Compare the amplification cells (K, A, T) of two models on the same words and templates."""
+) -> CellComparison:
+    """Compare the amplification cells (K, A, T) of two models on the same words and templates.
+
+    The test takes templates (or families) and tasks as samples, both (see `crossed_mean`).
+    """
     checked_confidence(confidence)
     if first.shape != second.shape:
         raise InputError(
             f"paired cells must have one shape: found {first.shape} and {second.shape}"
         )
     cells = second - first
-    found, notes = probe_interval(
+    interval, notes = probe_interval(
         cells, method=method, confidence=confidence, rng=rng, families=families, resample=resample
     )
     # A pair that one model lacks is in neither value, or the values would not differ by
     # the difference.
-    paired = [np.where(np.isnan(cells), np.nan, one) for one in (first, second)]
-    values = [float(CellTable.of(one, families).by_template.mean()) for one in paired]
+    paired = [np.where(np.isnan(cells), np.nan, model) for model in (first, second)]
+    values = [float(CellTable.of(model, families).by_template.mean()) for model in paired]
+    mean = crossed_mean(CellTable.of(cells, families).by_family_and_task)
     by_unit = unit_task_means(cells, families)
     task_means = np.asarray(defined_mean(cells, axis=(0, 1)))
-    more = () if len(by_unit) >= _ENOUGH else (_too_few(len(by_unit)),)
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        base=base,
-        direction=direction,
+    few = () if len(by_unit) >= _ENOUGH else (_too_few(len(by_unit)),)
+    return CellComparison(
         values=(values[0], values[1]),
-        difference=values[1] - values[0],
-        interval=found,
-        p_templates=float(sign_flip_p_value(unit_sums(cells, families), rng)),
-        p_tasks=float(sign_flip_p_value(task_means[~np.isnan(task_means)], rng)),
-        tasks=_moved(by_unit, task_means, tasks, rng),
-        notes=(*notes, *more),
+        value=values[1] - values[0],
+        interval=interval,
+        p_value=math.nan if mean is None else mean.p_value(),
+        p_equivalence=None if margin is None else equivalence_p_value(mean, margin),
+        tasks=_task_differences(by_unit, task_means, tasks, confidence, rng),
+        notes=(*notes, *few),
     )
 
 
@@ -146,23 +133,44 @@ def compare_cells(
 _ENOUGH = 6
 
 
-def _too_few(units: int) -> str:
-    return (
-        f"with {units} templates or families the permutation test over them cannot go below "
+def _too_few(units: int) -> Note:
+    text = (
+        f"with {units} templates or families the permutation test of a task cannot go below "
         f"{2 / 2**units:.2g}"
     )
+    return Note(NoteKind.FEW_UNITS, text)
 
 
-def _moved(
-    by_unit: Floats, means: Floats, tasks: Sequence[str], rng: np.random.Generator
-) -> tuple[Moved, ...]:
-    """Return every task with its test, controlled over all tasks."""
+def _task_differences(
+    by_unit: Floats,
+    means: Floats,
+    tasks: Sequence[str],
+    confidence: float,
+    rng: np.random.Generator,
+) -> tuple[TaskDifference, ...]:
+    """Return every task with its test, controlled over all tasks, the largest first."""
     p = np.full(len(tasks), np.nan)
     whole = ~np.isnan(by_unit).any(axis=0)
     if whole.any():
         p[whole] = sign_flip_p_value(by_unit[:, whole], rng)
     holm, bh = adjusted(p, "holm"), adjusted(p, "benjamini-hochberg")
-    columns = zip(tasks, means, p, holm, bh, strict=True)
-    rows = [Moved(str(task), *(float(one) for one in numbers)) for task, *numbers in columns]
+    intervals = [
+        _task_interval(m, one, confidence) for m, one in zip(means, by_unit.T, strict=True)
+    ]
+    columns = zip(tasks, means, p, holm, bh, intervals, strict=True)
+    rows = [
+        TaskDifference(str(task), float(mean), float(one), float(h), float(b), ends, len(by_unit))
+        for task, mean, one, h, b, ends in columns
+    ]
     size = np.where(np.isnan(means), -1.0, np.abs(means))
     return tuple(rows[number] for number in np.argsort(-size, kind="stable"))
+
+
+def _task_interval(mean: float, by_unit: Floats, confidence: float) -> Interval:
+    """Return Student's interval of one task's difference, undefined where a unit has none."""
+    units = len(by_unit)
+    if units < 2 or np.isnan(by_unit).any():
+        return Interval.undefined(confidence, _TASK_METHOD)
+    error = float(by_unit.std(ddof=1)) / math.sqrt(units)
+    half = _quantile(confidence, 1, units) * error
+    return Interval(float(mean) - half, float(mean) + half, confidence, _TASK_METHOD)

@@ -1,4 +1,4 @@
-"""A group disparity with its interval (Bernstein-Bounded Unfairness, Ethayarajh 2020)."""
+"""Group disparities with their intervals (Bernstein-Bounded Unfairness, Ethayarajh 2020)."""
 
 from __future__ import annotations
 
@@ -8,79 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.intervals.bernstein import checked_group_share
-from lmprobe.intervals.interval import Interval
-from lmprobe.intervals.method import IntervalMethod, interval
+from lmprobe.core.choices import DisparityMeasure
+from lmprobe.errors import InputError
+from lmprobe.inference.disparity_result import Disparity, DisparityResult
+from lmprobe.inference.settings import DisparitySettings
+from lmprobe.intervals.method import IntervalMethod, checked_confidence, interval, traits_of
+from lmprobe.intervals.methods.bernstein import checked_group_share
 from lmprobe.intervals.two_groups import groups_sample
-from lmprobe.metrics.disparity import Cost, GroupCosts, group_costs
+from lmprobe.io.versions import versions
+from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
 
 # With fewer rows, or fewer of them that differ, the bootstrap is too short: docs/coverage.md.
 _FEW, _FEW_COSTS = 20, 5
+# With fewer still it is far too narrow; docs/coverage.md has the numbers.
+_TOO_FEW = 10
 
+# With more groups every interval is so wide that none says anything.
+_MANY = 100
 
-@dataclass(frozen=True, slots=True)
-class Disparity:
-    """The mean cost of the protected group minus that of the other, with its interval."""
-
-    measure: str
-    value: float
-    interval: Interval
-    mean_costs: tuple[float, float]
-    """Of the protected group and of the other."""
-    group_sizes: tuple[int, int]
-    """The rows that count, of the protected group and of the other."""
-    group_share: float
-    """The lower bound on the share of the smaller group that the bound was made with."""
-    components: tuple[Disparity, ...] = ()
-    """For equalized odds: the TPR and FPR differences, whose intervals hold both at once."""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> str:
-        """What the interval allows to be said."""
-        if self.interval.low > 0:
-            return "higher for the protected group"
-        if self.interval.high < 0:
-            return "lower for the protected group"
-        return "not enough evidence either way"
-
-    @property
-    def largest_component(self) -> tuple[float, Interval] | None:
-        """The larger of the |TPR| and |FPR| differences with its interval, or None.
-
-        This is what fairlearn calls the equalized odds difference. The interval holds
-        because those of both components hold at once.
-        """
-        if not self.components:
-            return None
-        value = max(abs(one.value) for one in self.components)
-        ranges = [_absolute(one.interval) for one in self.components]
-        low, high = max(one[0] for one in ranges), max(one[1] for one in ranges)
-        return value, Interval(low, high, self.interval.confidence, self.interval.method)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        largest = self.largest_component
-        return {
-            "measure": self.measure,
-            "value": self.value,
-            "interval": self.interval.to_dict(),
-            "verdict": self.verdict,
-            "mean_costs": list(self.mean_costs),
-            "group_sizes": list(self.group_sizes),
-            "group_share": self.group_share,
-            "components": [one.to_dict() for one in self.components],
-            "largest_component": None
-            if largest is None
-            else {"value": largest[0], "interval": largest[1].to_dict()},
-            "notes": list(self.notes),
-        }
-
-
-def _absolute(found: Interval) -> tuple[float, float]:
-    """Return the range of |x| for x in the interval."""
-    ends = (abs(found.low), abs(found.high))
-    return (0.0 if 0 in found else min(ends)), max(ends)
+_COMPONENTS: tuple[DisparityMeasure, ...] = ("tpr_difference", "fpr_difference")
+_SHARES_ASSUMED = ("bernstein", "hoeffding", "empirical-bernstein")
 
 
 def group_disparity(
@@ -90,16 +38,16 @@ def group_disparity(
     sensitive_features: Any,
     protected: str | Sequence[str],
     other: str | Sequence[str] | None = None,
-    measure: str = "demographic_parity",
+    measure: DisparityMeasure = DisparitySettings.measure,
     cost: Cost | None = None,
     cost_bound: float = 1.0,
     annotated: Any = None,
-    group_share: float | None = None,
-    method: str | IntervalMethod = "bernstein",
-    confidence: float = 0.95,
-    seed: int = 0,
+    group_share: float | None = DisparitySettings.group_share,
+    method: str | IntervalMethod = DisparitySettings.method,
+    confidence: float = DisparitySettings.confidence,
+    seed: int = DisparitySettings.seed,
 ) -> Disparity:
-    """Measure how much more a group pays for a classifier's predictions, with an interval.
+    """Measure the difference in mean cost between two groups, with a confidence interval.
 
     Parameters
     ----------
@@ -111,111 +59,237 @@ def group_disparity(
         One group or several; without `other`, all that are not protected.
     measure
         `demographic_parity`, `equal_opportunity`, `equalized_odds`, `fpr_difference`,
-        `tpr_difference` or `accuracy_difference`; `lmprobe.metrics.disparity` says what each
-        charges. The value is the mean cost of the protected group minus that of the other.
+        `tpr_difference` or `accuracy_difference`; `lmprobe.metrics.disparity` defines their
+        costs. The value is the mean cost of the protected group minus that of the other.
     cost, cost_bound, annotated
         A function of (y_true, y_pred) that returns costs in [0, cost_bound], in place of a
         measure, and optionally the rows that count.
     group_share
         A lower bound on the share of the smaller group in the population (Definition 2.4);
-        when not given, its share in the sample, which a note says.
+        by default its share in the sample, and a note says so.
     method
-        `bernstein` (as published), `hoeffding`, `stratified`, `stratified-bernstein`,
-        `score`, `bootstrap`, ...
+        `auto` is `exact` where every cost is 0 or the bound, and `betting` elsewhere: the
+        narrowest guaranteed method for such costs. Others are `bernstein` (as published),
+        `hoeffding`, `stratified`, `stratified-bernstein`, `score`, `bootstrap`, ...
     seed
-        Of the bootstrap.
+        The random seed of `betting` and the bootstrap.
 
     Examples
     --------
     >>> hired = [0] * 60 + [1] * 40 + [0] * 40 + [1] * 60
     >>> groups = ["women"] * 100 + ["men"] * 100
-    >>> found = group_disparity(
-    ...     None, hired, sensitive_features=groups, protected="women", method="stratified"
-    ... )
+    >>> found = group_disparity(None, hired, sensitive_features=groups, protected="women")
     >>> round(found.value, 3), round(found.interval.low, 3), round(found.interval.high, 3)
-    (0.2, 0.008, 0.392)
+    (0.2, 0.059, 0.335)
     """
-    rng = np.random.default_rng(seed)
+    settings = DisparitySettings(
+        measure=measure,
+        method=method if isinstance(method, str) else "auto",
+        group_share=group_share,
+        confidence=confidence,
+        seed=seed,
+    )
+    rows = _Rows(y_true, y_pred, sensitive_features, protected, other, cost, cost_bound, annotated)
+    job = _Job(method, checked_confidence(settings.confidence), settings.group_share, seed)
+    name = str(measure) if cost is None else getattr(cost, "__name__", "cost")
+    whole = job.disparity(rows.costs(settings.measure), rows.group, name)
+    if measure != "equalized_odds" or cost is not None:
+        return whole
+    return _with_components(whole, rows, job)
 
-    def costs_of(name: str) -> GroupCosts:
-        return group_costs(
+
+def group_disparities(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    protected: str | Sequence[str] | None = None,
+    measure: DisparityMeasure = DisparitySettings.measure,
+    cost: Cost | None = None,
+    cost_bound: float = 1.0,
+    annotated: Any = None,
+    group_share: float | None = DisparitySettings.group_share,
+    method: str | IntervalMethod = DisparitySettings.method,
+    confidence: float = DisparitySettings.confidence,
+    seed: int = DisparitySettings.seed,
+) -> DisparityResult:
+    """Measure the disparity of every group against all others, with simultaneous intervals.
+
+    Each interval is at 1 - (1 - confidence) / groups (Bonferroni). With two groups, or with
+    `protected`, there is one row. The other arguments are those of `group_disparity`.
+    """
+    checked_confidence(DisparitySettings(confidence=confidence).confidence)
+    chosen = [protected] if protected is not None else _every(sensitive_features)
+    level = 1 - (1 - confidence) / len(chosen)
+    rows = tuple(
+        group_disparity(
             y_true,
             y_pred,
             sensitive_features=sensitive_features,
-            protected=protected,
-            other=other,
-            measure=name,
+            protected=group,
+            measure=measure,
             cost=cost,
             cost_bound=cost_bound,
             annotated=annotated,
+            group_share=group_share,
+            method=method,
+            confidence=level,
+            seed=seed,
+        )
+        for group in chosen
+    )
+    notes = []
+    if len(rows) > 1:
+        text = f"each interval is at {level:.4g}, so that all cover at once at {confidence:g}"
+        notes.append(Note(NoteKind.MULTIPLICITY, text))
+    named = method if isinstance(method, str) else getattr(method, "__name__", "own")
+    used = {
+        "measure": rows[0].measure,
+        "method": named,
+        "group_share": group_share,
+        "confidence": confidence,
+        "seed": seed,
+    }
+    return DisparityResult(rows, tuple(notes), {"settings": used, "versions": versions()})
+
+
+def _every(sensitive_features: Any) -> list[str]:
+    """Return each group; of two, the first alone: the other has the same numbers, turned over."""
+    names = group_names(sensitive_features)
+    if len(names) < 2:
+        raise InputError(f"the groups must be at least two: found {', '.join(names)}")
+    if len(names) > _MANY:
+        raise InputError(f"{len(names):,} groups are too many to take in turn; name `protected`")
+    return names if len(names) > 2 else names[:1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The columns of a table and the two groups that are compared in it."""
+
+    y_true: Any
+    y_pred: Any
+    sensitive_features: Any
+    protected: str | Sequence[str]
+    other: str | Sequence[str] | None
+    cost: Cost | None
+    cost_bound: float
+    annotated: Any
+
+    @property
+    def group(self) -> str:
+        """What the protected group is called."""
+        names = [self.protected] if np.ndim(self.protected) == 0 else self.protected
+        return " + ".join(map(str, names))
+
+    def costs(self, measure: DisparityMeasure) -> GroupCosts:
+        """Return the costs of the measure, split by group."""
+        return group_costs(
+            self.y_true,
+            self.y_pred,
+            sensitive_features=self.sensitive_features,
+            protected=self.protected,
+            other=self.other,
+            measure=measure,
+            cost=self.cost,
+            cost_bound=self.cost_bound,
+            annotated=self.annotated,
         )
 
-    name = measure if cost is None else getattr(cost, "__name__", "cost")
-    whole = disparity(
-        costs_of(measure), name, method=method, confidence=confidence, share=group_share, rng=rng
-    )
-    if measure != "equalized_odds" or cost is not None:
-        return whole
-    each = 1 - (1 - confidence) / 2
-    parts = tuple(
-        disparity(costs_of(one), one, method=method, confidence=each, share=group_share, rng=rng)
-        for one in ("tpr_difference", "fpr_difference")
-    )
-    note = (
-        "errors of both kinds can cancel in the zero-one loss; the components do not: their "
-        f"intervals are at {each:g} each, so that both hold at once at {confidence:g} (Bonferroni)"
-    )
-    return replace(whole, components=parts, notes=(*whole.notes, note))
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """How the interval of a difference is made."""
 
-def disparity(
-    costs: GroupCosts,
-    measure: str,
-    *,
-    method: str | IntervalMethod,
-    confidence: float,
-    share: float | None,
-    rng: np.random.Generator,
-) -> Disparity:
-    """Return the disparity of costs that are already split by group."""
-    sizes = (len(costs.protected), len(costs.other))
-    notes = []
-    seen = min(sizes) / sum(sizes)
-    gamma = seen if share is None else checked_group_share(share)
-    sample = groups_sample(
-        costs.protected, costs.other, cost_bound=costs.cost_bound, group_share=gamma
-    )
-    found = interval(sample, method=method, confidence=confidence, rng=rng)
-    if found.method in ("bernstein", "hoeffding", "empirical-bernstein"):
-        if share is None:
-            notes.append(
-                "the share of the smaller group is that of the sample; the bound takes it as "
-                "known (give `group_share` where it is)"
+    method: str | IntervalMethod
+    confidence: float
+    share: float | None
+    seed: int
+
+    def disparity(self, costs: GroupCosts, group: str, measure: str) -> Disparity:
+        """Return the disparity of costs that are already split by group."""
+        sizes = (len(costs.protected), len(costs.other))
+        seen = min(sizes) / sum(sizes)
+        share = seen if self.share is None else checked_group_share(self.share)
+        method = _resolved(self.method, costs)
+        notes = _bootstrap_notes(costs) if traits_of(method).resamples else []
+        if any(note.kind is NoteKind.NO_INTERVAL for note in notes):
+            found = Interval.too_few_units(self.confidence, str(method))
+        else:
+            sample = groups_sample(
+                costs.protected, costs.other, cost_bound=costs.cost_bound, group_share=share
             )
-        elif seen < share:
-            notes.append(
-                f"the share of the smaller group in the sample, {seen:.4g}, is below the bound "
-                f"that was given, {share:.4g}: the interval is too short where the sample is right"
-            )
-    if found.method == "bernstein":
-        notes.append("the variance is estimated from the sample; the bound takes it as known")
-    if found.method.startswith("bootstrap"):
-        notes += _bootstrap_notes(costs)
-    if np.isnan(found.low):
-        notes.append("every resample gives the same value, no spread can be seen: no interval")
-    means = (float(costs.protected.mean()), float(costs.other.mean()))
-    return Disparity(measure, sample.value, found, means, sizes, gamma, notes=tuple(notes))
+            rng = np.random.default_rng(self.seed)
+            found = interval(sample, method=method, confidence=self.confidence, rng=rng)
+        if found.method in _SHARES_ASSUMED:
+            notes += _share_notes(seen, self.share)
+        if found.method == "bernstein":
+            text = "the variance is estimated from the sample; the bound takes it as known"
+            notes.append(Note(NoteKind.ASSUMPTION, text))
+        verdict = decide(found, above=Verdict.HIGHER, below=Verdict.LOWER)
+        means = (float(costs.protected.mean()), float(costs.other.mean()))
+        estimate = Estimate(costs.value, found, verdict, notes=tuple(notes))
+        return Disparity(group, measure, estimate, means, sizes, share)
 
 
-def _bootstrap_notes(costs: GroupCosts) -> list[str]:
+def _resolved(method: str | IntervalMethod, costs: GroupCosts) -> str | IntervalMethod:
+    """Return what `auto` is for these costs: it looks at which costs there are, not how many."""
+    if method != "auto":
+        return method
+    kinds = np.concatenate([costs.protected, costs.other]) / costs.cost_bound
+    return "exact" if np.isin(kinds, (0.0, 1.0)).all() else "betting"
+
+
+def _with_components(whole: Disparity, rows: _Rows, job: _Job) -> Disparity:
+    """Add the TPR and FPR differences to equalized odds; one without rows is left out."""
+    costs, notes = {}, list(whole.notes)
+    for measure in _COMPONENTS:
+        try:
+            costs[measure] = rows.costs(measure)
+        except EmptyGroupError as problem:
+            notes.append(Note(NoteKind.LEFT_OUT, f"{measure} is left out: {problem}", measure))
+    each = 1 - (1 - job.confidence) / max(1, len(costs))
+    part = replace(job, confidence=each)
+    components = tuple(part.disparity(cost, rows.group, name) for name, cost in costs.items())
+    if len(components) > 1:
+        text = (
+            "errors of both kinds can cancel in the zero-one loss; the components do not: their "
+            f"intervals are at {each:g} each, so that both cover at once at {job.confidence:g} "
+            "(Bonferroni)"
+        )
+        notes.append(Note(NoteKind.MULTIPLICITY, text))
+    estimate = replace(whole.estimate, notes=tuple(notes))
+    return replace(whole, estimate=estimate, components=components)
+
+
+def _share_notes(seen: float, share: float | None) -> list[Note]:
+    """Say what the bounds on amortized disparities take for granted."""
+    if share is None:
+        text = (
+            "the share of the smaller group is that of the sample; the bound takes it as "
+            "known (give `group_share` where it is)"
+        )
+    elif seen < share:
+        text = (
+            f"the share of the smaller group in the sample, {seen:.4g}, is below the bound "
+            f"that was given, {share:.4g}: the interval is too short where the sample is right"
+        )
+    else:
+        return []
+    return [Note(NoteKind.ASSUMPTION, text)]
+
+
+def _bootstrap_notes(costs: GroupCosts) -> list[Note]:
     """Say where resampling cannot see what may happen: too few rows, or too few costs."""
     notes = []
     for name, paid in (("protected", costs.protected), ("other", costs.other)):
         # Of 0/1 costs, the rarer kind is what the rows know little of.
         seen = min(np.count_nonzero(paid), np.count_nonzero(paid < costs.cost_bound))
-        if len(paid) < _FEW or seen < _FEW_COSTS:
-            notes.append(
-                f"the {name} group has {len(paid)} rows, {seen} of the rarer kind: the bootstrap "
-                "interval is too short there; use score or stratified"
-            )
+        what = f"the {name} group has {len(paid)} rows, {seen} of the rarer kind"
+        if len(paid) < _TOO_FEW or seen == 0 or np.ptp(paid) == 0:
+            text = f"{what}: a bootstrap would be far too short, so there is none; use auto"
+            notes.append(Note(NoteKind.NO_INTERVAL, text))
+        elif len(paid) < _FEW or seen < _FEW_COSTS:
+            text = f"{what}: the bootstrap interval is too short there; use auto"
+            notes.append(Note(NoteKind.FEW_UNITS, text))
     return notes

@@ -1,4 +1,4 @@
-"""The paired permutation test by sign flips, and control over many of them."""
+"""The paired permutation test by sign flips."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import itertools
 
 import numpy as np
 
-from lmprobe.errors import InputError, did_you_mean
-from lmprobe.tally import Floats
+from lmprobe.core.tally import Floats
+from lmprobe.errors import InputError
 
 # Up to so many pairs, every way of flipping signs is tried; beyond, so many at random.
 _EXACT = 12
 FLIPS = 9_999
-
-CONTROLS = ("holm", "benjamini-hochberg")
 
 
 def sign_flip_p_value(differences: Floats, rng: np.random.Generator) -> Floats:
@@ -40,29 +38,3 @@ def sign_flip_p_value(differences: Floats, rng: np.random.Generator) -> Floats:
     extreme = flipped >= observed * (1 - 1e-12)
     p = (extreme.sum(axis=0) + extra) / (len(signs) + extra)
     return np.asarray(p).reshape(differences.shape[1:])
-
-
-def adjusted(p_values: Floats, control: str) -> Floats:
-    """Return p-values that may be compared with the level although there are many.
-
-    `holm` bounds the chance of any false claim, `benjamini-hochberg` the share of false
-    ones among the claims. An undefined (NaN) p-value stays undefined and is no test.
-
-    >>> adjusted(np.array([0.01, 0.04, 0.03]), "holm").tolist()
-    [0.03, 0.06, 0.06]
-    """
-    if control not in CONTROLS:
-        raise InputError(f'no control called "{control}"; {did_you_mean(control, CONTROLS)}')
-    found = np.full(len(p_values), np.nan)
-    known = np.flatnonzero(~np.isnan(p_values))
-    m = len(known)
-    if not m:
-        return found
-    order = known[np.argsort(p_values[known], kind="stable")]
-    rank = np.arange(1, m + 1)
-    if control == "holm":
-        steps = np.maximum.accumulate(p_values[order] * (m + 1 - rank))
-    else:
-        steps = np.minimum.accumulate((p_values[order] * m / rank)[::-1])[::-1]
-    found[order] = np.minimum(steps, 1.0)
-    return found

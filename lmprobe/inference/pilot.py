@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.inference.units import unit_task_means
 from lmprobe.intervals.method import checked_confidence
-from lmprobe.tally import Floats
 
 # No probe has more templates or tasks than this.
 _MOST = 2**60

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.intervals import bernstein, hoeffding, stratified
-from lmprobe.intervals.bernstein import checked_group_share
+from lmprobe.inference.exact_planning import exact_claimable_effect, exact_sample_size
 from lmprobe.intervals.method import checked_confidence
+from lmprobe.intervals.methods import bernstein, betting, hoeffding, stratified
+from lmprobe.intervals.methods.bernstein import checked_group_share
 
 HalfWidth = Callable[[float, float, float, float, float | None], float]
 """(n, group_share, cost_bound, confidence, variance) -> half-width of the interval."""
@@ -44,7 +45,7 @@ def _stratified_bernstein(
         return math.inf
     each = bound**2 / 4 if v is None else min(v, bound**2 / 4)
     # The mean that 0/1 costs of this variance have: the most that the variance can hide.
-    mean = (bound - math.sqrt(bound**2 - 4 * each)) / 2
+    mean = bound * _rate(each, bound)
     return stratified.bernstein_halfwidth(
         n * share,
         n * (1 - share),
@@ -64,11 +65,30 @@ def _normal(n: float, share: float, bound: float, confidence: float, v: float | 
     return reach * math.sqrt(each / (n * share * (1 - share)))
 
 
+def _betting(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
+    """The large-sample width: Hoeffding's, with the true variance in place of the largest."""
+    each = bound**2 / 4 if v is None else min(v, bound**2 / 4)
+    goal = math.log(2 / ((1 - confidence) * (1 - betting.ON_LIMITS)))
+    return math.sqrt(2 * goal * each / (n * share * (1 - share)))
+
+
+def _exact(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
+    return bound * exact_claimable_effect(n, share, _rate(v, bound), confidence)
+
+
+def _rate(variance: float | None, bound: float) -> float:
+    """Return the rate at most 1/2 at which costs of 0 and the bound have this variance."""
+    each = 0.25 if variance is None else min(0.25, variance / bound**2)
+    return (1 - math.sqrt(1 - 4 * each)) / 2
+
+
 _WIDTHS: dict[str, tuple[HalfWidth, str]] = {
     "bernstein": (_bernstein, "of the amortized disparity"),
     "hoeffding": (_hoeffding, "not used"),
     "stratified": (_stratified, "not used"),
     "stratified-bernstein": (_stratified_bernstein, "of the cost within a group"),
+    "exact": (_exact, "of the cost within a group"),
+    "betting": (_betting, "of the cost within a group"),
     "score": (_normal, "of the cost within a group"),
     "bootstrap": (_normal, "of the cost within a group"),
 }
@@ -114,8 +134,9 @@ def sample_size(
 
     `group_share` is that of the smaller group. Without a `variance` the worst case is
     planned for; what it is the variance of depends on the method: for `bernstein` the
-    amortized disparity, for `stratified-bernstein`, `score` and `bootstrap` the cost within
-    a group. `hoeffding` and `stratified` do not use it.
+    amortized disparity, for `exact`, `betting`, `stratified-bernstein`, `score` and
+    `bootstrap` the cost within a group. `hoeffding` and `stratified` do not use it. For
+    `exact`, which is not monotone in n, every larger number of rows is enough as well.
 
     >>> sample_size(0.05), sample_size(0.05, method="stratified")
     (11903, 2952)
@@ -125,6 +146,10 @@ def sample_size(
         raise InputError(
             f"`effect` must be positive and at most the largest cost, {cost_bound}: found {effect}"
         )
+
+    if width is _exact:
+        rate = _rate(variance, cost_bound)
+        return exact_sample_size(effect / cost_bound, group_share, rate, confidence)
 
     def enough(n: int) -> bool:
         return width(n, group_share, cost_bound, confidence, variance) < effect

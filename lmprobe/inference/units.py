@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.tally import Floats
 
 
 def unit_task_means(cells: Floats, families: Sequence[str] | None) -> Floats:
@@ -20,12 +20,3 @@ def unit_task_means(cells: Floats, families: Sequence[str] | None) -> Floats:
     means = [defined_mean(cells[family == one], axis=(0, 1)) for one in range(family.max() + 1)]
     table: Floats = np.stack(means)
     return table[~np.isnan(table).all(axis=1)]
-
-
-def unit_sums(cells: Floats, families: Sequence[str] | None) -> Floats:
-    """Return the sum of the values of each family's templates, (F,): what it adds to the mean."""
-    each = np.asarray(defined_mean(cells, axis=(1, 2)))
-    known = ~np.isnan(each)
-    names = np.arange(len(cells)) if families is None else np.asarray(families, dtype=str)
-    family = np.unique(names[known], return_inverse=True)[1]
-    return np.asarray(np.bincount(family, weights=each[known]), dtype=np.float64)

@@ -1,0 +1,49 @@
+"""The choices of a disparity and of a plan, each with its default and help text.
+
+Nothing heavy is imported here: the command line reads this module for its help.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lmprobe.core.choices import DisparityMeasure
+from lmprobe.results.settings import Settings, setting
+
+
+# Without slots, so that `DisparitySettings.seed` is the default: signatures are written with it.
+@dataclass(frozen=True)
+class DisparitySettings(Settings):
+    """What decides the numbers of a disparity, apart from the table and its columns."""
+
+    measure: DisparityMeasure = setting(
+        "demographic_parity",
+        "The measure that is compared between the groups.",
+        flags=("--measure", "-m"),
+    )
+    method: str = setting(
+        "auto",
+        "The interval method: see `lmprobe ls intervals`; auto is exact for 0/1 costs, "
+        "betting for others.",
+        flags=("--interval", "--method"),
+    )
+    group_share: float | None = setting(
+        None, "Known lower bound on the smaller group's share of the population."
+    )
+    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
+    seed: int = setting(0, "Random seed.")
+
+
+@dataclass(frozen=True)
+class PlanSettings(Settings):
+    """What a plan takes as given."""
+
+    method: str | None = setting(
+        None, "One interval method; all by default.", flags=("--interval", "--method")
+    )
+    group_share: float = setting(0.5, "Share of the smaller group, at most 0.5.")
+    cost_bound: float = setting(1.0, "The largest cost of a row.")
+    variance: float | None = setting(
+        None, "Known variance, with --interval; by default the worst case."
+    )
+    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
