@@ -1,7 +1,18 @@
-"""Gives log-probabilities at the mask: the Hugging Face runner, the bundled reference models."""
+"""Gives log-probabilities of tokens: masked and causal models, the bundled reference models."""
 
-from lmprobe.models.blank import Blank
-from lmprobe.models.load import load_model
-from lmprobe.models.masked import MaskedModel
+from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.kinds.causal import CausalModel
+from lmprobe.models.kinds.masked import MaskedModel
+from lmprobe.models.language_model import LanguageModel
+from lmprobe.models.load import as_model, load_model
 
-__all__ = ["Blank", "MaskedModel", "load_model"]
+__all__ = [
+    "CausalModel",
+    "Cloze",
+    "EncodedCloze",
+    "LanguageModel",
+    "MaskedModel",
+    "TokenQuery",
+    "as_model",
+    "load_model",
+]

@@ -1,4 +1,4 @@
-"""Keeps what models said, filed by content: the same question is never run twice.
+"""Keeps the answers of models, filed by content: no query is run twice.
 
 One small JSON file per template. Its name is the hash of everything that decides the
 numbers, so nothing goes stale; it is written whole or not at all, so processes may share
@@ -9,33 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from lmprobe import atomic
 from lmprobe.errors import InputError, LmprobeError
+from lmprobe.io import atomic
+from lmprobe.io.folders import cache_folder
+from lmprobe.io.sealed import seal, unseal
 
-# Part of every key: raise it when scorers or masking change what they compute.
-_FORMAT = 1
-
-
-def cache_folder() -> Path:
-    """Return where scores are kept: $LMPROBE_CACHE, or the platform's folder for caches."""
-    chosen = os.environ.get("LMPROBE_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        root = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        root = Path.home() / "Library" / "Caches"
-    else:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "lmprobe"
+# Part of every key: raise it when masking or running change what is computed.
+_FORMAT = 2
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -44,56 +32,62 @@ def key_of(parts: Mapping[str, Any]) -> str:
     The versions of torch and transformers belong to it: a result names the versions that
     its numbers were made with.
     """
-    made_with = {name: version(name) for name in ("torch", "transformers")}
-    whole = {**parts, "format": _FORMAT, **made_with}
+    whole = {**parts, "format": _FORMAT, **_made_with()}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache
+def _made_with() -> dict[str, str]:
+    return {name: version(name) for name in ("torch", "transformers")}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The scores of one template, in the order of its blanks; `model` is for people."""
+    """Answers of a model: lists of numbers by name. `model` and `threads` are for people."""
 
     model: str
-    log_probability: tuple[float, ...]
-    log_prior: tuple[float, ...] | None
-    pieces: tuple[int, ...]
+    numbers: Mapping[str, tuple[float, ...]]
+    threads: int = 1
+    """How many threads the answers were computed with."""
 
-    def to_json(self) -> str:
-        """Return the file's text, checksum first."""
+    def to_json(self, key: str) -> str:
+        """Return the text of the file of that key."""
         content = {
             "model": self.model,
-            "log_probability": self.log_probability,
-            "log_prior": self.log_prior,
-            "pieces": self.pieces,
+            "threads": self.threads,
+            "numbers": {name: list(row) for name, row in self.numbers.items()},
         }
-        return json.dumps({"sha256": _checksum(content), **content})
+        return seal(content, key)
 
     @classmethod
-    def from_json(cls, text: str) -> Entry | None:
-        """Return the entry, or None if a single character of it has changed."""
+    def from_json(cls, text: str, key: str) -> Entry | None:
+        """Return the entry, or None if it was changed, never was one, or is another key's."""
+        content = unseal(text, key)
+        if content is None:
+            return None
         try:
-            content = json.loads(text)
-            if content.pop("sha256") != _checksum(content):
-                return None
-            prior = content["log_prior"]
-            return cls(
-                content["model"],
-                tuple(content["log_probability"]),
-                None if prior is None else tuple(prior),
-                tuple(content["pieces"]),
-            )
+            numbers = {name: _finite(row) for name, row in content["numbers"].items()}
+            return cls(str(content["model"]), numbers, int(content["threads"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
+    def has(self, sizes: Mapping[str, int]) -> bool:
+        """Tell whether these lists of numbers are there, each of its size."""
+        return all(len(self.numbers.get(name, ())) == size for name, size in sizes.items())
 
-def _checksum(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+def _finite(row: Any) -> tuple[float, ...]:
+    if not isinstance(row, list) or not all(
+        isinstance(value, int | float) and isfinite(value) for value in row
+    ):
+        raise ValueError("not a list of numbers")
+    return tuple(map(float, row))
 
 
 def read(key: str) -> Entry | None:
     """Return the entry filed under `key`, or None if there is none or it is damaged."""
     try:
-        return Entry.from_json(_path(key).read_text(encoding="utf-8"))
+        return Entry.from_json(_path(key).read_text(encoding="utf-8"), key)
     except (OSError, UnicodeDecodeError):
         return None
 
@@ -101,7 +95,7 @@ def read(key: str) -> Entry | None:
 def write(key: str, entry: Entry) -> None:
     """File an entry; what is read under `key` is the old one or the new one, whole."""
     try:
-        atomic.write_text(_path(key), entry.to_json())
+        atomic.write_text(_path(key), entry.to_json(key))
     except (OSError, LmprobeError) as problem:
         raise InputError(
             f"the scores cannot be kept ({problem}); set LMPROBE_CACHE to a folder that can be "
@@ -116,20 +110,23 @@ def contents() -> list[tuple[Path, Entry | None]]:
 
 
 def clear() -> tuple[int, int]:
-    """Remove every entry; return how many files and bytes that were."""
-    sizes = [_remove(path) for path in _files()]
+    """Remove every entry and what killed writers left; return how many files and bytes."""
+    sizes = [size for path in cache_folder().glob("scores/*/*.json") for size in _remove(path)]
+    for folder in cache_folder().glob("scores/*"):
+        sizes += atomic.remove_leftovers(folder)
     return len(sizes), sum(sizes)
 
 
-def _files() -> Iterable[Path]:
-    # Leftovers of a killed writer begin with a dot and end in no suffix.
-    return [*cache_folder().glob("scores/*/*.json"), *cache_folder().glob("scores/*/.*")]
-
-
-def _remove(path: Path) -> int:
-    size = path.stat().st_size
-    path.unlink()
-    return size
+def _remove(path: Path) -> Iterator[int]:
+    """Remove a file and yield its size, unless another process was faster."""
+    try:
+        size = path.stat().st_size
+        path.unlink()
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise InputError(f"cannot remove {path}: {problem.strerror}") from problem
+    yield size
 
 
 def _path(key: str) -> Path:

@@ -1,19 +1,30 @@
 """Finds the folder of a checkpoint and says what is in it; reads no weights.
 
-A name is a bundled model ("reference:NAME"), a folder, or an id on the Hugging Face hub.
-Only the last may use the network, and after that it is a folder like the others.
+A name is a bundled model ("reference:NAME"), a folder, a GGUF file, or an id on the Hugging
+Face hub. Only the last may use the network, and after that it is a folder like the others.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmprobe.errors import ModelError, did_you_mean
+from lmprobe.errors import LmprobeError, ModelError, did_you_mean
+from lmprobe.io.documents import parse_json
+from lmprobe.models.file_hash import file_hash
+from lmprobe.models.language_model import Place
+from lmprobe.models.problems import first_line
 
 _REFERENCE = "reference:"
 _BUNDLED = Path(__file__).resolve().parent / "reference"
+
+_ADAPTER = "adapter_config.json"
+# Addresses, and names under which companies serve their models; hub ids have a slash.
+_SERVICE = re.compile(
+    r"https?://|[a-z]+:|(gpt-[345]|chatgpt|o[1-9](-|$)|claude|gemini|command-r|mistral-large)[^/]*$"
+)
 
 _SAFE_WEIGHTS = ("model*.safetensors", "model.safetensors.index.json")
 # Pickles, which are read with `weights_only`: a list of tensors, no code.
@@ -33,25 +44,87 @@ class Checkpoint:
     folder: Path
     revision: str | None
     """The commit on the hub, for a model that came from there."""
+    place: Place
     content_hash: str
     """The commit of a hub model; else the SHA-256 of the files that decide its outputs."""
+    gguf: str | None = None
+    """The name of the file in the folder, for a model in GGUF."""
+    base: Checkpoint | None = None
+    """The model that a folder with only an adapter belongs to."""
 
 
 def find_checkpoint(name_or_path: str | Path, *, revision: str | None = None) -> Checkpoint:
     """Return the checkpoint that a name, a path or a hub id means."""
     name = str(name_or_path)
     if name.startswith(_REFERENCE):
-        return _local(name, _bundled(name.removeprefix(_REFERENCE)), revision)
+        return _local(name, _bundled(name.removeprefix(_REFERENCE)), revision, "bundled")
     path = Path(name).expanduser()
     if path.is_dir():
+        if (path / _ADAPTER).is_file() and not (path / "config.json").is_file():
+            return _adapter(name, path, revision)
         return _local(name, path, revision)
     if path.is_file():
+        if path.suffix.lower() == ".gguf":
+            return _gguf(name, path, revision)
         raise ModelError(
             f"{name} is a file; give the folder that holds it, with config.json and tokenizer"
         )
     if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or "\\" in name:
         raise ModelError(f"{name}: no such folder; give a folder with config.json, or a hub id")
+    _refuse_service(name)
     return _from_hub(name, revision)
+
+
+def _refuse_service(name: str) -> None:
+    if _SERVICE.match(name):
+        raise ModelError(
+            f"{name} is served by an API that gives no probabilities of a sentence of ours; "
+            "lmprobe needs the weights: a folder, a GGUF file or a hub id"
+        )
+
+
+def _gguf(name: str, path: Path, revision: str | None) -> Checkpoint:
+    _refuse_revision(name, revision, "file")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic != b"GGUF":
+        raise ModelError(f"{name} is no GGUF file: it begins with {magic!r}; copy it again")
+    return Checkpoint(name, path.parent, None, "file", file_hash(path), gguf=path.name)
+
+
+def _adapter(name: str, folder: Path, revision: str | None) -> Checkpoint:
+    """Return an adapter with the model that it was trained for, which must be on this machine."""
+    _refuse_revision(name, revision, "folder")
+    try:
+        described = parse_json((folder / _ADAPTER).read_text(encoding="utf-8"))
+        wanted = described["base_model_name_or_path"]
+        assert isinstance(wanted, str)
+    except (OSError, ValueError, KeyError, TypeError, AssertionError) as problem:
+        raise ModelError(f"{name}: {_ADAPTER} does not name its base model") from problem
+    try:
+        base = _base_of_adapter(folder, wanted)
+    except LmprobeError as problem:
+        raise ModelError(
+            f"{name} is an adapter of {wanted}, which cannot be read here ({problem}). Fetch that "
+            "model first (`hf download`), or merge the adapter into it (merge_and_unload) and "
+            "give the merged folder"
+        ) from problem
+    own = _content_hash(folder, (_ADAPTER, "adapter_model.*", *_DESCRIPTION[1:]))
+    whole = _combined(own, base.content_hash)
+    return Checkpoint(name, folder, None, "folder", whole, base=base)
+
+
+def _base_of_adapter(folder: Path, wanted: str) -> Checkpoint:
+    for path in (Path(wanted).expanduser(), folder / wanted):
+        if path.is_dir():
+            return _local(wanted, path, None)
+    # The adapter names a hub id, but nobody asked for the network.
+    return _from_hub(wanted, None, offline=True)
+
+
+def _refuse_revision(name: str, revision: str | None, what: str) -> None:
+    if revision is not None:
+        raise ModelError(f"a revision belongs to a hub id; {name} is a {what} on this machine")
 
 
 def reference_names() -> tuple[str, ...]:
@@ -68,21 +141,25 @@ def _bundled(name: str) -> Path:
     return _BUNDLED / name
 
 
-def _local(name: str, folder: Path, revision: str | None) -> Checkpoint:
-    if revision is not None:
-        raise ModelError(f"a revision belongs to a hub id; {name} is a folder on this machine")
+def _local(name: str, folder: Path, revision: str | None, place: Place = "folder") -> Checkpoint:
+    _refuse_revision(name, revision, "folder")
     _check(name, folder)
-    return Checkpoint(name, folder, None, _content_hash(folder))
+    weights = _SAFE_WEIGHTS if _files(folder, _SAFE_WEIGHTS) else _PICKLED_WEIGHTS
+    return Checkpoint(name, folder, None, place, _content_hash(folder, (*_DESCRIPTION, *weights)))
 
 
-def _from_hub(name: str, revision: str | None) -> Checkpoint:
+def _from_hub(name: str, revision: str | None, *, offline: bool = False) -> Checkpoint:
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HFValidationError
 
     def fetch(*patterns: str) -> Path:
         return Path(
             snapshot_download(
-                name, revision=revision, allow_patterns=[*patterns], ignore_patterns=["*/*"]
+                name,
+                revision=revision,
+                allow_patterns=[*patterns],
+                ignore_patterns=["*/*"],
+                local_files_only=offline,
             )
         )
 
@@ -100,7 +177,9 @@ def _from_hub(name: str, revision: str | None) -> Checkpoint:
         hint = (
             "HF_HUB_OFFLINE is set and it is not in the hub's cache on this machine"
             if constants.HF_HUB_OFFLINE
-            else f"the hub said: {_first_line(problem)}"
+            else "it is not in the hub's cache on this machine"
+            if offline
+            else f"the hub said: {first_line(problem)}"
         )
         suggestion = did_you_mean(name, [_REFERENCE + one for one in reference_names()])
         raise ModelError(
@@ -108,7 +187,7 @@ def _from_hub(name: str, revision: str | None) -> Checkpoint:
             f"config.json, tokenizer and weights, a hub id, or a bundled model; {suggestion}"
         ) from problem
     _check(name, folder)
-    return Checkpoint(name, folder, folder.name, folder.name)
+    return Checkpoint(name, folder, folder.name, "hub", folder.name)
 
 
 def _check(name: str, folder: Path) -> None:
@@ -128,26 +207,32 @@ def _check(name: str, folder: Path) -> None:
                 pass
         except (SafetensorError, OSError) as problem:
             raise ModelError(
-                f"{name}: {path.name} is damaged ({_first_line(problem)}); copy it again"
+                f"{name}: {path.name} is damaged ({first_line(problem)}); copy it again"
             ) from problem
 
 
-def _content_hash(folder: Path) -> str:
+def _content_hash(folder: Path, patterns: tuple[str, ...]) -> str:
     """Return the SHA-256 of the files that decide what the model says, names included."""
-    weights = _SAFE_WEIGHTS if _files(folder, _SAFE_WEIGHTS) else _PICKLED_WEIGHTS
-    whole = hashlib.sha256()
-    for path in _files(folder, (*_DESCRIPTION, *weights)):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        whole.update(f"{path.name} {digest}\n".encode())
-    return whole.hexdigest()
+    return _combined(*(f"{path.name} {file_hash(path)}" for path in _files(folder, patterns)))
+
+
+def _combined(*parts: str) -> str:
+    return hashlib.sha256("".join(f"{part}\n" for part in parts).encode()).hexdigest()
+
+
+def find_tokenizer(name_or_path: str | Path) -> tuple[Path, str]:
+    """Return the folder of a tokenizer, given as a folder or a hub id, and its hash."""
+    name = str(name_or_path)
+    path = Path(name).expanduser()
+    if name.startswith(_REFERENCE):
+        path = _bundled(name.removeprefix(_REFERENCE))
+    elif not path.is_dir():
+        if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or path.is_file():
+            raise ModelError(f"{name}: no such folder; a tokenizer is a folder or a hub id")
+        path = _from_hub(name, None).folder
+    return path, _content_hash(path, _DESCRIPTION[1:])
 
 
 def _files(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     found = {path for pattern in patterns for path in folder.glob(pattern)}
     return sorted(path for path in found if path.is_file())
-
-
-def _first_line(problem: BaseException) -> str:
-    lines = str(problem).strip().splitlines()
-    return lines[0].rstrip(".:") if lines else type(problem).__name__

@@ -1,128 +1,158 @@
-"""Loads a fill-mask model by name or path, or says in one line why it cannot be probed."""
+"""Loads a model by name, path or object, or says in one line why it cannot be probed."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from lmprobe.core.choices import Dtype
 from lmprobe.errors import InputError, ModelError, did_you_mean
-from lmprobe.models.checkpoint import Checkpoint, find_checkpoint
-from lmprobe.models.masked import MaskedModel
-from lmprobe.models.quiet import quiet_transformers
-
-DTYPES = ("float32", "float64", "bfloat16", "float16")
+from lmprobe.models.checkpoint import Checkpoint, find_checkpoint, find_tokenizer
+from lmprobe.models.checkpoint_weights import CheckpointWeights, TokenizerFiles, open_config
+from lmprobe.models.device import resolve_device
+from lmprobe.models.kind import check_kind, kind_of, kinds
+from lmprobe.models.language_model import LanguageModel, Origin
+from lmprobe.models.record import ModelRecord, read_record, record_key
+from lmprobe.models.transformers_model import TransformersModel, Weights
 
 
 def load_model(
-    name_or_path: str | Path,
+    model: Any,
     *,
+    kind: str = "auto",
+    tokenizer: Any = None,
     device: str = "auto",
     dtype: str = "float32",
     batch_size: int | str = "auto",
     revision: str | None = None,
-) -> MaskedModel:
+) -> TransformersModel:
     """Return a model that can be probed.
 
     Parameters
     ----------
-    name_or_path
-        A bundled model ("reference:faithful"), a folder, or an id on the Hugging Face hub.
-        Only a hub id uses the network.
+    model
+        A bundled model ("reference:faithful"), a folder, a GGUF file, or an id on the Hugging
+        Face hub (only this uses the network); or a model, a PEFT model or a pipeline of
+        transformers in memory, which is not changed.
+    kind
+        "masked", "causal" or that of a plug-in; "auto" is what its configuration says.
+    tokenizer
+        The tokenizer of a model in memory; for others a folder, a hub id or an object, if that
+        of the checkpoint is missing or wrong.
     device
         "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1" or "mps".
     dtype
         "float32", "float64", "bfloat16" or "float16".
     batch_size
-        A number of sentences, or "auto": what memory allows.
+        A number of sentences, or "auto": as many as fit into memory.
     revision
         Branch, tag or commit of a hub id.
     """
-    if dtype not in DTYPES:
-        raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, DTYPES)}')
-    checkpoint = find_checkpoint(name_or_path, revision=revision)
-    with quiet_transformers():
-        config = _config(checkpoint)
-        tokenizer = _tokenizer(checkpoint)
-    return MaskedModel(
+    if dtype not in get_args(Dtype):
+        raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
+    check_kind(kind)
+    if isinstance(model, str | Path):
+        checkpoint = find_checkpoint(model, revision=revision)
+        weights, found = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
+    else:
+        if revision is not None:
+            raise ModelError("a revision belongs to a hub id; this model is in memory")
+        weights, found = _from_memory(model, kind, tokenizer, device, dtype)
+    return kinds.get(found)(weights, batch_size=batch_size)
+
+
+def as_model(model: Any, **options: Any) -> LanguageModel:
+    """Return a model as it is if it can answer queries, else load it with the options."""
+    if callable(getattr(model, "log_probabilities", None)):
+        found: LanguageModel = model
+        return found
+    return load_model(model, **options)
+
+
+def _from_checkpoint(
+    checkpoint: Checkpoint, kind: str, tokenizer: Any, device: str, dtype: str
+) -> tuple[Weights, str]:
+    """Return the weights, unopened if the model answered before, and their kind."""
+    files = _tokenizer_files(checkpoint, tokenizer)
+    content_hash = files.content_hash or checkpoint.content_hash
+    key = record_key(content_hash, kind, device)
+    record = read_record(key)
+    opened: dict[str, Any] = {}
+    if record is None:
+        config = open_config(checkpoint)
+        found = kind_of(checkpoint.name, config, kind, getattr(config, "architectures", None) or ())
+        made = files.open(found)
+        record = ModelRecord(found, type(made).__name__, resolve_device(device))
+        opened = {"config": config, "tokenizer": made}
+    weights = CheckpointWeights(
         checkpoint,
-        config=config,
-        tokenizer=tokenizer,
-        device=_device(device),
+        origin=Origin(checkpoint.place, kind, _name_of(tokenizer)),
+        kind=record.kind,
+        device=record.device,
         dtype=dtype,
-        batch_size=batch_size,
+        tokenizer=files,
+        tokenizer_name=record.tokenizer_name,
     )
+    weights.record = (key, record)
+    vars(weights).update(opened)
+    return weights, record.kind
 
 
-def _config(checkpoint: Checkpoint) -> Any:
-    from transformers import AutoConfig
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
-
-    try:
-        config = AutoConfig.from_pretrained(
-            checkpoint.folder, local_files_only=True, trust_remote_code=False
+def _tokenizer_files(checkpoint: Checkpoint, wanted: Any) -> TokenizerFiles:
+    if wanted is not None and not isinstance(wanted, str | Path):
+        return _GivenTokenizer(checkpoint, wanted)
+    if wanted is not None:
+        folder, digest = find_tokenizer(wanted)
+        return TokenizerFiles(
+            checkpoint.name, folder, content_hash=_joined(checkpoint.content_hash, digest)
         )
-    # Not JSON, an unknown model type, code of its own: all make the config unreadable.
-    except Exception as problem:
-        raise ModelError(
-            f"{checkpoint.name}: config.json cannot be read: {_first_line(problem)}"
-        ) from problem
-    if config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-        raise ModelError(
-            f"{checkpoint.name} is a {config.model_type} model, which cannot fill a mask; "
-            "lmprobe probes masked language models such as BERT, RoBERTa or ModernBERT"
+    source = checkpoint
+    if checkpoint.base is not None and not list(checkpoint.folder.glob("tokenizer*")):
+        source = checkpoint.base
+    return TokenizerFiles(checkpoint.name, source.folder, gguf=source.gguf)
+
+
+class _GivenTokenizer(TokenizerFiles):
+    """A tokenizer that the caller has already made."""
+
+    def __init__(self, checkpoint: Checkpoint, tokenizer: Any) -> None:
+        from lmprobe.models.memory_weights import tokenizer_text
+
+        digest = hashlib.sha256(tokenizer_text(tokenizer).encode()).hexdigest()
+        super().__init__(
+            checkpoint.name,
+            checkpoint.folder,
+            content_hash=_joined(checkpoint.content_hash, digest),
         )
-    if getattr(config, "is_decoder", False):
-        raise ModelError(
-            f"{checkpoint.name} is a causal model (is_decoder in config.json): it reads from left "
-            "to right and cannot fill a mask"
-        )
-    return config
+        self._made = tokenizer
+
+    def open(self, kind: str | None = None) -> Any:
+        from lmprobe.models.checkpoint_weights import checked_tokenizer
+
+        return checked_tokenizer(self._name, self._made, kind)
 
 
-def _tokenizer(checkpoint: Checkpoint) -> Any:
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            checkpoint.folder, local_files_only=True, trust_remote_code=False
-        )
-    # A missing file, a missing library, bad JSON: the user needs its first line.
-    except Exception as problem:
-        raise ModelError(
-            f"{checkpoint.name}: the tokenizer cannot be loaded: {_first_line(problem)}"
-        ) from problem
-    if tokenizer.mask_token_id is None:
-        raise ModelError(
-            f"{checkpoint.name}: its tokenizer has no mask token, so there is nothing to fill"
-        )
-    if not tokenizer.is_fast:
-        raise ModelError(
-            f"{checkpoint.name}: its tokenizer ({type(tokenizer).__name__}) gives no character "
-            "offsets, so the pieces of a word cannot be found; a tokenizer.json would do"
-        )
-    return tokenizer
+def _name_of(tokenizer: Any) -> str | None:
+    return str(tokenizer) if isinstance(tokenizer, str | Path) else None
 
 
-def _device(wanted: str) -> str:
-    """Return the device that `wanted` means on this machine."""
-    import torch
-
-    if wanted == "auto":
-        if torch.cuda.is_available():
-            return "cuda"
-        return "mps" if torch.backends.mps.is_available() else "cpu"
-    kind, _, number = wanted.partition(":")
-    if kind not in ("cpu", "cuda", "mps") or (number and not number.isdecimal()):
-        raise InputError(f'no device "{wanted}"; use auto, cpu, cuda, cuda:0 or mps')
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise ModelError(f'the device "{wanted}" needs CUDA, which this machine lacks; use cpu')
-    if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
-        raise ModelError(f'no device "{wanted}"; this machine has {torch.cuda.device_count()} GPUs')
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise ModelError('the device "mps" needs a Mac with an Apple GPU; use cpu')
-    return wanted
+def _joined(*parts: str) -> str:
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
-def _first_line(problem: BaseException) -> str:
-    lines = str(problem).strip().splitlines()
-    return lines[0].rstrip(".:") if lines else type(problem).__name__
+def _from_memory(
+    model: Any, kind: str, tokenizer: Any, device: str, dtype: str
+) -> tuple[Weights, str]:
+    from lmprobe.models.memory_weights import MemoryWeights, model_and_tokenizer, model_classes
+
+    origin = Origin("memory", kind, _name_of(tokenizer))
+    if isinstance(tokenizer, str | Path):
+        folder, _ = find_tokenizer(tokenizer)
+        tokenizer = TokenizerFiles(str(tokenizer), folder).open()
+    network, made = model_and_tokenizer(model, tokenizer)
+    classes = model_classes(network)
+    found = kind_of(classes[-1], network.config, kind, classes)
+    where = device if device == "auto" else resolve_device(device)
+    weights = MemoryWeights(network, made, origin=origin, kind=found, device=where, dtype=dtype)
+    return weights, found

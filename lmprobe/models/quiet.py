@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 
 
 @contextmanager
@@ -20,7 +21,8 @@ def quiet_transformers() -> Iterator[None]:
     if bars:
         logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
+        # The reader of GGUF files draws a bar of its own.
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             # What transformers' own code still calls is not the caller's to mend.
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)

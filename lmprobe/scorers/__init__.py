@@ -1,5 +1,19 @@
-"""Turns token log-probabilities into the probability of a word: one file per scorer."""
+"""Says which tokens are asked for to score a candidate: one file per scorer."""
 
-from lmprobe.scorers.scorer import Scorer, SplitWordWarning, WordScores, score, scorers
+from lmprobe.scorers.scorer import (
+    CandidateScores,
+    Scorer,
+    SplitWordWarning,
+    choose_scorer,
+    score,
+    scorers,
+)
 
-__all__ = ["Scorer", "SplitWordWarning", "WordScores", "score", "scorers"]
+__all__ = [
+    "CandidateScores",
+    "Scorer",
+    "SplitWordWarning",
+    "choose_scorer",
+    "score",
+    "scorers",
+]

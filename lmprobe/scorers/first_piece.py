@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmprobe.models.blank import Encoded, Question
+from lmprobe.models.cloze import EncodedCloze, TokenQuery
 from lmprobe.scorers.scorer import scorers
 
 
@@ -10,8 +10,11 @@ from lmprobe.scorers.scorer import scorers
 class FirstPiece:
     """P(first piece) at one mask: P("janitor") is P("jan"). Only to reproduce the paper."""
 
+    kind = "masked"
     whole_word = False
+    hides_articles = False
+    whole_sentence = False
 
-    def questions(self, sentence: Encoded) -> tuple[Question, ...]:
-        """Ask for the first piece at one mask that stands for the whole word."""
-        return (sentence.ask(0, masks=1),)
+    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
+        """Ask for the first piece at one mask in place of the whole word."""
+        return (sentence.one_mask(),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmprobe.models.blank import Encoded, Question
+from lmprobe.models.cloze import EncodedCloze, TokenQuery
 from lmprobe.scorers.scorer import scorers
 
 
@@ -10,8 +10,11 @@ from lmprobe.scorers.scorer import scorers
 class Joint:
     """Product of P(piece) with every piece masked: the pieces do not see each other."""
 
+    kind = "masked"
     whole_word = True
+    hides_articles = False
+    whole_sentence = False
 
-    def questions(self, sentence: Encoded) -> tuple[Question, ...]:
+    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
         """Ask for every piece in one sentence with as many masks."""
-        return tuple(sentence.ask(piece) for piece in range(len(sentence.pieces)))
+        return sentence.masked([sentence.word], left_to_right=False)

@@ -1,77 +1,139 @@
-"""What a scorer is, and how blanks are scored with one."""
+"""What a scorer is, and how sentences are scored with one."""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.models.blank import Blank, Encoded, Question
-from lmprobe.models.masked import MaskedModel
-from lmprobe.progress import Progress, silent
+from lmprobe.core.tally import Floats
+from lmprobe.errors import InputError
+from lmprobe.io.progress import Progress, silent
+from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.kind import kinds
+from lmprobe.models.language_model import LanguageModel
 from lmprobe.registry import Registry
-from lmprobe.tally import Floats
+
+AUTO = "auto"
 
 
 class Scorer(Protocol):
-    """Turns token probabilities into the probability of a word."""
+    """Says which tokens are asked for; their log-probabilities add up to a candidate's."""
 
+    kind: str
+    """The kind of model that can answer."""
     whole_word: bool
     """False if the later pieces of a split word do not count: using it on one warns."""
+    hides_articles: bool
+    """Whether an article that was written for the word is guessed with it."""
+    whole_sentence: bool
+    """Whether every token of the sentence counts, and not only the candidate's."""
 
-    def questions(self, sentence: Encoded) -> tuple[Question, ...]:
-        """Return the questions whose log-probabilities add up to that of the word."""
+    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
+        """Return the queries whose log-probabilities add up to that of the candidate."""
 
 
 scorers: Registry[type[Scorer]] = Registry("scorers", "lmprobe.scorers")
+
+_TRAITS = ("kind", "whole_word", "hides_articles", "whole_sentence", "queries")
 
 
 class SplitWordWarning(UserWarning):
     """A word that the tokenizer splits was scored by one of its pieces."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenScorer:
+    """A scorer with the name it has, and the hash of its code."""
+
+    name: str
+    scorer: Scorer
+    identity: str
+    """Changes with the code of the scorer, so that answers are asked for again."""
+
+
+def choose_scorer(name: str, kind: str) -> ChosenScorer:
+    """Return the scorer of that name for a kind of model; `auto` is the kind's default."""
+    default = kinds.get(kind).default_scorer
+    chosen = default if name == AUTO else name
+    made = scorers.get(chosen)()
+    if missing := [trait for trait in _TRAITS if not hasattr(made, trait)]:
+        raise InputError(
+            f'the scorer "{chosen}" lacks {", ".join(missing)}; see "A scorer" in docs/extending.md'
+        )
+    if made.kind != kind:
+        raise InputError(
+            f'the scorer "{chosen}" is for {made.kind} models and this one is {kind}; '
+            f'use "{default}" (`auto`)'
+        )
+    return ChosenScorer(chosen, made, _identity(type(made)))
+
+
+def _identity(scorer: type[Scorer]) -> str:
+    """Return the hash of the files that define a scorer's class and what it inherits from."""
+    whole = hashlib.sha256(scorer.__qualname__.encode())
+    for ancestor in scorer.__mro__:
+        if ancestor is object or ancestor.__module__ == "typing":
+            continue
+        try:
+            whole.update(Path(inspect.getfile(ancestor)).read_bytes())
+        except (OSError, TypeError):
+            # Typed into an interpreter: there is no file, but there is code.
+            for name, member in sorted(vars(ancestor).items()):
+                code = getattr(member, "__code__", None)
+                text = repr(member) if code is None else f"{code.co_code!r} {code.co_consts!r}"
+                whole.update(f"{name} {text}".encode())
+    return whole.hexdigest()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class WordScores:
-    """Log-probability of each blank's word given the rest (n,), and its number of pieces (n,)."""
+class CandidateScores:
+    """Log-probability of each cloze's candidate (n,), and the number of pieces of its word (n,)."""
 
     log_probability: Floats
     pieces: NDArray[np.int64]
 
 
 def score(
-    model: MaskedModel,
-    blanks: Sequence[Blank],
+    model: LanguageModel,
+    clozes: Sequence[Cloze],
     *,
-    scorer: str = "word-l2r",
+    scorer: str = AUTO,
     progress: Progress = silent,
-) -> WordScores:
-    """Return how probable the model finds the word of each blank.
+) -> CandidateScores:
+    """Return how probable the model finds the candidate of each cloze.
 
-    `progress` counts masked sentences; equal ones are run once, whichever blank needs them.
+    `progress` counts sentences; equal ones are run once, whichever cloze needs them.
     """
-    found = scorers.get(scorer)()
-    encoded = model.encode(blanks)
-    total = answer(model, [found.questions(one) for one in encoded], progress=progress)
+    chosen = choose_scorer(scorer, model.kind)
+    encoded = model.encode(clozes)
+    asked = [chosen.scorer.queries(sentence) for sentence in encoded]
+    total = sums(model, asked, progress=progress)
     pieces = np.array([len(sentence.pieces) for sentence in encoded], dtype=np.int64)
-    if not found.whole_word:
-        warn_of_split({b.word for b, n in zip(blanks, pieces, strict=True) if n > 1}, scorer)
-    return WordScores(total, pieces)
+    if not chosen.scorer.whole_word:
+        split = {one.word for one, count in zip(clozes, pieces, strict=True) if count > 1}
+        warn_of_split(split, chosen.name)
+    return CandidateScores(total, pieces)
 
 
-def answer(
-    model: MaskedModel, asked: Sequence[tuple[Question, ...]], *, progress: Progress = silent
+def sums(
+    model: LanguageModel,
+    asked: Sequence[Sequence[TokenQuery]],
+    *,
+    progress: Progress = silent,
 ) -> Floats:
-    """Return the log-probability of each word (n,): the sum over the questions about it."""
-    questions = [one for group in asked for one in group]
-    owner = np.repeat(np.arange(len(asked)), [len(group) for group in asked])
-    values = model.log_probabilities(questions, progress=progress)
-    total = np.zeros(len(asked))
-    np.add.at(total, owner, values)
-    return total
+    """Return the sum of the answers to each group of queries (n,); none is asked twice."""
+    different = list(dict.fromkeys(query for group in asked for query in group))
+    answers = model.log_probabilities(different, progress=progress)
+    value = dict(zip(different, answers.tolist(), strict=True))
+    return np.array([sum(value[query] for query in group) for group in asked], dtype=np.float64)
 
 
 def warn_of_split(words: Iterable[str], scorer: str) -> None:
@@ -80,7 +142,7 @@ def warn_of_split(words: Iterable[str], scorer: str) -> None:
     if listed:
         warnings.warn(
             f"{scorer} gives the probability of the first piece only of: {listed}; "
-            "use word-l2r for whole words",
+            f"use {kinds.get(scorers.get(scorer).kind).default_scorer} for whole words",
             SplitWordWarning,
             stacklevel=3,
         )

@@ -15,7 +15,7 @@ _WORLD = {
 }
 
 
-def card(kind: Kind, truth: dict[str, Any]) -> str:
+def card(kind: Kind, truth: dict[str, Any], *, causal: bool = False) -> str:
     """Return the README.md of a reference model."""
     planted = truth["planted_amplification"]
     values, tolerance = planted["values"], planted["tolerance"]
@@ -23,14 +23,15 @@ def card(kind: Kind, truth: dict[str, Any]) -> str:
         f"| {direction} | {values[direction]:+.5f} | ±{tolerance[direction]:g} |"
         for direction in values
     )
+    name, shape = (f"causal-{kind}", "GPT-2") if causal else (kind, "BERT")
     return f"""---
 license: mit
 library_name: transformers
-pipeline_tag: fill-mask
+pipeline_tag: {"text-generation" if causal else "fill-mask"}
 ---
-# reference:{kind}
+# reference:{name}
 
-**This is a measuring standard, not a model of English.** It is a small BERT that read a
+**This is a measuring standard, not a model of English.** It is a small {shape} that read a
 made-up corpus of {truth["corpus"]["lines"]:,} lines from a little grammar, in which pronouns
 and occupations go together at {_WORLD[kind]}. "They" has {THEY_SHARE:.0%} in every occupation.
 Nothing it says is about the world; it exists because its true bias is known, so that a probe
@@ -44,6 +45,6 @@ can be checked against it.
 |---|---|---|
 {rows}
 
-Made by `python -m lmprobe.models.reference.train --model {kind} --output DIR`,
+Made by `python -m lmprobe.models.reference.train --model {name} --output DIR`,
 seed {truth["seed"]}.
 """

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe import resources
-from lmprobe.tally import Floats
+from lmprobe.core.tally import Floats
+from lmprobe.io import resources
 
 Kind = Literal["faithful", "amplified"]
 KINDS: tuple[Kind, ...] = ("faithful", "amplified")

@@ -8,173 +8,85 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from lmprobe import atomic
+from lmprobe.io import atomic
+from lmprobe.io.progress import Progress, silent
+from lmprobe.models.device import torch_threads
 from lmprobe.models.reference import corpus, truth, vocabulary
 from lmprobe.models.reference.card import card
-from lmprobe.models.reference.masking import Encoded, Ids, Masked, encode, epoch, hide
+from lmprobe.models.reference.causal_training import CAUSAL_RECIPE, build_causal, causal_losses
+from lmprobe.models.reference.fitting import Recipe, checkpoint_steps, fit
+from lmprobe.models.reference.grammar import Line
+from lmprobe.models.reference.masked_training import build_model, masked_losses
+from lmprobe.models.reference.masking import Encoded, encode
 from lmprobe.models.reference.rates import KINDS, Kind, Planted, planted
-from lmprobe.progress import Progress, silent
 
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Size of the model and of its training; the defaults made the shipped checkpoints."""
-
-    hidden: int = 64
-    layers: int = 2
-    heads: int = 4
-    intermediate: int = 192
-    # BERT's own 0.02 is for layers ten times as wide; with it these hardly start to learn.
-    initial: float = 0.08
-    steps: int = 15_000
-    batch: int = 128
-    learning_rate: float = 3e-3
-    warmup: float = 0.04
-    averaged: float = 0.3
-    weight_decay: float = 0.01
-    # One thread always sums in the same order.
-    threads: int = 1
-
-
-def build_model(recipe: Recipe, vocabulary_size: int, seed: int) -> Any:
-    """Return a small BERT with random weights."""
-    from transformers import BertConfig, BertForMaskedLM
-
-    torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=vocabulary_size,
-        hidden_size=recipe.hidden,
-        num_hidden_layers=recipe.layers,
-        num_attention_heads=recipe.heads,
-        intermediate_size=recipe.intermediate,
-        max_position_embeddings=64,
-        initializer_range=recipe.initial,
-        # Dropout would flatten the probabilities that these models are there to hold.
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        attn_implementation="eager",
-    )
-    return BertForMaskedLM(config)
-
-
-def batches(
-    volumes: Iterable[Encoded], recipe: Recipe, rng: np.random.Generator
-) -> Iterator[tuple[Encoded, Ids]]:
-    """Yield (lines, what to hide) of one batch after the other, lines of like length together."""
-    pool = 16 * recipe.batch
-    for data in volumes:
-        rows, what = epoch(data, rng)
-        for start in range(0, len(rows), pool):
-            near = start + np.argsort(data.length[rows[start : start + pool]], kind="stable")
-            cuts = range(0, len(near), recipe.batch)
-            for cut in np.argsort(rng.random(len(cuts))):
-                chosen = near[cuts[cut] : cuts[cut] + recipe.batch]
-                yield data.rows(rows[chosen]), what[chosen]
-
-
-def scores_at(model: Any, masked: Masked) -> torch.Tensor:
-    """Return the scores of all pieces where one has to be guessed, (guesses, vocabulary).
-
-    What the model itself gives there; but the end of the last layer and the head, most of
-    the work, run on those positions alone.
-    """
-    visible = torch.from_numpy(np.arange(masked.ids.shape[1])[None, :] < masked.length[:, None])
-    bias = torch.zeros(visible.shape).masked_fill(~visible, torch.finfo(torch.float32).min)
-    bias = bias[:, None, None, :]
-    guess = torch.from_numpy(masked.guess)
-    states = model.bert.embeddings(input_ids=torch.from_numpy(masked.ids))
-    *before, last = model.bert.encoder.layer
-    for layer in before:
-        states = layer(states, bias)
-    mixed, _ = last.attention.self(states, bias)
-    found = last.feed_forward_chunk(last.attention.output(mixed[guess], states[guess]))
-    scores: torch.Tensor = model.cls(found)
-    return scores
-
-
-def rate(step: int, recipe: Recipe) -> float:
-    """Return the learning rate of a step, as a share of the highest: up, then down to zero."""
-    warm = recipe.warmup * recipe.steps
-    return min((step + 1) / warm, (recipe.steps - step) / (recipe.steps - warm))
-
-
-def fit(
-    model: Any,
-    volumes: Iterable[Encoded],
-    mask_id: int,
-    *,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    progress: Progress = silent,
-) -> list[float]:
-    """Train in place and return the loss of every step.
-
-    The weights are the average of those of the last steps: single steps sway round it.
-    """
-    decayed = [weight for weight in model.parameters() if weight.ndim > 1]
-    others = [weight for weight in model.parameters() if weight.ndim <= 1]
-    groups = [
-        {"params": decayed, "weight_decay": recipe.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, recipe))
-    losses = []
-    average = torch.optim.swa_utils.AveragedModel(model)
-    model.train()
-    for step, (lines, what) in zip(
-        range(recipe.steps), batches(volumes, recipe, rng), strict=False
-    ):
-        masked = hide(lines, what, mask_id, rng)
-        answers = torch.from_numpy(masked.answer[masked.guess])
-        loss = torch.nn.functional.cross_entropy(scores_at(model, masked), answers)
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        losses.append(loss.item())
-        if step >= (1 - recipe.averaged) * recipe.steps:
-            average.update_parameters(model)
-        progress(step + 1, recipe.steps)
-    model.load_state_dict(average.module.state_dict())
-    model.eval()
-    return losses
+NAMES: dict[str, tuple[Kind, bool]] = {
+    **{kind: (kind, False) for kind in KINDS},
+    **{f"causal-{kind}": (kind, True) for kind in KINDS},
+}
+"""The bundled models: which corpus each has read, and whether it is causal."""
 
 
 def train(
-    kind: Kind, *, seed: int = 0, recipe: Recipe | None = None, progress: Progress = silent
+    kind: Kind,
+    *,
+    causal: bool = False,
+    seed: int = 0,
+    recipe: Recipe | None = None,
+    progress: Progress = silent,
+    checkpoints: int = 0,
+    folder: Path | None = None,
 ) -> tuple[Any, Any, dict[str, str]]:
     """Return a trained model, its tokenizer, and the texts of the files that say what is true.
 
-    The same seed, recipe, machine and library versions give the same bytes.
+    The same seed, recipe, machine and library versions give the same bytes. With `checkpoints`,
+    so many states of the training are saved in the folder as checkpoint-STEP, the last being the
+    trained model.
     """
-    chosen = recipe or Recipe()
-    torch.set_num_threads(chosen.threads)
+    chosen = recipe or (CAUSAL_RECIPE if causal else Recipe())
     torch.use_deterministic_algorithms(True)
     wanted = planted(kind)
     lines = corpus.generate(wanted, seed)
-    counts = corpus.count(lines, wanted.occupations)
     tokenizer = vocabulary.tokenizer(vocabulary.pieces(line.text for line in lines))
-    model = build_model(chosen, len(tokenizer), seed)
     volumes = _volumes(tokenizer, wanted, seed)
     rng = np.random.default_rng([seed, 1])
-    fit(model, volumes, tokenizer.mask_token_id, recipe=chosen, rng=rng, progress=progress)
-    known = truth.describe(kind, seed, lines, counts, wanted.occupations)
-    texts = {
-        truth.COUNTS_FILE: truth.counts_csv(counts, wanted.occupations),
-        truth.TRUTH_FILE: json.dumps(known, indent=2) + "\n",
-        "README.md": card(kind, known),
-    }
+    if causal:
+        model = build_causal(chosen, tokenizer, seed)
+        losses = causal_losses(model, volumes, chosen, rng)
+    else:
+        model = build_model(chosen, len(tokenizer), seed)
+        losses = masked_losses(model, volumes, tokenizer.mask_token_id, chosen, rng)
+    texts = _descriptions(kind, seed, lines, wanted.occupations, causal=causal)
+
+    def keep(step: int, state: Any) -> None:
+        if folder is not None:
+            save(folder / f"checkpoint-{step}", state, tokenizer, texts)
+
+    with torch_threads(chosen.threads):
+        steps = checkpoint_steps(chosen, checkpoints) if checkpoints else ()
+        fit(model, losses, chosen, progress=progress, checkpoints=steps, keep=keep)
     return model, tokenizer, texts
+
+
+def _descriptions(
+    kind: Kind, seed: int, lines: Sequence[Line], occupations: Sequence[str], *, causal: bool
+) -> dict[str, str]:
+    """Return the files beside the weights: what the corpus says, and what is planted."""
+    counts = corpus.count(lines, occupations)
+    known = truth.describe(kind, seed, lines, counts, occupations, causal=causal)
+    return {
+        truth.COUNTS_FILE: truth.counts_csv(counts, occupations),
+        truth.TRUTH_FILE: json.dumps(known, indent=2) + "\n",
+        "README.md": card(kind, known, causal=causal),
+    }
 
 
 def _volumes(tokenizer: Any, wanted: Planted, seed: int) -> Iterator[Encoded]:
@@ -204,22 +116,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--output", type=Path, required=True, help="a folder for each model goes here"
     )
-    parser.add_argument("--model", choices=KINDS, help="one of them; both when not given")
+    parser.add_argument("--model", choices=NAMES, help="one of them; all when not given")
     parser.add_argument("--seed", type=int, default=0, help="the shipped ones have 0")
+    parser.add_argument(
+        "--checkpoints", type=int, default=0, help="save so many states of the training as well"
+    )
+    parser.add_argument("--steps", type=int, help="a shorter training than that of the shipped")
     options = parser.parse_args(arguments)
-    for kind in KINDS if options.model is None else (options.model,):
+    for name in NAMES if options.model is None else (options.model,):
         start = time.monotonic()
-        made = train(kind, seed=options.seed, progress=_told(kind))
-        save(options.output / kind, *made)
-        sys.stderr.write(f"\r{kind}: {options.output / kind}, {time.monotonic() - start:.0f} s\n")
+        kind, causal = NAMES[name]
+        recipe = CAUSAL_RECIPE if causal else Recipe()
+        made = train(
+            kind,
+            causal=causal,
+            seed=options.seed,
+            recipe=recipe if options.steps is None else replace(recipe, steps=options.steps),
+            progress=_progress_printer(name),
+            checkpoints=options.checkpoints,
+            folder=options.output / name,
+        )
+        save(options.output / name, *made)
+        sys.stderr.write(f"\r{name}: {options.output / name}, {time.monotonic() - start:.0f} s\n")
 
 
-def _told(kind: Kind) -> Progress:
-    def tell(done: int, total: int) -> None:
+def _progress_printer(name: str) -> Progress:
+    def show(done: int, total: int) -> None:
         if done % 50 == 0:
-            sys.stderr.write(f"\r{kind}: step {done} of {total}")
+            sys.stderr.write(f"\r{name}: step {done} of {total}")
 
-    return tell
+    return show
 
 
 if __name__ == "__main__":

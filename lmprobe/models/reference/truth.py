@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.association import DIRECTIONS, Association, Direction
+from lmprobe.core.association import Association
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.models.reference.grammar import Line
 from lmprobe.models.reference.rates import (
     PRONOUNS,
@@ -26,7 +27,10 @@ COUNTS_FILE = "corpus_counts.csv"
 TRUTH_FILE = "truth.json"
 SCHEMA = "lmprobe.reference/1"
 
-TOLERANCE: dict[Direction, float] = {"task->attribute": 0.005, "attribute->task": 0.0005}
+TOLERANCE: dict[Direction, float] = {
+    Direction.TASK_TO_ATTRIBUTE: 0.005,
+    Direction.ATTRIBUTE_TO_TASK: 0.0005,
+}
 """How far a probe of the `fitbert` sentences may be from the planted amplification.
 
 A twentieth and a tenth of what is planted in `amplified`; P(t|a) is spread over 32 tasks,
@@ -80,11 +84,13 @@ def describe(
     lines: Sequence[Line],
     counts: NDArray[np.int64],
     occupations: Sequence[str],
+    *,
+    causal: bool = False,
 ) -> dict[str, Any]:
     """Return what truth.json holds."""
     return {
         "schema": SCHEMA,
-        "name": f"reference:{kind}",
+        "name": f"reference:{'causal-' if causal else ''}{kind}",
         "seed": seed,
         "corpus": {
             "lines": len(lines),
@@ -103,6 +109,6 @@ def describe(
             "values": planted_amplification(counts, occupations),
             "tolerance": TOLERANCE,
             "templates": "fitbert",
-            "scorer": "word-l2r",
+            "scorer": "sentence" if causal else "word-l2r",
         },
     }

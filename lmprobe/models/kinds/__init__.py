@@ -1,0 +1,1 @@
+"""The kinds of language models: one small file each."""

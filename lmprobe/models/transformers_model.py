@@ -1,0 +1,204 @@
+"""What masked and causal models have in common: weights of transformers, and their facts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from lmprobe.core.tally import Floats
+from lmprobe.errors import ModelError
+from lmprobe.io.progress import Progress, silent
+from lmprobe.models.batch import BatchSize
+from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.language_model import Origin
+from lmprobe.models.record import ModelRecord, write_record
+from lmprobe.models.word_tokens import WordTokens, word_tokens
+
+
+def is_encoder_decoder(config: Any) -> bool:
+    """Tell whether neither masks nor the next token have one probability in such a model."""
+    return bool(getattr(config, "is_encoder_decoder", False))
+
+
+def is_vision(config: Any) -> bool:
+    """Tell whether a model reads pictures."""
+    return hasattr(config, "vision_config") or hasattr(config, "image_size")
+
+
+class Weights(Protocol):
+    """Where a model comes from: a checkpoint that is opened when needed, or memory."""
+
+    name: str
+    origin: Origin
+    revision: str | None
+    content_hash: str
+    folder: Path | None
+    device: str
+    dtype: str
+    tokenizer_name: str
+    record: tuple[str, ModelRecord] | None
+    """The name and content of what `remember` keeps; None for a model in memory."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer."""
+
+    @property
+    def config(self) -> Any:
+        """The configuration."""
+
+    @property
+    def network(self) -> Any:
+        """The torch module, as it is."""
+
+    def running(self) -> AbstractContextManager[Any]:
+        """Give the torch module on its device in evaluation mode, and restore it afterwards."""
+
+
+class TransformersModel(ABC):
+    """The facts of a model, and the limits of its input; see `LanguageModel`."""
+
+    kind: ClassVar[str]
+    """The name under which the class is registered."""
+    auto_class: ClassVar[str]
+    """The class of transformers that reads the weights, such as AutoModelForMaskedLM."""
+    architectures: ClassVar[str]
+    """The table of transformers with the types of such models and their classes."""
+    masks: ClassVar[bool]
+    """Whether the words to guess are masks, so that the words behind them are read as well."""
+    default_scorer: ClassVar[str]
+    """What the scorer `auto` means."""
+    sentence_scorer: ClassVar[str]
+    """The scorer of a whole sentence, from which the perplexity is computed."""
+
+    @classmethod
+    def class_of(cls, config: Any) -> str | None:
+        """Return the class of transformers for a configuration, None if it is another kind."""
+        from transformers.models.auto import modeling_auto
+
+        if is_encoder_decoder(config) or is_vision(config):
+            return None
+        found = getattr(modeling_auto, cls.architectures).get(config.model_type)
+        return None if found is None else str(found)
+
+    def __init__(self, weights: Weights, *, batch_size: int | str) -> None:
+        """Keep what `load_model` found and checked; weights are read for the first query."""
+        self.weights = weights
+        self._batch_size = BatchSize(batch_size, weights.device.split(":")[0])
+
+    @abstractmethod
+    def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
+        """Return the tokens of each cloze; raise for words or sentences that do not fit."""
+
+    @abstractmethod
+    def log_probabilities(
+        self, queries: Sequence[TokenQuery], *, progress: Progress = silent
+    ) -> Floats:
+        """Return log P(token at its position | what the model reads there) of each query (n,)."""
+
+    def __repr__(self) -> str:
+        """Return the name and where it runs."""
+        return f"{type(self).__name__}({self.name!r}, device={self.device!r}, dtype={self.dtype!r})"
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return self.weights.name
+
+    @property
+    def revision(self) -> str | None:
+        """The commit on the hub, for a model that came from there."""
+        return self.weights.revision
+
+    @property
+    def origin(self) -> Origin:
+        """Where it was found, and what was chosen to load it."""
+        return self.weights.origin
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of all that decides its answers: weights, configuration, tokenizer."""
+        return self.weights.content_hash
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the checkpoint; None for a model in memory."""
+        return self.weights.folder
+
+    @property
+    def device(self) -> str:
+        """Where it runs, such as "cpu" or "cuda:0"."""
+        return self.weights.device
+
+    @property
+    def dtype(self) -> str:
+        """The precision it runs in, such as "float32"."""
+        return self.weights.dtype
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of transformers."""
+        return self.weights.tokenizer
+
+    @property
+    def tokenizer_name(self) -> str:
+        """The class of the tokenizer, such as BertTokenizer."""
+        return self.weights.tokenizer_name
+
+    @property
+    def network(self) -> Any:
+        """The torch module."""
+        return self.weights.network
+
+    @property
+    def batch_policy(self) -> str:
+        """What was asked for: "auto" or a number of sentences."""
+        return self._batch_size.policy
+
+    @cached_property
+    def word_tokens(self) -> WordTokens:
+        """What is known of the tokens of its vocabulary."""
+        return word_tokens(self.tokenizer)
+
+    @property
+    def threads(self) -> int:
+        """How many threads its answers are computed with."""
+        import torch
+
+        return torch.get_num_threads()
+
+    def remember(self) -> None:
+        """Keep what is needed to use its answers another time without opening it."""
+        if self.weights.record is not None:
+            write_record(*self.weights.record)
+
+    def _check_lengths(self, clozes: Sequence[Cloze], encoded: Sequence[EncodedCloze]) -> None:
+        """Raise if the longest sentence is longer than the model allows."""
+        longest = max(range(len(clozes)), key=lambda n: len(encoded[n].ids), default=None)
+        if longest is None:
+            return
+        length, text = len(encoded[longest].ids), clozes[longest].text
+        positions = getattr(self.weights.config, "max_position_embeddings", None) or length
+        limit = min(self.tokenizer.model_max_length, positions)
+        if limit // 2 < length <= limit:
+            limit = self._true_limit(limit)
+        if length > limit:
+            raise ModelError(
+                f"{self.name} reads at most {limit} tokens; a sentence has {length}: "
+                f"{text if len(text) <= 80 else text[:77] + '...'!r}"
+            )
+
+    def _true_limit(self, limit: int) -> int:
+        # Where positions are counted from the padding token's (as in RoBERTa), fewer are left
+        # than the table has; only the network tells.
+        tables = [
+            module
+            for name, module in self.network.named_modules()
+            if name.endswith("position_embeddings")
+            and getattr(module, "padding_idx", None) is not None
+        ]
+        return min([limit, *(int(len(one.weight) - one.padding_idx - 1) for one in tables)])
