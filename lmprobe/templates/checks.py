@@ -1,15 +1,19 @@
-"""What a sentence must keep to so that one word of it can be masked and guessed."""
+"""What a sentence must satisfy so that any slot of it can be hidden and guessed."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
+from lmprobe.core.scripts import is_unspaced
 from lmprobe.errors import did_you_mean
+from lmprobe.templates.articles import GENDERED
 from lmprobe.templates.contents import Contents, Line
-from lmprobe.templates.lexicon import NUMBERS
-from lmprobe.templates.pattern import Field, fields, literal
+from lmprobe.templates.hints import visible_hints
+from lmprobe.templates.lexicon import NUMBERS, Entry
 from lmprobe.templates.problems import Findings
+from lmprobe.templates.template import Field, fields, written_article
 
 
 def check_sentences(contents: Contents, findings: Findings) -> None:
@@ -25,10 +29,33 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
             messages += _field_problems(one, contents)
         for message in messages:
             findings.add(line.key, f'"{line.text}": {message}', near=line.text)
+        if not messages:
+            for message in visible_hints(line.pattern, contents):
+                findings.warn(line.key, f'"{line.text}": {message}', near=line.text)
     used = {one.slot for line in contents.lines for one in fields(line.pattern)}
     for slot in contents.slots:
         if slot not in used and slot not in (contents.attribute, contents.task):
             findings.add(f"slots.{slot}", "no sentence uses this slot; use it or remove it")
+    _check_agreement(contents, findings)
+
+
+def _check_agreement(contents: Contents, findings: Findings) -> None:
+    """Note values of `agree` that no form is called by: only the words themselves are left."""
+    values = {entry.agree for entry in contents.slots.get(contents.attribute, ()) if entry.agree}
+    names = {
+        part
+        for slot, entries in contents.slots.items()
+        for entry in entries
+        for name in (*entry.forms, *entry.articles)
+        for part in name.split("-")
+    }
+    has_articles = any(one.article for line in contents.lines for one in fields(line.pattern))
+    if has_articles and contents.language in GENDERED:
+        names |= {"masculine", "feminine", "neuter"}
+    unused = sorted(values - names)
+    if len(unused) > 1:
+        message = f"no form of any word is called {' or '.join(unused)}, so nothing agrees"
+        findings.add(f"slots.{contents.attribute}", f"{message}; add forms or remove agree")
 
 
 def _missing_roles(line: Line, contents: Contents) -> list[str]:
@@ -60,55 +87,121 @@ def _given_away(line: Line, contents: Contents) -> list[str]:
         for entry in contents.slots.get(contents.attribute, ())
         for form in (entry.word, *entry.forms.values())
     }
-    written = literal(line.pattern)
+    written = " ".join(piece for piece in line.pattern if isinstance(piece, str))
     return [
         f'the word "{word}" of the attribute is written out, which gives the masked one away; '
         "word it without"
         for word in sorted(words)
-        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", written, re.IGNORECASE)
-    ]
+        if re.search(f"{_edge(word[0], '(?<!')}{re.escape(word)}{_edge(word[-1], '(?!')}",
+                     written, re.IGNORECASE)
+    ]  # fmt: skip
+
+
+def _edge(letter: str, look: str) -> str:
+    """Return what must not go on beside a word; nothing where words have no spaces between."""
+    return "" if is_unspaced(letter) else rf"{look}\w)"
 
 
 def _glued(line: Line, contents: Contents) -> list[str]:
-    """Return complaints about slots that touch a letter: the mask would cut a word in two."""
+    """Return complaints about slots that touch a letter: the mask would cut a word in two.
+
+    In a script without spaces words touch, and the tokenizer decides.
+    """
     roles = (contents.attribute, contents.task)
     messages = []
     for left, right in zip(line.pattern, line.pattern[1:], strict=False):
         pair = [one for one in (left, right) if isinstance(one, Field) and one.slot in roles]
         if not pair:
             continue
+        slot = pair[0].slot
         if isinstance(left, Field) and isinstance(right, Field):
-            messages.append(f"{{{left.slot}}} touches {{{right.slot}}}; put a space between")
-        elif isinstance(left, str) and left[-1].isalnum():
-            messages.append(f'{{{pair[0].slot}}} touches "{left[-1]}"; put a space before it')
-        elif isinstance(right, str) and right[0].isalnum():
-            messages.append(f'{{{pair[0].slot}}} touches "{right[0]}"; put a space after it')
+            if not _unspaced_words(left, contents) or not _unspaced_words(right, contents):
+                messages.append(f"{{{left.slot}}} touches {{{right.slot}}}; put a space between")
+        elif isinstance(left, str) and _joins(left[-1]):
+            messages.append(f'{{{slot}}} touches "{left[-1]}"; put a space before it')
+        elif isinstance(right, str) and _joins(right[0]):
+            remedy = "put a space after it"
+            if contents.language == "ko":
+                remedy = f"give its words a form with the particle, as in {{{slot}:topic}}"
+            messages.append(f'{{{slot}}} touches "{right[0]}"; {remedy}')
     return messages
+
+
+def _joins(character: str) -> bool:
+    return character.isalnum() and not is_unspaced(character)
+
+
+def _unspaced_words(one: Field, contents: Contents) -> bool:
+    words = [entry.word for entry in contents.slots.get(one.slot, ())]
+    return all(is_unspaced(word[0]) and is_unspaced(word[-1]) for word in words)
 
 
 def _field_problems(one: Field, contents: Contents) -> list[str]:
     if one.slot not in contents.slots:
         hint = did_you_mean(one.slot, contents.slots)
         return [f"the slot {{{one.slot}}} is not defined under [slots]; {hint}"]
-    messages = []
     entries = contents.slots[one.slot]
-    if one.form and (without := [entry.word for entry in entries if not entry.has(one.form)]):
-        hint = did_you_mean(one.form, {form for entry in entries for form in entry.forms})
-        messages.append(
-            f'{{{one.slot}:{one.form}}}: no form "{one.form}" for {_some(without)}; {hint}'
-        )
     if one.article and any(set(NUMBERS) & set(entry.forms) for entry in entries):
-        messages.append(
-            f"{{a:{one.slot}}} has words with a plural form, which take no article; drop a:"
+        return [f"{one} has words with a plural form, which take no article; drop {one.article}:"]
+    return [*_form_problems(one, contents), *_article_problems(one, contents)]
+
+
+def _form_problems(one: Field, contents: Contents) -> Iterator[str]:
+    """Yield what is wrong with the forms of a field: missing, or missing where words agree."""
+    if one.form is None or one.form == "subject":
+        return
+    entries = contents.slots[one.slot]
+    without = [entry.word for entry in entries if not entry.has(one.form)]
+    if without:
+        hint = did_you_mean(one.form, {form for entry in entries for form in entry.forms})
+        yield f'{{{one.slot}:{one.form}}}: no form "{one.form}" for {_some(without)}; {hint}'
+        return
+    for who in _agreements(contents):
+        # A word that has a form for what agrees needs it in every case that is asked for.
+        lacking = [
+            entry.word
+            for entry in entries
+            if (best := entry.best_form(one.form, who.agree, who.number)) is None
+            or (who.agree in entry.forms and best == one.form)
+        ]
+        if lacking:
+            name = f"{one.form}-{who.agree or who.number}"
+            yield f'{{{one.slot}:{one.form}}}: no form "{name}" for {_some(lacking)}; add it'
+
+
+def _article_problems(one: Field, contents: Contents) -> Iterator[str]:
+    """Yield complaints about words whose article is not known."""
+    if not one.article:
+        return
+    without = [
+        entry.word
+        for entry in contents.slots[one.slot]
+        if any(
+            written_article(one, entry, entry.written(one.form, who), contents.language, who.agree)
+            is None
+            for who in _agreements(contents)
         )
-    elif one.article and contents.language != "en":
-        without = [entry.word for entry in entries if entry.article is None]
-        if without:
-            messages.append(
-                f"{{a:{one.slot}}} knows the articles of English only; give {_some(without)} "
-                f'an article, as in {{ word = "{without[0]}", article = "..." }}'
-            )
-    return messages
+    ]
+    if not without:
+        return
+    lead = f"{{{one.article}:{one.slot}}}"
+    if contents.language in GENDERED:
+        yield (
+            f"{lead}: the gender of {_some(without)} is not known; give the words of the attribute "
+            f'an agreement, agree = "masculine", or the word itself noun_gender = "feminine"'
+        )
+    else:
+        yield (
+            f"{lead}: no rule for articles in the language "
+            f'"{contents.language}"; give {_some(without)} an article, as in '
+            f'{{ word = "{without[0]}", article = {{ {one.article} = "..." }} }}'
+        )
+
+
+def _agreements(contents: Contents) -> list[Entry]:
+    """Return one entry of the attribute for each way in which other words agree with it."""
+    entries = contents.slots.get(contents.attribute, ())
+    return list({(entry.agree, entry.number): entry for entry in entries}.values())
 
 
 def _some(words: list[str]) -> str:

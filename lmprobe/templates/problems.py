@@ -1,29 +1,15 @@
-"""What is wrong with a data file: every mistake, with its place, not only the first."""
+"""Reads a TOML file and notes what is wrong with it: every mistake, with its place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, did_you_mean
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One mistake in a file: where it is, what was found and what would do."""
-
-    path: Path
-    key: str
-    message: str
-    line: int | None = None
-
-    def __str__(self) -> str:
-        """Return `file:line: key: message`, the form that editors jump to."""
-        place = str(self.path) if self.line is None else f"{self.path}:{self.line}"
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+from lmprobe.io.documents import parse_toml
+from lmprobe.io.problems import Problem
 
 
 class Findings:
@@ -34,10 +20,16 @@ class Findings:
         self.path = path
         self.text = text
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
 
     def add(self, key: str, message: str, *, near: str | None = None, last: bool = False) -> None:
         """Note a mistake; its line is the first (or last) one that has `near`, or else the key."""
         self.problems.append(Problem(self.path, key, message, self._line(key, near, last)))
+
+    def warn(self, key: str, message: str, *, near: str | None = None) -> None:
+        """Note what makes results misleading, although the file can be used."""
+        line = self._line(key, near, last=False)
+        self.warnings.append(Problem(self.path, key, message, line, warning=True))
 
     def raise_any(self) -> None:
         """Raise the first mistake as an error that says how many more there are."""
@@ -110,3 +102,26 @@ def found(value: object) -> str:
             return "a table"
         case _:
             return f"{type(value).__name__} {value}"
+
+
+def read_document(path: Path) -> tuple[dict[str, Any], Findings]:
+    """Return the content of a TOML file and its findings; unreadable, it is empty with one."""
+    raw = path.read_bytes()
+    try:
+        # Editors on Windows put a byte-order mark first, which TOML itself refuses.
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        findings = Findings(path)
+        message = f"is not UTF-8 (byte 0x{raw[error.start]:02x}); save it in that encoding"
+        findings.problems.append(Problem(path, "", message, line))
+        return {}, findings
+    findings = Findings(path, text)
+    try:
+        return parse_toml(text), findings
+    except ValueError as error:
+        place = re.search(r"at line (\d+)", str(error))
+        # "at end of document" is the only other place that tomllib names.
+        line = int(place[1]) if place else len(text.splitlines())
+        findings.problems.append(Problem(path, "", f"is not valid TOML: {error}", line))
+        return {}, findings

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import did_you_mean
+from lmprobe.templates.articles import ARTICLES
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.contents import Contents, Line
-from lmprobe.templates.document import read_document
-from lmprobe.templates.lexicon import Entry, find_lexicon, read_entries, read_lexicon
-from lmprobe.templates.pattern import parse
-from lmprobe.templates.problems import Findings, found
+from lmprobe.templates.lexicon import (
+    ENTRY_KEYS,
+    NUMBERS,
+    Entry,
+    find_lexicon,
+    read_entries,
+    read_lexicon,
+    read_names,
+)
+from lmprobe.templates.problems import Findings, found, read_document
+from lmprobe.templates.template import parse
 
 _KEYS = ("name", "description", "source", "language", "attribute", "task", "sentences", "slots")
-_SLOT_KEYS = ("lexicon", "words", "default")
+_SLOT_KEYS = ("lexicon", "words", "attributes", "default")
 
 Slots = Mapping[str, tuple[Entry, ...]]
 
@@ -27,28 +37,81 @@ def read_set(path: Path) -> tuple[Contents, Findings]:
     if findings.problems:
         return Contents(), findings
     findings.check_keys(table, _KEYS)
-    name, description, source, attribute, task = (
-        findings.text_at(table, key)
-        for key in ("name", "description", "source", "attribute", "task")
+    name, description, source = (
+        findings.text_at(table, key) for key in ("name", "description", "source")
     )
+    names = _attribute_names(table, findings)
     language = findings.text_at(table, "language") if "language" in table else "en"
-    slots = _read_slots(table, findings)
-    default = _read_default(table, attribute, slots, findings)
-    lines = _read_lines(table, findings)
+    task = findings.text_at(table, "task")
+    slots = _read_slots(table, names, findings)
+    attribute, slots = _attribute_slot(names, slots, findings)
     contents = Contents(
         name=name,
         description=description,
         source=source,
         language=language,
         attribute=attribute,
+        crossed=() if names == (attribute,) else names,
         task=task,
-        lines=lines,
+        lines=_read_lines(table, findings),
         slots=slots,
-        default=default,
+        default=_read_default(table, attribute, slots, findings),
     )
     _check_roles(contents, findings)
     check_sentences(contents, findings)
     return contents, findings
+
+
+def _attribute_names(table: Mapping[str, Any], findings: Findings) -> tuple[str, ...]:
+    """Return the attribute, or the several attributes that are crossed."""
+    names: Any = table.get("attribute")
+    if not isinstance(names, list):
+        return (findings.text_at(table, "attribute"),)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        message = 'must be a name or a list of names, as in ["race", "gender"]'
+        findings.add("attribute", message)
+        return ("",)
+    if len(set(names)) < len(names):
+        findings.add("attribute", "has a name twice; remove one")
+    if taken := sorted(set(names) & set(ENTRY_KEYS)):
+        findings.add("attribute", f'"{taken[0]}" is a key of every entry; choose another name')
+    return tuple(names)
+
+
+def _attribute_slot(names: tuple[str, ...], slots: Slots, findings: Findings) -> tuple[str, Slots]:
+    """Return the slot of the attribute, with its entries grouped by what the file compares.
+
+    `attribute` names a slot, or values that the entries of one slot have.
+    """
+    if names == ("",) or not slots or (len(names) == 1 and names[0] in slots):
+        return names[0], slots
+    carrying = [
+        slot
+        for slot, entries in slots.items()
+        if entries and all(set(names) <= set(entry.values) for entry in entries)
+    ]
+    if len(carrying) != 1:
+        if len(names) == 1:
+            hint = did_you_mean(names[0], slots)
+            findings.add("attribute", f'no slot called "{names[0]}"; {hint}')
+        elif not findings.problems:
+            values = ", ".join(f'{name} = "..."' for name in names)
+            message = f"the words of {len(carrying)} slots have values for {' and '.join(names)}"
+            findings.add("attribute", f"{message}; one must, as in {{ word = .., {values} }}")
+        return "", slots
+    slot = carrying[0]
+    grouped = [
+        replace(entry, group=" & ".join(entry.values[name] for name in names))
+        for entry in slots[slot]
+    ]
+    present_values = [dict.fromkeys(entry.values[name] for entry in grouped) for name in names]
+    order = [" & ".join(choice) for choice in product(*present_values)]
+    present = {entry.group for entry in grouped}
+    for label in order:
+        if label not in present:
+            findings.add(f"slots.{slot}", f'no word is "{label}"; add one, or cross fewer')
+    grouped.sort(key=lambda entry: order.index(entry.label))
+    return slot, {**slots, slot: tuple(grouped)}
 
 
 def _read_lines(table: Mapping[str, Any], findings: Findings) -> tuple[Line, ...]:
@@ -89,20 +152,23 @@ def _text_and_family(item: Any, key: str, findings: Findings) -> tuple[str, str 
     return text, family
 
 
-def _read_slots(table: Mapping[str, Any], findings: Findings) -> Slots:
+def _read_slots(table: Mapping[str, Any], attributes: tuple[str, ...], findings: Findings) -> Slots:
     slots = table.get("slots")
     if not isinstance(slots, dict) or not slots:
         what = "missing" if slots is None else f"must be a table, found {found(slots)}"
         findings.add("slots", f'{what}; add [slots] and a line such as verb = ["is", "was"]')
         return {}
-    return {name: _read_slot(name, value, findings) for name, value in slots.items()}
+    crossed = tuple(name for name in attributes if name and name not in slots)
+    return {name: _read_slot(name, value, crossed, findings) for name, value in slots.items()}
 
 
-def _read_slot(name: str, value: Any, findings: Findings) -> tuple[Entry, ...]:
+def _read_slot(
+    name: str, value: Any, crossed: tuple[str, ...], findings: Findings
+) -> tuple[Entry, ...]:
     """Return the words of a slot; none when they cannot be had, which is then noted."""
     key = f"slots.{name}"
-    if name == "a" or not re.fullmatch(r"\w[\w-]*", name):
-        findings.add(key, f'"{name}" cannot name a slot; use letters, and not "a" alone')
+    if name in ARTICLES or not re.fullmatch(r"\w[\w-]*", name):
+        findings.add(key, f'"{name}" cannot name a slot; use letters, and not an article alone')
     if isinstance(value, list):
         value = {"words": value}
     if not isinstance(value, dict):
@@ -119,7 +185,9 @@ def _read_slot(name: str, value: Any, findings: Findings) -> tuple[Entry, ...]:
             what = "is empty" if words == [] else f"must be a list, found {found(words)}"
             findings.add(key, f'{what}; give words, as in ["is", "was"]')
             return ()
-        return read_entries(words, key, findings)
+        valued = any(isinstance(word, dict) and set(crossed) & set(word) for word in words)
+        named = read_names(value.get("attributes", []), f"{key}.attributes", findings)
+        return read_entries(words, key, findings, named or (crossed if valued else ()))
     return _from_lexicon(value["lexicon"], f"{key}.lexicon", findings)
 
 
@@ -145,7 +213,7 @@ def _read_default(
         if not isinstance(value, dict) or "default" not in value:
             continue
         key, chosen = f"slots.{slot}.default", value["default"]
-        words = [entry.word for entry in entries]
+        words = [entry.label for entry in entries]
         if slot != attribute and attribute in slots:
             findings.add(key, f'only the attribute slot "{attribute}" has a default; remove it')
         elif not isinstance(chosen, list) or len(chosen) < 2:
@@ -166,11 +234,16 @@ def _check_roles(contents: Contents, findings: Findings) -> None:
             continue
         if slot not in contents.slots:
             findings.add(role, f'no slot called "{slot}"; {did_you_mean(slot, contents.slots)}')
-        elif len(contents.slots[slot]) == 1:
+        elif len({entry.label for entry in contents.slots[slot]}) == 1:
             findings.add(f"slots.{slot}", f"the {role} needs at least two words, found one")
     if contents.attribute and contents.attribute == contents.task:
         findings.add("task", f'is the same slot as the attribute, "{contents.task}"; name another')
     for entry in contents.slots.get(contents.attribute, ()):
-        if set(entry.forms) & {"singular", "plural"}:
+        if set(entry.forms) & set(NUMBERS):
             message = f'"{entry.word}" has singular or plural forms; give it a number instead'
             findings.add(f"slots.{contents.attribute}", message)
+    for slot, entries in contents.slots.items():
+        for entry in entries:
+            if slot != contents.attribute and entry.agree:
+                message = f'"{entry.word}" says agree; only words of the attribute do'
+                findings.add(f"slots.{slot}", message, near=f'"{entry.word}"')

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 
-from lmprobe.resources import find, names
-from lmprobe.templates.article import article
+from lmprobe.io.resources import find, names
 from lmprobe.templates.contents import Contents, Line
 from lmprobe.templates.lexicon import Entry
-from lmprobe.templates.pattern import fields
 from lmprobe.templates.problems import Findings
 from lmprobe.templates.reader import read_set
-from lmprobe.templates.template import Template
+from lmprobe.templates.template import Template, fields, written_article
+
+MOST_TEMPLATES = 100_000
+"""More than these are refused: no model would have read them by tomorrow."""
+MOST_SENTENCES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,19 @@ class TemplateSet:
     attribute_slot: str
     task_slot: str
     attributes: tuple[str, ...]
+    """The attributes that a probe compares by default: words, keys or names of groups."""
     all_attributes: tuple[str, ...]
     tasks: tuple[str, ...] = field(repr=False)
     templates: tuple[Template, ...] = field(repr=False)
     attribute_tags: Mapping[str, tuple[str, ...]] = field(repr=False)
     task_tags: Mapping[str, tuple[str, ...]] = field(repr=False)
+    attribute_words: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """The words of each attribute: its own, or those of the group."""
+    task_words: Mapping[str, tuple[str, ...]] = field(repr=False)
+    crossed: tuple[str, ...] = ()
+    """The names of the attributes that are crossed, such as race and gender."""
+    attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """For crossed attributes: the value of each, by the name of the intersection."""
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -45,7 +56,7 @@ class TemplateSet:
 
 
 def load_templates(name_or_path: str | Path) -> TemplateSet:
-    """Return a shipped template set by name, or one of your own by path, checked.
+    """Load a bundled template set by name, or one of your own by path.
 
     >>> load_templates("fitbert").templates[0].sentence("she", "nurse").text
     'She is a new nurse.'
@@ -54,7 +65,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     findings.raise_any()
     attributes = contents.slots[contents.attribute]
     tasks = contents.slots[contents.task]
-    words = tuple(entry.word for entry in attributes)
+    words = tuple(dict.fromkeys(entry.label for entry in attributes))
     return TemplateSet(
         name=contents.name,
         description=contents.description,
@@ -65,16 +76,35 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         task_slot=contents.task,
         attributes=contents.default or words,
         all_attributes=words,
-        tasks=tuple(entry.word for entry in tasks),
+        tasks=tuple(dict.fromkeys(entry.label for entry in tasks)),
         templates=_expand(contents),
-        attribute_tags={entry.word: entry.tags for entry in attributes},
-        task_tags={entry.word: entry.tags for entry in tasks},
+        attribute_tags={entry.label: entry.tags for entry in attributes},
+        task_tags={entry.label: entry.tags for entry in tasks},
+        attribute_words=_words(attributes),
+        task_words=_words(tasks),
+        crossed=contents.crossed,
+        attribute_values={
+            entry.label: tuple(entry.values[name] for name in contents.crossed)
+            for entry in attributes
+        }
+        if contents.crossed
+        else {},
     )
+
+
+def _words(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    """Return the words of each label, in their order."""
+    words: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        words[entry.label] = (*words.get(entry.label, ()), entry.word)
+    return words
 
 
 def check_set(path: Path) -> tuple[Contents, Findings]:
     """Return what a template file says and every mistake in it, two equal templates included."""
     contents, findings = read_set(path)
+    if not findings.problems:
+        _check_size(contents, findings)
     if not findings.problems:
         seen: set[str] = set()
         for template in _expand(contents):
@@ -84,25 +114,48 @@ def check_set(path: Path) -> tuple[Contents, Findings]:
     return contents, findings
 
 
+def _check_size(contents: Contents, findings: Findings) -> None:
+    """Refuse a set that nobody can expand, before it is expanded."""
+    count = sum(
+        prod(len(contents.slots[slot]) for slot in _varying(line, contents))
+        for line in contents.lines
+    )
+    if count > MOST_TEMPLATES:
+        message = f"come to {count:,} templates; at most {MOST_TEMPLATES:,} are expanded"
+        findings.add("sentences", f"{message}: give the slots fewer words")
+        return
+    sentences = count * len(contents.slots[contents.attribute]) * len(contents.slots[contents.task])
+    if sentences > MOST_SENTENCES:
+        message = f"come to {sentences:,} sentences; at most {MOST_SENTENCES:,} are expanded"
+        findings.add("sentences", f"{message}: give fewer attributes, tasks or templates")
+
+
 def template_names() -> tuple[str, ...]:
     """Return the names of the template sets that come with lmprobe."""
     return names("templates", ".toml")
+
+
+def _varying(line: Line, contents: Contents) -> list[str]:
+    """Return the slots of a sentence that multiply it, in the order of the file."""
+    used = {one.slot for one in fields(line.pattern)} - {contents.attribute, contents.task}
+    return [slot for slot in contents.slots if slot in used]
 
 
 def _expand(contents: Contents) -> tuple[Template, ...]:
     """Return one template per sentence and choice of words, earlier slots slowest."""
     open_slots = (contents.attribute, contents.task)
     who, what = ({entry.word: entry for entry in contents.slots[slot]} for slot in open_slots)
+    first = contents.slots[contents.attribute][0]
     templates = []
     for line in contents.lines:
-        used = {one.slot for one in fields(line.pattern)} - set(open_slots)
-        varying = [slot for slot in contents.slots if slot in used]
+        varying = _varying(line, contents)
         for choice in product(*(contents.slots[slot] for slot in varying)):
             fixed = dict(zip(varying, choice, strict=True))
             templates.append(
                 Template(
-                    name=_name(line, fixed),
+                    name=_name(line, fixed, contents.language, first.agree),
                     family=line.family,
+                    language=contents.language,
                     pattern=line.pattern,
                     fixed=fixed,
                     attribute_slot=contents.attribute,
@@ -114,17 +167,21 @@ def _expand(contents: Contents) -> tuple[Template, ...]:
     return tuple(templates)
 
 
-def _name(line: Line, fixed: Mapping[str, Entry]) -> str:
-    """Return the sentence as the file has it, with the words of this template filled in."""
+def _name(line: Line, fixed: Mapping[str, Entry], language: str, agree: str | None) -> str:
+    """Return the sentence as the file has it, with the words of this template filled in.
+
+    They are written as they are in the lexicon, not as they agree.
+    """
     name = ""
     for piece in line.pattern:
         if isinstance(piece, str):
             name += piece
         elif piece.slot in fixed:
             entry = fixed[piece.slot]
-            word = entry.written(piece.form, "singular")
-            name += f"{entry.article or article(word)} {word}" if piece.article else word
+            word = entry.written(piece.form, Entry(""))
+            lead = written_article(piece, entry, word, language, agree) if piece.article else None
+            gap = "" if lead is None or lead.endswith("'") else " "
+            name += f"{lead or ''}{gap}{word}"
         else:
-            form = f":{piece.form}" if piece.form else ""
-            name += f"{{{'a:' if piece.article else ''}{piece.slot}{form}}}"
+            name += str(piece)
     return name

@@ -3,34 +3,138 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.templates.article import article
+from lmprobe.templates.articles import article
 from lmprobe.templates.lexicon import Entry
-from lmprobe.templates.pattern import Pattern
 
+_SLOT = re.compile(r"\{([^{}]*)\}")
+_FIELD = re.compile(r"(?:(?P<article>a|the):)?(?P<slot>\w[\w-]*)(?::(?P<form>\w[\w-]*))?")
 # Nothing before it, or a full stop that does not belong to an initial ("U.S.", "e.g.").
 _SENTENCE_START = re.compile(r"(?:^|(?:(?<!\b[^\W\d_])\.|[!?…])[\"'”’)\]]*\s)\W*$")
 
-Span = tuple[int, int]
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The place of a slot: `{slot}`, `{slot:form}`, with its article `{a:slot}`, `{the:slot}`."""
+
+    slot: str
+    form: str | None = None
+    article: str | None = None
+
+    def __str__(self) -> str:
+        """Return the field as a template file writes it."""
+        lead = f"{self.article}:" if self.article else ""
+        return f"{{{lead}{self.slot}{f':{self.form}' if self.form else ''}}}"
+
+
+Pattern = tuple[str | Field, ...]
+
+
+def parse(text: str) -> Pattern:
+    """Return the literal texts and fields of a sentence, or raise ValueError saying why not.
+
+    >>> parse("{pronoun} is {a:occupation}.")[1:]
+    (' is ', Field(slot='occupation', form=None, article='a'), '.')
+    """
+    pieces: list[str | Field] = []
+    for index, part in enumerate(_SLOT.split(text)):
+        if index % 2:
+            match = _FIELD.fullmatch(part)
+            if not match:
+                forms = "{slot}, {slot:form}, {a:slot} or {the:slot}"
+                raise ValueError(f"{{{part}}} is not a slot; write {forms}")
+            pieces.append(Field(match["slot"], match["form"], match["article"]))
+        elif "{" in part or "}" in part:
+            raise ValueError("a brace has no partner; slots are written {slot}")
+        elif part:
+            pieces.append(part)
+    return tuple(pieces)
+
+
+def fields(pattern: Pattern) -> tuple[Field, ...]:
+    """Return the fields of a pattern, in order."""
+    return tuple(piece for piece in pattern if isinstance(piece, Field))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a slot is written in a sentence, its article included, as character offsets."""
+
+    slot: str
+    start: int
+    end: int
+    word_start: int
+    """Where the word itself begins; `start` if it has no article of its own."""
+
+    @property
+    def word(self) -> tuple[int, int]:
+        """The offsets of the word alone."""
+        return self.word_start, self.end
+
+    @property
+    def article(self) -> tuple[int, int] | None:
+        """The offsets of the article, without the space behind it; None if there is none."""
+        return None if self.start == self.word_start else (self.start, self.word_start)
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A finished sentence, and where in it the attribute and the task are written.
+    """A finished sentence, and where in it every slot is written.
 
-    Spans are character offsets: `text[slice(*attribute_span)]` is the word as it is
-    written here, in its form and with its capital. An article that was written for the word
-    (`{a:slot}`) has its own span.
+    What agrees with the attribute (a verb, an adjective, a participle) is a slot too, so the
+    text between the spans is the same for every attribute and task of the template.
     """
 
     text: str
-    attribute_span: Span
-    task_span: Span
-    attribute_article: Span | None = None
-    task_article: Span | None = None
+    spans: tuple[Span, ...]
+    """In the order of the sentence; one per slot."""
+    attribute_slot: str
+    task_slot: str
+
+    def span(self, slot: str) -> Span:
+        """Return the span of a slot of the sentence."""
+        return next(span for span in self.spans if span.slot == slot)
+
+    def written(self, slot: str) -> str:
+        """Return the text of a slot, its article included."""
+        span = self.span(slot)
+        return self.text[span.start : span.end]
+
+    @property
+    def attribute_span(self) -> tuple[int, int]:
+        """Where the word of the attribute is written."""
+        return self.span(self.attribute_slot).word
+
+    @property
+    def task_span(self) -> tuple[int, int]:
+        """Where the word of the task is written."""
+        return self.span(self.task_slot).word
+
+    @property
+    def attribute_article(self) -> tuple[int, int] | None:
+        """Where the article of the attribute's word is written, if it has one of its own."""
+        return _bare(self.text, self.span(self.attribute_slot).article)
+
+    @property
+    def task_article(self) -> tuple[int, int] | None:
+        """Where the article of the task's word is written, if it has one of its own."""
+        return _bare(self.text, self.span(self.task_slot).article)
+
+
+def differing_slots(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """Return the slots whose text, article included, is not the same in all the sentences.
+
+    The sentences are the candidates of one blank, so they have the same slots. To guess
+    between them, these slots are what must be hidden and scored.
+    """
+    return tuple(
+        span.slot
+        for span in sentences[0].spans
+        if len({sentence.written(span.slot) for sentence in sentences}) > 1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +143,7 @@ class Template:
 
     name: str
     family: str | None
+    language: str
     pattern: Pattern = field(repr=False)
     fixed: Mapping[str, Entry] = field(repr=False)
     attribute_slot: str = field(repr=False)
@@ -47,42 +152,63 @@ class Template:
     task_entries: Mapping[str, Entry] = field(repr=False)
 
     def sentence(self, attribute: str, task: str) -> Sentence:
-        """Return the sentence about that attribute and task: articles, number, capital right."""
+        """Return the sentence about that attribute and task: articles, agreement, capital right.
+
+        Both are words of the set; the name of a group or a key stands for its only word.
+        """
         who = _entry(self.attribute_entries, attribute, self.attribute_slot)
         what = _entry(self.task_entries, task, self.task_slot)
         chosen = {**self.fixed, self.attribute_slot: who, self.task_slot: what}
         text = ""
-        spans: dict[str, Span] = {}
-        articles: dict[str, Span] = {}
+        spans = []
         for piece in self.pattern:
             if isinstance(piece, str):
                 text += piece if text else _capitalized(piece)
                 continue
+            start = len(text)
             entry = chosen[piece.slot]
-            word = entry.written(piece.form, who.number)
+            word = entry.written(piece.form, who)
             if piece.article:
-                before = _fitting(entry.article or article(word), text)
-                articles[piece.slot] = (len(text), len(text) + len(before))
-                text += before + " "
-            word = _fitting(word, text)
-            spans[piece.slot] = (len(text), len(text) + len(word))
+                lead = _capitalized_at_start(self._article(piece, entry, word, who), text)
+                text += lead if lead.endswith("'") else f"{lead} "
+            word = _capitalized_at_start(word, text)
+            spans.append(Span(piece.slot, start, len(text) + len(word), len(text)))
             text += word
-        return Sentence(
-            text,
-            spans[self.attribute_slot],
-            spans[self.task_slot],
-            articles.get(self.attribute_slot),
-            articles.get(self.task_slot),
-        )
+        return Sentence(text, tuple(spans), self.attribute_slot, self.task_slot)
+
+    def _article(self, piece: Field, entry: Entry, word: str, who: Entry) -> str:
+        found = written_article(piece, entry, word, self.language, who.agree)
+        assert found is not None, "the reader refuses sets whose articles are not known"
+        return found
+
+
+def written_article(
+    piece: Field, entry: Entry, word: str, language: str, agree: str | None
+) -> str | None:
+    """Return the article of a word in a field, None if neither entry nor language has it."""
+    kind = piece.article or ""
+    own = entry.articles.get(f"{kind}-{agree}") or entry.articles.get(kind)
+    gender = entry.noun_gender or agree
+    return own or article(word, kind, language=language, gender=gender, case=piece.form)
+
+
+def _bare(text: str, span: tuple[int, int] | None) -> tuple[int, int] | None:
+    return None if span is None else (span[0], span[0] + len(text[slice(*span)].rstrip()))
 
 
 def _entry(entries: Mapping[str, Entry], word: str, slot: str) -> Entry:
-    if word not in entries:
-        raise InputError(f'the slot "{slot}" has no word "{word}"; {did_you_mean(word, entries)}')
-    return entries[word]
+    if word in entries:
+        return entries[word]
+    members = [entry for entry in entries.values() if entry.label == word]
+    if len(members) == 1:
+        return members[0]
+    if members:
+        words = ", ".join(entry.word for entry in members)
+        raise InputError(f'the group "{word}" of the slot "{slot}" has several words: {words}')
+    raise InputError(f'the slot "{slot}" has no word "{word}"; {did_you_mean(word, entries)}')
 
 
-def _fitting(word: str, before: str) -> str:
+def _capitalized_at_start(word: str, before: str) -> str:
     return _capitalized(word) if _SENTENCE_START.search(before) else word
 
 

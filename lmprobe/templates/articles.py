@@ -1,0 +1,125 @@
+"""The articles that words need: by sound in English, by gender and sound elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inflect import engine
+
+ARTICLES = ("a", "the")
+"""The kinds of article that a sentence can ask for: `{a:slot}` and `{the:slot}`."""
+
+GENDERED = ("de", "es", "fr", "it", "pt")
+"""The languages, beside English, whose articles are known; they follow the word's gender."""
+
+_GENDERS = ("masculine", "feminine")
+# (kind, gender) -> nominative, accusative, dative, genitive.
+_GERMAN = {
+    ("a", "masculine"): ("ein", "einen", "einem", "eines"),
+    ("a", "feminine"): ("eine", "eine", "einer", "einer"),
+    ("a", "neuter"): ("ein", "ein", "einem", "eines"),
+    ("the", "masculine"): ("der", "den", "dem", "des"),
+    ("the", "feminine"): ("die", "die", "der", "der"),
+    ("the", "neuter"): ("das", "das", "dem", "des"),
+}
+_CASES = ("nominative", "accusative", "dative", "genitive")
+_ROMANCE: Mapping[str, Mapping[tuple[str, str], str]] = {
+    language: dict(
+        zip([(kind, gender) for kind in ARTICLES for gender in _GENDERS], row, strict=True)
+    )
+    for language, row in {
+        "es": ("un", "una", "el", "la"),
+        "fr": ("un", "une", "le", "la"),
+        "it": ("un", "una", "il", "la"),
+        "pt": ("um", "uma", "o", "a"),
+    }.items()
+}
+_VOWEL = re.compile(r"[aeiouàâäáãéèêëíìîïóòôöúùûüœæ]", re.IGNORECASE)
+# French words that do not elide although they begin with a vowel or an h.
+_ASPIRATED = re.compile(
+    r"h(ach|ack|alt|and|ard|arp|aut|éraut|éros|ibou|ipp|obb|ock|olland|omard|ongr|ont|ors|ott"
+    r"|ugue|uit|url|usk|uss)|onz|oui|yaourt|yog",
+    re.IGNORECASE,
+)
+# Italian words before which "uno" and "lo" are written: gn, pn, ps, x, y, z, s + consonant.
+_IMPURE = re.compile(r"gn|pn|ps|x|y|z|s[^aeiouàèéìòù]|i[aeou]", re.IGNORECASE)
+# Words that inflect 7.5 gets wrong: numbers that begin with a vowel sound, and names.
+_AN = (r"8.*", r"1[18](\D.*)?", r"SOS.*", r"Uber.*", r"Ubuntu.*")
+
+
+def elides(word: str) -> bool:
+    """Tell whether a French article loses its vowel before the word: l'infirmière.
+
+    >>> [elides(word) for word in ("infirmière", "homme", "héros", "coiffeur")]
+    [True, True, False, False]
+    """
+    if _ASPIRATED.match(word):
+        return False
+    return word[:1].lower() == "h" or _VOWEL.match(word) is not None
+
+
+def article(
+    word: str,
+    kind: str = "a",
+    *,
+    language: str = "en",
+    gender: str | None = None,
+    case: str | None = None,
+) -> str | None:
+    """Return the article that a word takes, None where no rule is known.
+
+    It ends with an apostrophe where it is written onto the word.
+
+    >>> [article(word) for word in ("hour", "European", "MRI", "one-off")]
+    ['an', 'a', 'an', 'a']
+    >>> article("infirmière", "the", language="fr", gender="feminine")
+    "l'"
+    >>> article("studente", language="it", gender="masculine")
+    'uno'
+    """
+    if language == "en":
+        return "the" if kind == "the" else _english(word)
+    if language == "de":
+        row = _GERMAN.get((kind, gender or ""))
+        return row[_CASES.index(case) if case in _CASES else 0] if row else None
+    base = _ROMANCE.get(language, {}).get((kind, gender or ""))
+    if base is None:
+        return None
+    if language == "fr" and kind == "the" and elides(word):
+        return "l'"
+    return _italian(word, base) if language == "it" else base
+
+
+def _italian(word: str, base: str) -> str:
+    if base in ("un", "il") and _IMPURE.match(word):
+        return {"un": "uno", "il": "lo"}[base]
+    if not _VOWEL.match(word) or _IMPURE.match(word):
+        return base
+    return {"un": "un", "una": "un'", "il": "l'", "la": "l'"}[base]
+
+
+@cache
+def _english(word: str) -> str:
+    return str(_engine().a(word)).partition(" ")[0]
+
+
+@cache
+def _engine() -> engine:
+    # inflect has its arguments checked by typeguard, which parses the whole source again
+    # for each method: seconds at the first article, for calls that we check ourselves.
+    import typeguard
+
+    checked = typeguard.typechecked
+    typeguard.typechecked = lambda function: function  # type: ignore[assignment]
+    try:
+        import inflect
+    finally:
+        typeguard.typechecked = checked
+    english = inflect.engine()
+    for pattern in _AN:
+        english.defan(pattern)
+    return english
