@@ -7,13 +7,16 @@ import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from lmprobe import atomic
 from lmprobe.corpus.parts import Part
 from lmprobe.corpus.work import Counts, Job
 from lmprobe.errors import DataFileError
+from lmprobe.io import atomic
+from lmprobe.io.documents import parse_json
+from lmprobe.io.sealed import checksum
 
-_FORMAT = "lmprobe.count/1"
+_FORMAT = "lmprobe.count/2"
 # Often enough to lose little, seldom enough to cost nothing.
 _SECONDS = 5.0
 
@@ -48,6 +51,7 @@ class Checkpoint:
             "done": sorted(self.done),
             "counts": [[*pair, count] for pair, count in sorted(self.counts.items())],
         }
+        document["sha256"] = checksum(document)
         atomic.write_text(self.path, json.dumps(document) + "\n")
         self.saved = time.monotonic()
 
@@ -60,21 +64,58 @@ def open_checkpoint(path: str | Path | None, job: Job, parts: list[Part]) -> Che
     if not path.exists():
         return Checkpoint(path, request)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["format"] != _FORMAT:
-            raise ValueError(f"its format is {found['format']!r}")
-        counts = {(int(a), int(t)): int(count) for a, t, count in found["counts"]}
-        state = Checkpoint(path, str(found["request"]), set(map(int, found["done"])), counts)
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+        found = parse_json(path.read_text(encoding="utf-8"))
+        _check(found)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        reason = str(problem) or type(problem).__name__
         raise DataFileError(
-            f"{path}: this is no checkpoint of a count ({problem}); name another file"
+            f"{path}: this is no checkpoint of a count, or it was changed ({reason}); "
+            "remove it to start anew, or name another file"
         ) from None
-    if state.request != request:
+    if found["request"] != request:
         raise DataFileError(
             f"{path}: this checkpoint belongs to another count: the corpus, the words, the rule "
             "or the size of the parts has changed; remove it to start anew, or name another file"
         )
-    return state
+    done, counts = found["done"], {(a, t): count for a, t, count in found["counts"]}
+    shape = len(job.lexicon.attributes), len(job.lexicon.tasks)
+    _check_ranges(path, done, counts, parts=len(parts), shape=shape)
+    return Checkpoint(path, request, set(done), counts)
+
+
+def _check(found: dict[str, Any]) -> None:
+    """Raise a ValueError unless this is a checkpoint as it was written."""
+    if found["format"] != _FORMAT:
+        raise ValueError(f"its format is {str(found['format'])[:40]!r}, expected {_FORMAT!r}")
+    written = found.pop("sha256")
+    if written != checksum(found):
+        raise ValueError("its checksum does not fit its content")
+    whole = [*found["done"], *(number for row in found["counts"] for number in row)]
+    if not all(type(number) is int for number in whole):
+        raise ValueError("it has numbers that are not whole")
+    if len(found["done"]) > len(set(found["done"])):
+        raise ValueError("it names a part twice")
+    pairs = [(a, t) for a, t, _ in found["counts"]]
+    if len(pairs) > len(set(pairs)):
+        raise ValueError("it counts a pair twice")
+
+
+def _check_ranges(
+    path: Path, done: list[int], counts: Counts, *, parts: int, shape: tuple[int, int]
+) -> None:
+    """Refuse parts that the corpus does not have, pairs without words and impossible counts."""
+    strange = [number for number in done if not 0 <= number < parts]
+    if strange:
+        raise DataFileError(
+            f"{path}: this checkpoint names part {strange[0]} of a corpus that has {parts}; "
+            "remove it to start anew"
+        )
+    for (attribute, task), count in counts.items():
+        if not (0 <= attribute < shape[0] and 0 <= task < shape[1] and count > 0 and done):
+            raise DataFileError(
+                f"{path}: this checkpoint counts {count} sentences of attribute {attribute} with "
+                f"task {task}, which cannot be; remove it to start anew"
+            )
 
 
 def _fingerprint(job: Job, parts: list[Part]) -> str:

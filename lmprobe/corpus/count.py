@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from lmprobe import __version__
-from lmprobe.association import Association
+from lmprobe.core.association import Association
+from lmprobe.core.tally import Floats
 from lmprobe.corpus.checkpoint import Checkpoint, open_checkpoint
-from lmprobe.corpus.engines import Numbered, engines
-from lmprobe.corpus.lexicon import Lexicon, Named, lexicon
+from lmprobe.corpus.engines.engine import Numbered, engines
+from lmprobe.corpus.lexicon import Lexicon, Named, Words, built_in_attributes, lexicon
 from lmprobe.corpus.plan import PART, Plan, plan
-from lmprobe.corpus.rules import rules
+from lmprobe.corpus.result import CountResult
+from lmprobe.corpus.rules.rule import rules
+from lmprobe.corpus.word_lists import built_in_tasks
 from lmprobe.corpus.work import Job
 from lmprobe.errors import InputError
-from lmprobe.progress import Progress, silent
-from lmprobe.sources.table import Table, table_of
-from lmprobe.tally import Floats
+from lmprobe.io.progress import Progress, silent
+from lmprobe.sources.table import Sampling, Table, table_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +40,7 @@ class Count:
 
     @property
     def association(self) -> Association:
-        """The world in which attributes and tasks go together as they do in the corpus."""
+        """The association of attributes and tasks in the corpus."""
         words = self.lexicon
         return Association.from_counts(self.counts, words.attribute_names, words.task_names)
 
@@ -58,7 +60,8 @@ class Count:
         licence: str | None = None,
     ) -> Table:
         """Return the counts as base rates, with what is known about the corpus."""
-        groups = "; ".join(f"{one}: {' '.join(words)}" for one, words in self.lexicon.attributes)
+        groups = "; ".join(f"{one}: {_listed(words)}" for one, words in self.lexicon.attributes)
+        language = "" if self.lexicon.language == "en" else f', language "{self.lexicon.language}"'
         never = f"{len(self.never)} of {self.counts.shape[1]} tasks were never counted"
         provenance = {
             "title": title,
@@ -66,38 +69,86 @@ class Count:
             "year": year,
             "licence": licence,
             "unit": "sentences",
-            "method": f'lmprobe {__version__} count, rule "{self.rule}", {self.size:,} bytes; '
-            f"words of the attributes: {groups}",
+            "method": f'lmprobe {__version__} count, rule "{self.rule}"{language}, '
+            f"{self.size:,} bytes; words of the attributes: {groups}",
             "notes": (f"{never}: {', '.join(self.never)}",) if self.never else (),
         }
         words = self.lexicon
         return table_of(
-            name, self.counts, words.attribute_names, words.task_names, provenance=provenance
+            name,
+            self.counts,
+            words.attribute_names,
+            words.task_names,
+            provenance=provenance,
+            sampling=Sampling(),
         )
+
+    def result(self, table: Table, files: Sequence[Path] = ()) -> CountResult:
+        """Return the counts as a result; `files` are where `table` was written."""
+        return CountResult(
+            counts=self.counts,
+            attributes=table.attributes,
+            tasks=table.tasks,
+            rule=self.rule,
+            size=self.size,
+            seconds=self.seconds,
+            provenance=dict(table.provenance),
+            files=tuple(map(str, files)),
+        )
+
+
+def _listed(words: Words) -> str:
+    return (
+        " ".join(words)
+        if len(words) <= 40
+        else f"{' '.join(words[:10])} and {len(words) - 10} more"
+    )
 
 
 def count_cooccurrences(
     corpus: Any,
     *,
-    attributes: Named,
-    tasks: Named,
+    tasks: Named | None = None,
+    attributes: Named | None = None,
     rule: str = "word",
+    language: str = "en",
     workers: int = 1,
     engine: str = "local",
     plurals: bool = False,
 ) -> Association:
-    """Return the world of a corpus; its `counts` (A, T) are sentences.
+    """Count in how many sentences of a corpus each attribute occurs with each task.
 
-    `corpus` is a path, a folder, a glob pattern or an iterable of texts (see `plan`);
-    `attributes` and `tasks` map names to words, or are words.
+    The `counts` (A, T) of the returned association are numbers of sentences. `corpus` is a
+    path, a folder, a glob pattern or an iterable of texts; `attributes` and `tasks` are words,
+    or map names to words. By default the attributes are he and she, with the words built in
+    for the rule and the language, and the tasks are the 32 occupations of the paper. Languages
+    other than English support the rule `word` only.
 
     >>> text = ["She is a nurse. He met a cook.", "Her nurse came. He saw her cook."]
     >>> words = {"he": ["he", "his"], "she": ["she", "her"]}
     >>> count_cooccurrences(text, attributes=words, tasks=["nurse", "cook"]).counts.tolist()
     [[0.0, 1.0], [2.0, 0.0]]
     """
-    words = lexicon(attributes, tasks, plurals=plurals)
+    words = count_words(
+        attributes=attributes, tasks=tasks, rule=rule, language=language, plurals=plurals
+    )
     return count(plan(corpus), words, rule=rule, workers=workers, engine=engine).association
+
+
+def count_words(
+    *,
+    attributes: Named | None,
+    tasks: Named | None,
+    rule: str = "word",
+    language: str = "en",
+    plurals: bool = False,
+) -> Lexicon:
+    """Return the words of a count; without attributes those of the rule, else of the language."""
+    doing = built_in_tasks(language) if tasks is None else tasks
+    if attributes is None and language == "en":
+        attributes = getattr(rules.get(rule), "default_attributes", None)
+    people = built_in_attributes(language, doing) if attributes is None else attributes
+    return lexicon(people, doing, plurals=plurals, language=language)
 
 
 def count(
@@ -112,10 +163,10 @@ def count(
 ) -> Count:
     """Count a planned corpus; with a `checkpoint` file an interrupted count can go on.
 
-    `progress` is told bytes. The checkpoint stays when the count is complete, so that
+    `progress` counts bytes. The checkpoint stays when the count is complete, so that
     nothing is lost before the caller has put the answer somewhere.
     """
-    rules.get(rule)
+    rules.get(rule)(words)
     run = engines.get(engine)
     if workers < 1:
         raise InputError(f"`workers` must be 1 or more, found {workers}")
@@ -167,4 +218,4 @@ def _run(
     return size
 
 
-__all__ = ["PART", "Count", "count", "count_cooccurrences", "lexicon", "plan"]
+__all__ = ["PART", "Count", "count", "count_cooccurrences", "count_words", "lexicon", "plan"]

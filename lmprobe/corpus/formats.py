@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO, Literal
 
 from lmprobe.corpus.blocks import BLOCK
 from lmprobe.errors import DataFileError
+from lmprobe.io.documents import parse_json
 
 Kind = Literal["text", "jsonl", "parquet"]
 
@@ -103,7 +103,7 @@ def text_of(row: Any, field: str, where: str) -> str:
 
 def _json_object(line: bytes, where: str) -> Any:
     try:
-        return json.loads(line)
+        return parse_json(line.decode())
     except ValueError as problem:
         shown = line[:40].decode("utf-8", "replace")
         raise DataFileError(

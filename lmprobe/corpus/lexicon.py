@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from lmprobe.corpus.languages import language_of
 from lmprobe.errors import InputError
+from lmprobe.templates import Lexicon as TemplateLexicon
+from lmprobe.templates import lexicon_names, load_lexicon
 
 Words = tuple[str, ...]
 Named = Mapping[str, Iterable[str]] | Iterable[str]
@@ -30,6 +33,7 @@ class Lexicon:
 
     attributes: tuple[tuple[str, Words], ...]
     tasks: tuple[tuple[str, Words], ...]
+    language: str = "en"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -42,8 +46,16 @@ class Lexicon:
         return tuple(name for name, _ in self.tasks)
 
 
-def lexicon(attributes: Named, tasks: Named, *, plurals: bool = False) -> Lexicon:
+def lexicon(
+    attributes: Named, tasks: Named, *, plurals: bool = False, language: str = "en"
+) -> Lexicon:
     """Return the checked words of a count; `plurals` lets a task match in the plural too."""
+    language_of(language)
+    if plurals and language != "en":
+        raise InputError(
+            f'plurals are known for English only, and the language is "{language}"; list them '
+            "among the words of a task, as in nurse=Krankenpfleger,Krankenpflegerinnen"
+        )
     groups = _checked(attributes, "attributes")
     if len(groups) < 2:
         raise InputError(f"counting needs at least two attributes, found {len(groups)}")
@@ -52,7 +64,39 @@ def lexicon(attributes: Named, tasks: Named, *, plurals: bool = False) -> Lexico
         doing = tuple((name, _with_plurals(words)) for name, words in doing)
     _refuse_shared(groups, "attributes")
     _refuse_shared(doing, "tasks")
-    return Lexicon(groups, doing)
+    return Lexicon(groups, doing, language)
+
+
+def built_in_attributes(language: str, tasks: Named) -> Named:
+    """Return the words of people that a language has built in, by he and she.
+
+    A word that is also a task's, such as a gendered title, is left out: it would count for
+    itself.
+    """
+    if language == "en":
+        return ATTRIBUTES
+    name = f"gendered-{language}"
+    if name not in lexicon_names():
+        language_of(language)
+        known = [one.removeprefix("gendered-") for one in lexicon_names() if "gendered-" in one]
+        raise InputError(
+            f'no words of people are built in for the language "{language}", only for '
+            f"{', '.join(known)}; give `attributes`, such as he=他;she=她"
+        )
+    taken = {word.casefold() for _, words in _checked(tasks, "tasks") for word in words}
+    return {
+        label: [word for word in words if word.casefold() not in taken]
+        for label, words in words_of(load_lexicon(name)).items()
+    }
+
+
+def words_of(words: TemplateLexicon) -> dict[str, tuple[str, ...]]:
+    """Return all words and forms of each label of a lexicon of templates."""
+    named: dict[str, tuple[str, ...]] = {}
+    for entry in words.entries:
+        forms = (entry.word, *entry.forms.values())
+        named[entry.label] = (*named.get(entry.label, ()), *forms)
+    return named
 
 
 def _checked(named: Named, role: str) -> tuple[tuple[str, Words], ...]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lmprobe.corpus.lexicon import Lexicon
 from lmprobe.corpus.parts import Part
-from lmprobe.corpus.rules import Rule, rules
+from lmprobe.corpus.rules.rule import Rule, rules
 
 Counts = dict[tuple[int, int], int]
 """How many sentences counted for (attribute, task); pairs without any are left out."""

@@ -1,4 +1,4 @@
-"""The world of a model's own training text: the counts that lie beside its weights."""
+"""Base rates of a model's own training text: the counts in the folder of its weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
 from lmprobe.errors import InputError
 from lmprobe.sources.csv_file import read_table
 from lmprobe.sources.source import Provenance, Source, sources
@@ -40,7 +40,9 @@ class Corpus:
         if folder is None or not (folder / FILE).is_file():
             self._refuse(f'the model "{getattr(model, "name", model)}" comes without {FILE}')
         table = read_table(folder / FILE, self.name)
-        return replace(table, provenance={**_PROVENANCE, "sha256": table.provenance["sha256"]})
+        provenance = {**_PROVENANCE, "sha256": table.provenance["sha256"]}
+        # All that the model was trained on, not a sample of it.
+        return replace(table, provenance=provenance, sampling=None, complete=True)
 
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
         """Refuse: without a model there is nothing to count."""

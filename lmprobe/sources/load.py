@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lmprobe import resources
-from lmprobe.association import Association
+from lmprobe.core.association import Association
+from lmprobe.core.labels import is_frame
 from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.labels import is_frame
+from lmprobe.io import resources
+from lmprobe.io.folders import base_rates_folder
 from lmprobe.sources.csv_file import read_table
 from lmprobe.sources.source import PROVENANCE, Source, sources
 from lmprobe.sources.table import Table, from_frame, table_of
@@ -18,12 +19,12 @@ _SHIPPED = "base_rates"
 
 
 def load_base_rates(source: Any, *, model: Any = None) -> Source:
-    """Return the base rates that a name, a path or an object means.
+    """Return base rates by name or path, or from an object.
 
-    A name is a table of yours (see `user_folder`), a source that is code, built in or
-    installed, or a table that comes with lmprobe, in this order. A path is a CSV. A DataFrame,
-    an `Association` and any object with the methods of a `Source` work as they are. `model` is
-    needed by sources that belong to a model, such as "corpus".
+    A name is looked up among your own tables (see `lmprobe.io.folders`), the registered
+    sources, and the bundled tables, in this order. A path is a CSV file. A DataFrame, an
+    `Association` and any object with the methods of a `Source` are accepted too. `model` is
+    needed for sources that depend on a model, such as "corpus".
 
     >>> load_base_rates("labor").association(["he", "she"], ["nurse"]).joint.round(2).tolist()
     [[0.1], [0.9]]
@@ -49,22 +50,9 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
 
 def names() -> tuple[str, ...]:
     """Return the name of every source: code, shipped tables and your own, alphabetically."""
-    own = user_folder().glob("*.csv")
+    own = base_rates_folder().glob("*.csv")
     shipped = resources.names(_SHIPPED, ".csv")
     return tuple(sorted({*sources.names(), *shipped, *(path.stem for path in own)}))
-
-
-def user_folder() -> Path:
-    """Return the folder of your own named tables.
-
-    It is $LMPROBE_BASE_RATES if that is set, else `lmprobe/base_rates` in the usual place
-    for the data of programs. A table there goes before a shipped one of the same name.
-    """
-    chosen = os.environ.get("LMPROBE_BASE_RATES")
-    if chosen:
-        return Path(chosen)
-    home = os.environ.get("XDG_DATA_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "share") / "lmprobe" / _SHIPPED
 
 
 def describe() -> list[dict[str, Any]]:
@@ -113,4 +101,4 @@ def _named(text: str) -> Source:
 
 
 def _own(name: str) -> Path:
-    return user_folder() / f"{name}.csv"
+    return base_rates_folder() / f"{name}.csv"

@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
+from lmprobe.core.choices import MISSING, Missing
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.results.note import Note, NoteKind
 from lmprobe.sources.source import MissingLabels, Provenance, Source
-
-Missing = Literal["error", "drop", "smooth"]
-MISSING: tuple[Missing, ...] = get_args(Missing)
+from lmprobe.sources.table import Sampling, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class World:
-    """The world that a source gives for some labels, and what had to be done to get it."""
+class AlignedBaseRates:
+    """The base rates that a source has for some labels, and what had to be done to get them."""
 
     name: str
     association: Association
     """Over the labels kept, in the order asked."""
     dropped_attributes: tuple[str, ...]
     dropped_tasks: tuple[str, ...]
-    empty_attributes: tuple[str, ...]
-    """Kept, but never counted: P(t|a) is undefined."""
-    empty_tasks: tuple[str, ...]
-    """Kept, but never counted: P(a|t) is undefined."""
-    smoothed_cells: int
-    """How many cells hold nothing but the pseudo-count."""
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     provenance: Provenance
+    empty_attributes: tuple[str, ...] = ()
+    """Never counted; among those dropped, unless the policy is `keep`."""
+    empty_tasks: tuple[str, ...] = ()
+    """Never counted; among those dropped, unless the policy is `keep`."""
+    smoothed_cells: int = 0
+    """How many cells hold nothing but the pseudo-count."""
+    sampling: Sampling | None = None
+    """How the numbers were sampled; None where they are not, or nobody says."""
+    taken_as_exact: bool = False
+    """Whether they are a table of a sample, perhaps, that does not say how it was drawn."""
+
+    def merged(self, owner: Mapping[str, str]) -> AlignedBaseRates:
+        """Return the rates with the attributes of one owner taken together."""
+        old, association = self.association, self.association.merged(owner)
+        sampling = self.sampling
+        if sampling is not None and sampling.standard_errors is not None:
+            rows = [
+                [owner[one] == name for one in old.attributes] for name in association.attributes
+            ]
+            # Errors of different groups are independent, so their variances add up.
+            sampling = Sampling(np.sqrt(np.array(rows, dtype=float) @ sampling.standard_errors**2))
+        return replace(self, association=association, sampling=sampling)
 
 
-def world(
+def align_base_rates(
     source: Source,
     attributes: Sequence[str],
     tasks: Sequence[str],
     *,
     missing: Missing = "drop",
     pseudo_count: float = 0.5,
-) -> World:
-    """Return the world of `source` for these labels under a policy for what it lacks.
+) -> AlignedBaseRates:
+    """Return the base rates of `source` for these labels under a policy for what it lacks.
 
     `error` raises for a label that the source lacks and for one that it never counted.
-    `drop` leaves out labels that it lacks; labels never counted stay and are undefined.
+    `drop` leaves out labels that it lacks or never counted: they take part in no comparison.
     `smooth` counts a label that it lacks as zero and then adds `pseudo_count` to every cell.
+    `keep` leaves out labels that it lacks; labels never counted stay among the candidates, as
+    in the published code, and are undefined when given.
     """
     if missing not in MISSING:
         raise InputError(
@@ -71,22 +88,69 @@ def world(
             f'base rates "{source.name}" never counted {never}; '
             'choose the policy "drop" to leave these undefined or "smooth" to add a pseudo-count'
         )
-    notes = (
-        *_note(lacking.attributes, "without a column, left out"),
-        *_note(lacking.tasks, "without a row, left out"),
-        *_note(empty_attributes, "never counted, undefined when given"),
-        *_note(empty_tasks, "never counted, undefined when given"),
+    dropped_attributes, dropped_tasks = lacking.attributes, lacking.tasks
+    if missing == "drop" and (empty_attributes or empty_tasks):
+        found = _without_empty(source, found, empty_attributes, empty_tasks)
+        dropped_attributes += empty_attributes
+        dropped_tasks += empty_tasks
+    return AlignedBaseRates(
+        source.name,
+        found,
+        dropped_attributes,
+        dropped_tasks,
+        _left_out_notes(lacking, (empty_attributes, empty_tasks), missing),
+        source.provenance,
+        empty_attributes,
+        empty_tasks,
+        sampling=_sampling(source, found),
+        taken_as_exact=_taken_as_exact(source),
     )
-    return World(
-        source.name, found, lacking.attributes, lacking.tasks, empty_attributes, empty_tasks,
-        0, notes, source.provenance,
-    )  # fmt: skip
+
+
+def _without_empty(
+    source: Source, found: Association, attributes: tuple[str, ...], tasks: tuple[str, ...]
+) -> Association:
+    """Return the base rates of the labels that were counted."""
+    kept_attributes = tuple(name for name in found.attributes if name not in attributes)
+    kept_tasks = tuple(task for task in found.tasks if task not in tasks)
+    if len(kept_attributes) < 2:
+        raise InputError(
+            f'base rates "{source.name}" never counted {", ".join(attributes)}; fewer than two '
+            "attributes are left, and one alone cannot be compared"
+        )
+    return source.association(kept_attributes, kept_tasks)
+
+
+def _left_out_notes(
+    lacking: MissingLabels, empty: tuple[tuple[str, ...], tuple[str, ...]], missing: Missing
+) -> tuple[Note, ...]:
+    kind, what = NoteKind.LEFT_OUT, "never counted, left out"
+    if missing == "keep":
+        kind, what = NoteKind.UNDEFINED, "never counted, undefined when given"
+    return (
+        *_note(NoteKind.LEFT_OUT, lacking.attributes, "without a column, left out"),
+        *_note(NoteKind.LEFT_OUT, lacking.tasks, "without a row, left out"),
+        *_note(kind, empty[0], what),
+        *_note(kind, empty[1], what),
+    )
+
+
+def _sampling(source: Source, found: Association) -> Sampling | None:
+    """Return how the numbers of these labels were sampled, where the source says so."""
+    if getattr(source, "sampling", None) is None:
+        return None
+    chosen = source.sampling_of(found.attributes, found.tasks)  # type: ignore[attr-defined]
+    return chosen if isinstance(chosen, Sampling) else None
+
+
+def _taken_as_exact(source: Source) -> bool:
+    return isinstance(source, Table) and source.sampling is None and not source.complete
 
 
 def _lacking(source: Source, attributes: Sequence[str], tasks: Sequence[str]) -> MissingLabels:
     """Ask the source what it lacks."""
     if not attributes or not tasks:
-        raise InputError("a world needs at least one attribute and one task")
+        raise InputError("base rates need at least one attribute and one task")
     try:
         source.association(tuple(attributes), tuple(tasks))
     except MissingLabels as lacking:
@@ -120,28 +184,32 @@ def _smoothed(
     attributes: tuple[str, ...],
     tasks: tuple[str, ...],
     pseudo_count: float,
-) -> World:
-    """Return the world with `pseudo_count` more in every cell, labels it lacks included."""
+) -> AlignedBaseRates:
+    """Return the base rates with `pseudo_count` more in every cell, labels it lacks included."""
     if found.counts is None:
         if (attributes, tasks) != (found.attributes, found.tasks) or not found.joint.all():
             raise InputError(
                 f'base rates "{source.name}" are not counts, so no pseudo-count can be added; '
                 'choose the policy "drop"'
             )
-        note = f"{source.name} holds no counts and lacks nothing: no pseudo-count added"
-        return World(source.name, found, (), (), (), (), 0, (note,), source.provenance)
+        text = f"{source.name} holds no counts and lacks nothing: no pseudo-count added"
+        note = Note(NoteKind.SMOOTHED, text)
+        return AlignedBaseRates(source.name, found, (), (), (note,), source.provenance)
     counts = np.zeros((len(attributes), len(tasks)))
     rows = [attributes.index(name) for name in found.attributes]
     columns = [tasks.index(task) for task in found.tasks]
     counts[np.ix_(rows, columns)] = found.counts
     cells = int((counts == 0).sum())
-    note = (
+    text = (
         f"{pseudo_count:g} added to each of the {counts.size} cells of {source.name}; "
         f"{cells} of them held nothing else"
     )
     smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
-    return World(source.name, smoothed, (), (), (), (), cells, (note,), source.provenance)
+    note = Note(NoteKind.SMOOTHED, text)
+    return AlignedBaseRates(
+        source.name, smoothed, (), (), (note,), source.provenance, smoothed_cells=cells
+    )
 
 
-def _note(labels: tuple[str, ...], what: str) -> tuple[str, ...]:
-    return (f"{len(labels)} {what}: {', '.join(labels)}",) if labels else ()
+def _note(kind: NoteKind, labels: tuple[str, ...], what: str) -> tuple[Note, ...]:
+    return (Note(kind, f"{len(labels)} {what}: {', '.join(labels)}"),) if labels else ()

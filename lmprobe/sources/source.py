@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
 from lmprobe.errors import LmprobeError
 from lmprobe.registry import Registry
 
 Provenance = Mapping[str, Any]
-"""Where a table comes from; the keys are `PROVENANCE`, an unknown one is None."""
+"""Where a table comes from; the keys are `PROVENANCE`, an unknown one is None.
 
-PROVENANCE = ("title", "source", "year", "licence", "unit", "method", "sha256", "notes")
+Tables of one `series`, such as ACS, can be compared from year to year.
+"""
+
+PROVENANCE = (
+    "title", "source", "year", "series", "licence", "unit", "method", "sha256", "notes",
+)  # fmt: skip
 
 
 @runtime_checkable
@@ -21,7 +26,8 @@ class Source(Protocol):
 
     A source may also have a `lean_source`, the name of the source that says which way the
     world leans when this one cannot (see `uniform`), and a method `of(model)` that returns
-    the source for one model (see `corpus`).
+    the source for one model (see `corpus`). A source whose numbers were sampled has
+    `sampling` and `sampling_of(attributes, tasks)` (see `Table`); one without is exact.
     """
 
     @property
@@ -33,7 +39,7 @@ class Source(Protocol):
         """Where its numbers come from; missing keys are unknown."""
 
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
-        """Return the world of exactly these labels, or raise `MissingLabels`."""
+        """Return the association of exactly these labels, or raise `MissingLabels`."""
 
 
 class MissingLabels(LmprobeError, LookupError):

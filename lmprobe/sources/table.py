@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
+from lmprobe.core.tally import Floats
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.source import PROVENANCE, MissingLabels, Provenance
-from lmprobe.tally import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampling:
+    """How the numbers of a table were sampled: as counts, or with known standard errors."""
+
+    standard_errors: Floats | None = None
+    """(A, T), in the unit of the table; None if the numbers are counts of what was sampled."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the numbers are counts of independent observations."""
+        return self.standard_errors is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,20 +42,39 @@ class Table:
     provenance: Provenance
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other spellings that mean a task of the table; nothing else is matched loosely."""
+    sampling: Sampling | None = None
+    """How the numbers were sampled; None if nobody says, and they are taken as exact."""
+    complete: bool = False
+    """Whether the table counts everything there is, such as a model's whole training text."""
 
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
-        """Return the world of exactly these labels, or raise `MissingLabels`."""
-        meant = [self.aliases.get(task, task) if task not in self.tasks else task for task in tasks]
-        no_attribute = [name for name in attributes if name not in self.attributes]
-        no_task = [task for task, row in zip(tasks, meant, strict=True) if row not in self.tasks]
+        """Return the association of exactly these labels, or raise `MissingLabels`."""
+        meant = self._meant(tasks)
+        columns, rows = set(self.attributes), set(self.tasks)
+        no_attribute = [name for name in attributes if name not in columns]
+        no_task = [task for task, row in zip(tasks, meant, strict=True) if row not in rows]
         if no_attribute or no_task:
             raise MissingLabels(self.name, attributes=no_attribute, tasks=no_task)
-        rows = [self.attributes.index(name) for name in attributes]
-        columns = [self.tasks.index(task) for task in meant]
-        chosen = self.counts[np.ix_(rows, columns)]
+        chosen = self._chosen(self.counts, attributes, tasks)
         if not chosen.sum() > 0:
             raise InputError(f'base rates "{self.name}": every count of the words asked is zero')
         return Association.from_counts(chosen, attributes, tasks)
+
+    def sampling_of(self, attributes: Sequence[str], tasks: Sequence[str]) -> Sampling | None:
+        """Return the sampling of labels that the table has, in their order."""
+        if self.sampling is None or self.sampling.standard_errors is None:
+            return self.sampling
+        return Sampling(self._chosen(self.sampling.standard_errors, attributes, tasks))
+
+    def _meant(self, tasks: Sequence[str]) -> list[str]:
+        known = set(self.tasks)
+        return [task if task in known else self.aliases.get(task, task) for task in tasks]
+
+    def _chosen(self, values: Floats, attributes: Sequence[str], tasks: Sequence[str]) -> Floats:
+        row = {name: place for place, name in enumerate(self.attributes)}
+        column = {task: place for place, task in enumerate(self.tasks)}
+        rows = [row[name] for name in attributes]
+        return values[np.ix_(rows, [column[task] for task in self._meant(tasks)])]
 
     def csv(self) -> str:
         """Return the table as the text of a base-rate CSV."""
@@ -71,6 +103,7 @@ def table_of(
     tasks: Sequence[str],
     *,
     provenance: Provenance | None = None,
+    sampling: Sampling | None = None,
 ) -> Table:
     """Return a table of numbers that are in memory; its sha256 is that of its CSV text."""
     world = Association.from_counts(counts, attributes, tasks)
@@ -78,7 +111,7 @@ def table_of(
     bare = Table(name, world.attributes, world.tasks, world.counts, {})
     sha256 = hashlib.sha256(bare.csv().encode()).hexdigest()
     known = provenance_of(provenance or {}, title=name, sha256=sha256)
-    return Table(name, bare.attributes, bare.tasks, bare.counts, known)
+    return replace(bare, provenance=known, sampling=sampling)
 
 
 def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:

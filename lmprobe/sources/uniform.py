@@ -1,4 +1,4 @@
-"""The world in which every attribute is equally likely in every task."""
+"""Base rates in which every attribute is equally likely in every task."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
 from lmprobe.sources.source import Provenance, sources
 
 _PROVENANCE: Provenance = {
@@ -25,7 +25,7 @@ _PROVENANCE: Provenance = {
 class Uniform:
     """Base rates that know nothing: 1/A for every attribute, 1/T for every task.
 
-    An even world leans nowhere, so its direction comes from `lean_source`, as in the paper
+    Equal rates have no lean, so it comes from `lean_source`, as in the paper
     (which wrote it as 1/2 plus or minus 1e-7; here the rates stay even).
     """
 
@@ -34,6 +34,6 @@ class Uniform:
     provenance = _PROVENANCE
 
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
-        """Return the even world of any labels."""
+        """Return equal rates for any labels."""
         even = np.full((len(attributes), len(tasks)), 1 / len(attributes))
         return Association.from_conditional(even, attributes, tasks)

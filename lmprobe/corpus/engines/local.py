@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from lmprobe.corpus.engines import Counted, Numbered, engines
+from lmprobe.corpus.engines.engine import Counted, Numbered, engines
 from lmprobe.corpus.work import Job, count_part
 from lmprobe.errors import LmprobeError
 

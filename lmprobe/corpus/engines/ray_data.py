@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lmprobe.corpus.engines import Counted, Numbered, engines
+from lmprobe.corpus.engines.engine import Counted, Numbered, engines
 from lmprobe.corpus.parts import Held
 from lmprobe.corpus.work import Job, count_part
-from lmprobe.errors import InputError, MissingExtraError
+from lmprobe.errors import InputError
+from lmprobe.io.ray_session import ray_session
 
 
 @engines.register("ray")
@@ -20,33 +20,11 @@ def ray_data(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Coun
     Every node must see the files under the same paths. An address in RAY_ADDRESS, or a
     connection that the caller has made, is used; else `workers` processes start here.
     """
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise MissingExtraError(
-            'the engine "ray" needs Ray Data: pip install "lmprobe[ray]"'
-        ) from None
     listed = list(parts)
     if any(isinstance(part, Held) for _, part in listed):
         raise InputError('the engine "ray" counts files; use the engine "local" for a stream')
-    started = not ray.is_initialized()
-    if started:
-        _start(workers)
-    try:
+    with ray_session(workers):
         yield from _counted(job, listed)
-    finally:
-        if started:
-            ray.shutdown()
-
-
-def _start(workers: int) -> None:
-    import ray
-
-    if "RAY_ADDRESS" in os.environ:
-        ray.init(log_to_driver=False)
-    else:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
 
 
 def _counted(job: Job, parts: list[Numbered]) -> Iterator[Counted]:

@@ -14,16 +14,19 @@ from collections.abc import Iterator
 from ahocorasick_rs import BytesAhoCorasick
 
 from lmprobe.corpus.finder import Finder
-from lmprobe.corpus.lexicon import Lexicon
-from lmprobe.corpus.rules import rules
+from lmprobe.corpus.lexicon import PAPER_ATTRIBUTES, Lexicon
+from lmprobe.corpus.rules.rule import english_only, rules
 
 
 @rules.register("paper")
 class PaperRule:
     """Substrings for tasks, tokens between spaces for attributes."""
 
+    default_attributes = PAPER_ATTRIBUTES
+
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
+        english_only("paper", lexicon)
         needles = [
             (word.encode(), task) for task, (_, words) in enumerate(lexicon.tasks) for word in words
         ]
@@ -43,9 +46,10 @@ class PaperRule:
         """Yield (attribute, task) of each sentence that counts."""
         spans = list(self._spans(block))
         sentences = [block[start:end] for start, end in spans]
+        headings = _Headings(block)
         # The attribute first: it rules out most sentences.
         for number, groups in self._groups_of(sentences).items():
-            if len(groups) == 1 and not _is_heading(block, spans[number][0]):
+            if len(groups) == 1 and spans[number][0] not in headings:
                 task = self._selected(sentences[number])
                 if task is not None:
                     yield groups.pop(), task
@@ -86,8 +90,18 @@ class PaperRule:
         return max(tasks) if len(tasks) % 2 else None
 
 
-def _is_heading(block: bytes, place: int) -> bool:
-    """Tell whether the line has a "=" in it, as Wikipedia's headings have."""
-    start = block.rfind(b"\n", 0, place) + 1
-    end = block.find(b"\n", place)
-    return block.find(b"=", start, end if end >= 0 else len(block)) >= 0
+class _Headings:
+    """The lines with a "=" in them, as Wikipedia's headings have; asked for in ascending order."""
+
+    def __init__(self, block: bytes) -> None:
+        self._block = block
+        self._end = -1
+        self._heading = False
+
+    def __contains__(self, place: int) -> bool:
+        if place > self._end:
+            start = self._block.rfind(b"\n", max(self._end, 0), place) + 1
+            end = self._block.find(b"\n", place)
+            self._end = end if end >= 0 else len(self._block)
+            self._heading = self._block.find(b"=", start, self._end) >= 0
+        return self._heading

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator
 
 from lmprobe.corpus.finder import WordFinder
 from lmprobe.corpus.lexicon import Lexicon
-from lmprobe.corpus.rules import rules
+from lmprobe.corpus.rules.rule import english_only, rules
 from lmprobe.corpus.rules.word import needles, owners, phrase, plain
-from lmprobe.corpus.sentences import sentence_round
+from lmprobe.corpus.sentences import Sentences
 
 _ADVERB = (
     "also|now|then|once|still|later|currently|previously|formerly|originally|initially|"
@@ -50,6 +50,8 @@ class PatternRule:
 
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
+        english_only("pattern", lexicon)
+        self._sentences = Sentences()
         self._finder = WordFinder(needles(lexicon))
         self._task = owners(words for _, words in lexicon.tasks)
         self._attribute = owners(words for _, words in lexicon.attributes)
@@ -65,12 +67,8 @@ class PatternRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        done = 0
-        for place in self._finder.places(block):
-            if place < done:
-                continue
-            start, done = sentence_round(block, place)
-            sentence = block[start:done].lower().decode("utf-8", "replace")
+        for start, end in self._sentences.around(block, self._finder.places(block)):
+            sentence = block[start:end].lower().decode("utf-8", "replace")
             found = {
                 (self._attribute[plain(one["attribute"])], self._task[plain(one["task"])])
                 for one in self._said.finditer(sentence)

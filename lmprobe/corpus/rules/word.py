@@ -1,8 +1,10 @@
 """Whole words, case ignored, one task and one attribute per sentence.
 
-A word is a run of letters, digits and underscores, so "cook's" and "cook-off" hold "cook"
-and "cookery" does not. A sentence counts when the words of exactly one task and exactly one
-attribute stand in it, each as often as it likes.
+A word is a run of letters, digits and underscores, so "cook's", "cook-off" and "l'infirmière"
+contain "cook" and "infirmière", and "cookery" does not contain "cook". Where words have no
+spaces between, they are found from left to right, the longest first: 経済学者 is not 学者 if both
+are looked for. A sentence counts when the words of exactly one task and exactly one
+attribute occur in it, each any number of times.
 """
 
 from __future__ import annotations
@@ -10,33 +12,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ahocorasick_rs import BytesAhoCorasick, MatchKind
+
 from lmprobe.corpus.finder import PLAIN, WordFinder
+from lmprobe.corpus.languages import language_of
 from lmprobe.corpus.lexicon import Lexicon, Words
-from lmprobe.corpus.rules import rules
-from lmprobe.corpus.sentences import sentence_round
+from lmprobe.corpus.rules.rule import Rule, rules
+from lmprobe.corpus.sentences import Sentences, unspaced_ends
 from lmprobe.errors import InputError
 
 _WORD = re.compile(r"\w+")
 
 
 @rules.register("word")
-class WordRule:
+def word_rule(lexicon: Lexicon) -> Rule:
     """One task and one attribute per sentence, as whole words."""
+    spaced = language_of(lexicon.language).spaced
+    return WordRule(lexicon) if spaced else UnspacedWordRule(lexicon)
+
+
+class WordRule:
+    """Words are what is between spaces and punctuation."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
         self._finder = WordFinder(needles(lexicon))
         self._tasks = _Matcher(words for _, words in lexicon.tasks)
         self._attributes = _Matcher(words for _, words in lexicon.attributes)
+        self._sentences = Sentences(lexicon.language)
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        done = 0
-        for place in self._finder.places(block):
-            if place < done:
-                continue
-            start, done = sentence_round(block, place)
-            sentence = block[start:done]
+        for start, end in self._sentences.around(block, self._finder.places(block)):
+            sentence = block[start:end]
             words = _words(sentence)
             # The attribute first: it rules out most sentences.
             attributes = self._attributes.labels(words, sentence)
@@ -44,6 +52,42 @@ class WordRule:
                 tasks = self._tasks.labels(words, sentence)
                 if len(tasks) == 1:
                     yield attributes.pop(), tasks.pop()
+
+
+class UnspacedWordRule:
+    """Words touch; they are found from left to right, the longest first."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Prepare the words, and longer ones that contain one of them and mean something else."""
+        self._attributes = owners(words for _, words in lexicon.attributes)
+        self._tasks = owners(words for _, words in lexicon.tasks)
+        longer = language_of(lexicon.language).longer_words
+        self._forms = list(dict.fromkeys((*self._attributes, *self._tasks, *longer)))
+        self._search = BytesAhoCorasick(
+            [form.encode() for form in self._forms], matchkind=MatchKind.LeftmostLongest
+        )
+
+    def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """Yield (attribute, task) of each sentence that counts."""
+        ends = unspaced_ends(block)
+        end = next(ends, 0)
+        attributes: set[int] = set()
+        tasks: set[int] = set()
+        # Lower-casing bytes changes A-Z alone, and no offset.
+        for number, start, _ in self._search.find_matches_as_indexes(block.lower()):
+            if start >= end:
+                if len(attributes) == 1 and len(tasks) == 1:
+                    yield attributes.pop(), tasks.pop()
+                attributes, tasks = set(), set()
+                while start >= end:
+                    end = next(ends)
+            form = self._forms[number]
+            if form in self._attributes:
+                attributes.add(self._attributes[form])
+            if form in self._tasks:
+                tasks.add(self._tasks[form])
+        if len(attributes) == 1 and len(tasks) == 1:
+            yield attributes.pop(), tasks.pop()
 
 
 def _words(sentence: bytes) -> list[bytes]:

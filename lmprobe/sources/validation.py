@@ -1,0 +1,99 @@
+"""Checks data files of every kind: template sets, lexicons, base-rate tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmprobe.errors import LmprobeError
+from lmprobe.io.problems import FileProblems, Problem
+from lmprobe.io.resources import folder
+from lmprobe.sources.csv_file import read_table
+from lmprobe.templates.lexicon import read_lexicon
+from lmprobe.templates.problems import read_document
+from lmprobe.templates.sets import check_set
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """What kind of file it is, and every mistake and warning in it."""
+
+    path: Path
+    kind: str
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def mistakes(self) -> int:
+        """How many of the problems make the file unusable."""
+        return sum(not problem.warning for problem in self.problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "file": str(self.path),
+            "kind": self.kind,
+            "problems": [
+                {
+                    "file": str(problem.path),
+                    "line": problem.line,
+                    "key": problem.key,
+                    "message": problem.message,
+                    "warning": problem.warning,
+                }
+                for problem in self.problems
+            ],
+        }
+
+
+def shipped_files() -> tuple[Path, ...]:
+    """Return the data files that come with lmprobe."""
+    templates = folder("templates")
+    return (
+        *sorted(templates.glob("*.toml")),
+        *sorted((templates / "lexicons").glob("*.toml")),
+        *sorted(folder("base_rates").glob("*.csv")),
+    )
+
+
+def validate_files(paths: Iterable[str | Path] | None = None) -> tuple[CheckedFile, ...]:
+    """Check files; by default all that come with lmprobe."""
+    return tuple(_checked(Path(path)) for path in (shipped_files() if paths is None else paths))
+
+
+def _checked(path: Path) -> CheckedFile:
+    if not path.is_file():
+        return CheckedFile(path, "missing", (Problem(path, "", "no such file"),))
+    if path.suffix == ".csv":
+        return CheckedFile(path, "base rates", _base_rate_problems(path))
+    if path.suffix == ".toml":
+        return _checked_toml(path)
+    message = "is neither a .toml (template set, lexicon) nor a .csv (base rates)"
+    return CheckedFile(path, "unknown", (Problem(path, "", message),))
+
+
+def _checked_toml(path: Path) -> CheckedFile:
+    table, findings = read_document(path)
+    if findings.problems:
+        return CheckedFile(path, "unreadable", tuple(findings.problems))
+    if "sentences" in table or "slots" in table:
+        findings = check_set(path)[1]
+        return CheckedFile(path, "template set", (*findings.problems, *findings.warnings))
+    if "entries" in table:
+        return CheckedFile(path, "lexicon", tuple(read_lexicon(path)[1].problems))
+    rates = path.with_suffix(".csv")
+    if rates.is_file():
+        return CheckedFile(path, "about base rates", _base_rate_problems(rates))
+    findings.add("", "has neither sentences (a template set) nor entries (a lexicon); add one")
+    return CheckedFile(path, "unknown", tuple(findings.problems))
+
+
+def _base_rate_problems(path: Path) -> tuple[Problem, ...]:
+    try:
+        read_table(path)
+    except FileProblems as found:
+        return found.problems
+    except LmprobeError as problem:
+        return (Problem(path, "", str(problem)),)
+    return ()
