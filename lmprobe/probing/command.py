@@ -1,0 +1,92 @@
+"""The command line that runs the same probe again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lmprobe.errors import LmprobeError
+from lmprobe.probing.settings import ModelSettings, ProbeSettings
+from lmprobe.results.settings import command_line, from_mapping
+from lmprobe.sources import names as source_names
+from lmprobe.templates import TemplateSet, load_templates
+
+if TYPE_CHECKING:
+    from lmprobe.probing.result import ProbeResult
+
+
+def settings_of(provenance: Mapping[str, Any]) -> ProbeSettings:
+    """Return the settings that a saved probe was made with.
+
+    In version 1 the scorer and the seed were beside the settings, not among them.
+    """
+    beside = {name: provenance[name] for name in ("scorer", "seed") if name in provenance}
+    return from_mapping(ProbeSettings, beside | dict(provenance.get("settings", {})))
+
+
+def run_again(result: ProbeResult, *, model: str | None = None) -> str:
+    """Return the command, quoted for a shell; `model` puts another model in its place.
+
+    A result knows the names of its tables and templates, not their folders: of one that does
+    not come with lmprobe the file's name is written.
+    """
+    facts = result.provenance
+    settings, templates = settings_of(facts), _templates(facts["templates"]["name"])
+    if templates is not None:
+        settings = replace(
+            settings,
+            attributes=_unless(settings.attributes, templates.attributes),
+            tasks=_unless(settings.tasks, templates.tasks),
+        )
+    if settings.lean is not None:
+        settings = replace(settings, lean=source_option(settings.lean))
+    name = str(facts["templates"]["name"])
+    bases = dict.fromkeys(row.base for row in result.rows)
+    return command_line(
+        "run",
+        [model or _model_argument(facts)],
+        ["--templates", templates_option(name)],
+        [word for base in bases for word in ("--base", source_option(base))],
+        settings.words(),
+        _loading(facts).words() if model is None else [],
+    )
+
+
+def _model_argument(facts: Mapping[str, Any]) -> str:
+    in_memory = facts.get("loading", {}).get("place") == "memory"
+    return "FOLDER-OF-THE-MODEL" if in_memory else str(facts["model"])
+
+
+def _loading(facts: Mapping[str, Any]) -> ModelSettings:
+    """Return how the model was loaded; results before `loading` know only the last two.
+
+    The device is the machine's and is left out.
+    """
+    chosen = {
+        **facts.get("loading", {}),
+        "revision": facts.get("revision"),
+        "dtype": facts.get("dtype"),
+    }
+    return from_mapping(ModelSettings, {key: value for key, value in chosen.items() if value})
+
+
+def _templates(name: str) -> TemplateSet | None:
+    try:
+        return load_templates(name)
+    except LmprobeError:
+        return None
+
+
+def templates_option(name: str) -> str:
+    """Return how a template set is named on the command line."""
+    return f"{name}.toml" if _templates(name) is None else name
+
+
+def source_option(name: str) -> str:
+    """Return how a base is named on the command line."""
+    return name if name in source_names() else f"{name}.csv"
+
+
+def _unless(chosen: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
+    return None if chosen == default else chosen

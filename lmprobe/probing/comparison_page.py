@@ -1,0 +1,209 @@
+"""The tables and the report of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.probing.settings import CompareSettings
+from lmprobe.results import (
+    Cell,
+    Column,
+    ColumnKind,
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Statement,
+    Table,
+    Verdict,
+)
+from lmprobe.results.figure import IntervalLine, IntervalPlot, Sides
+from lmprobe.results.format import format_interval, format_percent, format_signed, plural
+from lmprobe.results.settings import command_line, from_mapping
+
+if TYPE_CHECKING:
+    from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
+
+# Tasks of each direction that are shown; the JSON and the CSV have all of them.
+_SHOWN = 5
+
+LIMITS = (
+    "A difference shows which model exaggerates the base more, not which of them is right: both "
+    "may exaggerate it, or both may weaken it.",
+    "The models are compared on the same sentences and words; the interval describes sentences "
+    "and words like these, not people, and not other training runs of the same models.",
+    "Compare differences within one direction only: task->attribute and attribute->task have "
+    "different scales.",
+)
+
+
+def direction_tables(result: ComparisonResult) -> tuple[Table, ...]:
+    """Return one table per direction: every pair of models and base with its difference."""
+    groups = {one: [row for row in result.rows if row.direction is one] for one in DIRECTIONS}
+    return tuple(_direction_table(direction, rows) for direction, rows in groups.items() if rows)
+
+
+def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
+    level = format_percent(rows[0].interval.confidence)
+    columns = [
+        Column("base"),
+        Column("difference", ColumnKind.SIGNED, "value"),
+        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
+        Column("p", ColumnKind.P_VALUE, "p_value", essential=False),
+        Column("verdict", ColumnKind.VERDICT),
+    ]
+    cells: list[tuple[Cell, ...]] = [
+        (row.base, row.value, row.interval, row.p_value, row.verdict) for row in rows
+    ]
+    title = f"{direction.value}  {direction.question}"
+    pairs = list(dict.fromkeys(row.pair for row in rows))
+    if len(pairs) > 1:
+        firsts = {row.first for row in rows}
+        columns.insert(0, Column("model"))
+        cells = [
+            (row.second if len(firsts) == 1 else row.pair, *line)
+            for row, line in zip(rows, cells, strict=True)
+        ]
+    return Table(direction.slug, tuple(columns), tuple(cells), title=title)
+
+
+def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
+    """Return the largest differences of tasks in each direction, of those that can be claimed."""
+    moved = [
+        (row, task)
+        for row in result.rows
+        for task in row.tasks
+        if task.differs(1 - row.interval.confidence)
+    ]
+    if not moved:
+        return ()
+    moved.sort(key=lambda pair: -abs(pair[1].value))
+    largest = [
+        pair
+        for direction in DIRECTIONS
+        for pair in [one for one in moved if one[0].direction is direction][:_SHOWN]
+    ]
+    columns = [
+        Column("task"),
+        Column("base"),
+        Column("direction", ColumnKind.DIRECTION),
+        Column("difference", ColumnKind.SIGNED, "value"),
+        Column("interval", ColumnKind.INTERVAL),
+        Column("p (Holm)", ColumnKind.P_VALUE, "p_holm", essential=False),
+    ]
+    cells: list[tuple[Cell, ...]] = [
+        (task.task, row.base, row.direction, task.value, task.interval, task.p_holm)
+        for row, task in largest
+    ]
+    if len({row.pair for row in result.rows}) > 1:
+        columns.insert(0, Column("model"))
+        cells = [(row.second, *line) for (row, _), line in zip(largest, cells, strict=True)]
+    total = sum(len(row.tasks) for row in result.rows)
+    rest = "; the largest of each direction" if len(largest) < len(moved) else ""
+    caption = (
+        f"{plural(len(moved), 'task')} of {total} differ, by a family-wise test; the intervals "
+        f"cover all tasks at once{rest}"
+    )
+    return (Table("tasks", tuple(columns), tuple(cells), "Tasks that differ", caption),)
+
+
+def difference_figures(result: ComparisonResult) -> tuple[IntervalPlot, ...]:
+    """Return one picture per direction: every difference with its interval."""
+    several = len({row.pair for row in result.rows}) > 1
+    firsts = {row.first for row in result.rows}
+    figures = []
+    for direction in DIRECTIONS:
+        rows = [row for row in result.rows if row.direction is direction]
+        if not rows:
+            continue
+        bases = len({row.base for row in rows})
+        names = [row.second if len(firsts) == 1 else row.pair for row in rows]
+        labels = [
+            row.base if not several else name if bases == 1 else f"{name}, {row.base}"
+            for row, name in zip(rows, names, strict=True)
+        ]
+        first = f" from {rows[0].first}" if len(firsts) == 1 else ""
+        figures.append(
+            IntervalPlot(
+                name=f"differences-{direction.slug}",
+                title=f"{direction.arrow}: difference{first}",
+                alternative="; ".join(
+                    f"{label}: {format_signed(row.value)}, {format_interval(row.interval)}"
+                    for row, label in zip(rows, labels, strict=True)
+                ),
+                lines=tuple(
+                    IntervalLine(label, row.value, row.interval, row.verdict.tone)
+                    for row, label in zip(rows, labels, strict=True)
+                ),
+                sides=Sides("less", "more"),
+            )
+        )
+    return tuple(figures)
+
+
+def comparison_page(result: ComparisonResult) -> Page:
+    """Return the whole report of a comparison."""
+    names = [str(name) for name in result.provenance["names"]]
+    notes = _notes(result)
+    return Page(
+        title=f"{names[1]} compared with {names[0]}"
+        if len(names) == 2
+        else f"{plural(len(names), 'model')} compared",
+        subtitle="Difference: the value of the second model minus that of the first.",
+        headline=tuple(Statement(_sentence(row), row.verdict) for row in _first_rows(result.rows)),
+        sections=(
+            Section("Differences", tables=direction_tables(result), name="verdict"),
+            Section("With their intervals", figures=difference_figures(result), name="differences"),
+            _task_section(result),
+            *([Section("Notes", notes=notes, name="notes")] if notes else []),
+            Section("Run it again", commands=(compare_again(result.provenance),), name="again"),
+        ),
+        limits=LIMITS,
+        name="comparison",
+        source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
+    )
+
+
+def _task_section(result: ComparisonResult) -> Section:
+    tables = moved_tasks(result)
+    text = () if tables else ("No single task differs by a family-wise test.",)
+    return Section("Task by task", text=text, tables=tables, name="tasks")
+
+
+# A headline is short; the tables have every row.
+_HEADLINES = 4
+
+
+def _first_rows(rows: tuple[ComparisonRow, ...]) -> list[ComparisonRow]:
+    decided = [row for row in rows if row.verdict.decisive]
+    return (decided or list(rows))[:_HEADLINES]
+
+
+def _sentence(row: ComparisonRow) -> str:
+    way = f"({row.direction.arrow})"
+    if row.verdict is Verdict.UNDECIDED:
+        nothing = row.verdict.words.predicate.format(base=row.first)
+        return f"{row.second} {nothing}, against {row.base} {way}."
+    predicate = row.verdict.words.predicate.format(base=row.base)
+    return f"{row.second} {predicate} than {row.first} {way}."
+
+
+def _notes(result: ComparisonResult) -> tuple[Note, ...]:
+    """Return every note of every row once; what the intervals assume comes first."""
+    notes = list(dict.fromkeys(note for row in result.rows for note in row.notes))
+    return tuple(sorted(notes, key=lambda note: note.kind is not NoteKind.ASSUMPTION))
+
+
+def compare_again(provenance: Mapping[str, Any]) -> str:
+    """Return the command that makes the same comparison."""
+    from lmprobe.probing.command import source_option, templates_option
+
+    settings: CompareSettings = from_mapping(CompareSettings, provenance["settings"])
+    words: list[str] = []
+    if not all(provenance["saved"]):
+        probe = provenance["probes"][provenance["saved"].index(False)]
+        words += ["--templates", templates_option(probe["templates"]["name"])]
+        words += [word for base in probe["bases"] for word in ("--base", source_option(base))]
+    return command_line("compare", provenance["given"], words, settings.words())

@@ -1,0 +1,86 @@
+"""What a reader must know of a row's numbers: why its parts disagree, and what its base allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
+from lmprobe.intervals.base_uncertainty import ENOUGH, BaseCorrection, sentences_needed
+from lmprobe.results import Estimate, Note, NoteKind
+from lmprobe.sources import AlignedBaseRates
+
+# A preference is worth a sentence where it moves a tenth of the probability.
+_MOVED = 0.1
+# The reliability that is worth counting more sentences for.
+_GOOD = 0.9
+
+
+def preference_notes(
+    parts: Mapping[str, Estimate], rates: AlignedBaseRates, direction: Direction, predicted: Floats
+) -> tuple[Note, ...]:
+    """Return one sentence where the value and the association differ in size or verdict."""
+    value, association, preference = (
+        parts[name] for name in ("value", "association", "preference")
+    )
+    word, moved = preferred(rates, direction, predicted)
+    large = abs(preference.claimed) > abs(value.claimed) / 2
+    if not (large and moved > _MOVED) and value.verdict is association.verdict:
+        return ()
+    share = "mostly" if large else "partly"
+    text = (
+        f"the value ({value.claimed:+.4f}) differs from the association "
+        f"({association.claimed:+.4f}), {share} because the model prefers *{word}* in all sentences"
+    )
+    return (Note(NoteKind.PREFERENCE, text),)
+
+
+def preferred(
+    rates: AlignedBaseRates, direction: Direction, predicted: Floats
+) -> tuple[str, float]:
+    """Return the candidate that the model prefers most, whatever is given, against the base.
+
+    With it comes the share of the probability that the model gives to other candidates than
+    the base does (the total variation distance of the two margins).
+    """
+    world = rates.association
+    if direction is Direction.TASK_TO_ATTRIBUTE:
+        found = predicted.mean(axis=0) @ world.p_task
+        expected, names = world.p_attribute, world.attributes
+    else:
+        found = world.p_attribute @ predicted.mean(axis=0)
+        expected, names = world.p_task, world.tasks
+    more = found - expected
+    return names[int(np.argmax(more))], float(np.abs(more).sum() / 2)
+
+
+def base_notes(
+    estimate: Estimate, correction: BaseCorrection, counts: Floats, direction: Direction
+) -> tuple[Note, ...]:
+    """Return what the noise of a sampled base did to the value, and how to have less of it."""
+    assert estimate.base_bias is not None
+    if correction.sentences is None:
+        text = (
+            "the value is corrected for the bias that the standard errors of the base cause, "
+            f"{estimate.base_bias:+.4f}"
+        )
+        return (Note(NoteKind.BASE, text),)
+    found = correction.reliability.proportional
+    text = (
+        f"the base was counted in {correction.sentences:,} sentences; the value is corrected for "
+        f"the bias that their noise causes, {estimate.base_bias:+.4f}. A base of this size shows "
+        f"{found:.0%} of an amplification"
+    )
+    if found >= _GOOD:
+        return (Note(NoteKind.BASE, text),)
+    enough = sentences_needed(counts, direction, reliable=_GOOD)
+    needed = (
+        "no number of sentences would show more, because the table has no clear link"
+        if enough is None
+        else f"about {enough:,} would show {_GOOD:.0%}"
+    )
+    if found < ENOUGH:
+        needed = f"this is too little for a verdict; {needed}"
+    return (Note(NoteKind.BASE, f"{text}; {needed}"),)

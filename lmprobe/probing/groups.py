@@ -1,0 +1,116 @@
+"""Groups of words behind the labels of a probe: what each word carried, and crossed groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lmprobe.core.direction import Direction
+from lmprobe.probing.baseline import Baseline
+from lmprobe.probing.scores import Scores
+from lmprobe.results import Column, ColumnKind, Note, NoteKind, Table
+from lmprobe.templates import TemplateSet
+
+Words = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedWord:
+    """One word of a group, and which part of the group's probability it carried."""
+
+    axis: str
+    """`attribute` or `task`."""
+    group: str
+    word: str
+    share: float
+    """When the group is guessed: the mean over templates and what is given."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return asdict(self)
+
+
+def grouped_words(
+    scores: Mapping[Direction, Scores], templates: TemplateSet
+) -> tuple[GroupedWord, ...]:
+    """Return the words of every label that is not its own only word, with their shares."""
+    found: list[GroupedWord] = []
+    for direction, one in scores.items():
+        axis = direction.predicted
+        labels = one.attributes if axis == "attribute" else one.tasks
+        words = templates.attribute_words if axis == "attribute" else templates.task_words
+        if all(words[label] == (label,) for label in labels):
+            continue
+        owner = {word: label for label in labels for word in words[label]}
+        table = _by_word(one, templates).probabilities()
+        guessed = table.swapaxes(1, 2) if axis == "task" else table
+        places = [labels.index(label) for label in owner.values()]
+        members = np.equal.outer(range(len(labels)), places).astype(float)
+        totals = np.einsum("lw,kwg->klg", members, guessed)
+        shares = (guessed / totals[:, places]).mean(axis=(0, 2))
+        found += [
+            GroupedWord(axis, label, word, float(share))
+            for (word, label), share in zip(owner.items(), shares, strict=True)
+        ]
+    return tuple(found)
+
+
+def _by_word(scores: Scores, templates: TemplateSet) -> Scores:
+    attributes = tuple(w for label in scores.attributes for w in templates.attribute_words[label])
+    tasks = tuple(w for label in scores.tasks for w in templates.task_words[label])
+    return replace(
+        scores, attributes=attributes, tasks=tasks, attribute_of=attributes, task_of=tasks
+    )
+
+
+def group_notes(templates: TemplateSet, attributes: tuple[str, ...]) -> tuple[Note, ...]:
+    """Return a note if the groups have different numbers of words."""
+    sizes = {label: len(templates.attribute_words[label]) for label in attributes}
+    if len(set(sizes.values())) < 2:
+        return ()
+    listed = ", ".join(f"{label} {size}" for label, size in sizes.items())
+    text = (
+        "the groups have different numbers of words, and the probability of a group is the sum "
+        f"over its words, so a group with more words is predicted more often: {listed}"
+    )
+    return (Note(NoteKind.GROUPS, text),)
+
+
+def margins(
+    baselines: Sequence[Baseline], scores: Mapping[Direction, Scores], templates: TemplateSet
+) -> Iterator[tuple[str, list[Baseline], dict[Direction, Scores]]]:
+    """Yield each crossed attribute with the bases and the guesses of its values alone."""
+    for place, name in enumerate(templates.crossed if len(templates.crossed) > 1 else ()):
+        owner = {label: values[place] for label, values in templates.attribute_values.items()}
+        merged = [
+            against.merged(owner)
+            for against in baselines
+            if len({owner[label] for label in against.rates.association.attributes}) > 1
+        ]
+        yield name, merged, {direction: _merged(one, owner) for direction, one in scores.items()}
+
+
+def _merged(scores: Scores, owner: Mapping[str, str]) -> Scores:
+    return replace(
+        scores,
+        attributes=tuple(dict.fromkeys(owner[label] for label in scores.attributes)),
+        attribute_of=tuple(owner[label] for label in scores.attribute_of),
+    )
+
+
+def words_table(words: tuple[GroupedWord, ...]) -> Table:
+    """Return the words behind each group and what each carried."""
+    return Table(
+        "words",
+        (
+            Column("axis", essential=False),
+            Column("group"),
+            Column("word"),
+            Column("share", ColumnKind.NUMBER),
+        ),
+        tuple((one.axis, one.group, one.word, one.share) for one in words),
+        title="words behind the groups, and the part of the group's probability that each carried",
+    )

@@ -1,0 +1,85 @@
+"""The block for a model's README on the Hugging Face Hub: its `model-index` and a section.
+
+Each base and direction is one evaluation result, so the hub can show it beside the
+model's other results.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lmprobe import __version__
+from lmprobe.probing.command import run_again
+from lmprobe.probing.result import LIMITS, ProbeResult
+from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.tables import direction_tables
+from lmprobe.report.markdown import escaped, fenced, table_lines
+from lmprobe.results.interval import Interval
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+
+def eval_results(result: ProbeResult) -> list[EvalResult]:
+    """Return one Hugging Face evaluation result per base and direction."""
+    return [_eval_result(row, result) for row in result.rows]
+
+
+def model_card(result: ProbeResult) -> str:
+    """Return a model card with the metadata and a section; paste it, or merge it by tools."""
+    from huggingface_hub import ModelCardData
+
+    data = ModelCardData(
+        model_name=str(result.provenance["model"]), eval_results=eval_results(result)
+    )
+    return "\n".join(
+        [
+            "---",
+            data.to_yaml(),
+            "---",
+            "",
+            "## Bias amplification",
+            "",
+            *(line for table in direction_tables(result.rows) for line in table_lines(table)),
+            "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
+            "exaggerate the base, negative ones weaken it.",
+            "",
+            *(f"- {escaped(limit)}" for limit in LIMITS),
+            "",
+            f"Measured by lmprobe {__version__}:",
+            "",
+            *fenced(run_again(result), "sh"),
+            "",
+        ]
+    )
+
+
+def _eval_result(row: ProbeRow, result: ProbeResult) -> EvalResult:
+    from huggingface_hub import EvalResult
+
+    templates = result.provenance["templates"]
+    return EvalResult(
+        task_type="fill-mask",
+        task_name="Masked language modelling",
+        dataset_type=f"lmprobe/{templates['name']}",
+        dataset_name=f"lmprobe templates {templates['name']}, base {row.base}",
+        dataset_config=row.base,
+        dataset_revision=str(templates["sha256"]),
+        metric_type="directional-bias-amplification",
+        metric_name=f"Directional bias amplification, {row.direction}",
+        metric_value=round(row.value, 6),
+        metric_config=row.direction.value,
+        metric_args={
+            "interval": _plain(row.interval),
+            "verdict": row.verdict.value,
+            "undefined_pairs": row.undefined_pairs,
+            "attributes": list(row.attributes),
+            "scorer": str(result.provenance["scorer"]),
+        },
+    )
+
+
+def _plain(interval: Interval) -> dict[str, Any]:
+    """Return the interval in types that YAML knows: an end may be a NumPy number."""
+    ends = interval.to_dict()
+    return {key: float(one) if isinstance(one, float) else one for key, one in ends.items()}

@@ -1,0 +1,260 @@
+"""Probes a model: templates -> model -> scores -> association <- sources -> metric -> interval.
+
+The whole program in one function. The model is asked once; every base is compared with the
+same guesses, so another base costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmprobe import __version__
+from lmprobe.core.choices import LeanWeighting, Missing, Resample
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.io.progress import Progress, silent
+from lmprobe.models import as_model
+from lmprobe.probing.baseline import Baseline, baseline
+from lmprobe.probing.groups import group_notes, grouped_words, margins
+from lmprobe.probing.perplexity import perplexity
+from lmprobe.probing.random_words import mass_ratio
+from lmprobe.probing.result import Margin, ProbeResult
+from lmprobe.probing.rows import probe_rows
+from lmprobe.probing.scores import Scores
+from lmprobe.probing.scoring import score_directions
+from lmprobe.probing.settings import ProbeSettings
+from lmprobe.results import Note, NoteKind
+from lmprobe.results.settings import from_mapping
+from lmprobe.scorers.scorer import scorers
+from lmprobe.sources import Source, load_base_rates
+from lmprobe.templates import TemplateSet, load_templates
+
+if TYPE_CHECKING:
+    from lmprobe.models import LanguageModel
+
+Base = Any
+"""The name of a source, the path of a table, a DataFrame, or an object with `association`."""
+
+
+def probe(
+    model: Any,
+    templates: str | Path | TemplateSet = "fitbert",
+    base: Base | Sequence[Base] = "labor",
+    *,
+    attributes: Sequence[str] | None = ProbeSettings.attributes,
+    tasks: Sequence[str] | None = ProbeSettings.tasks,
+    lean: Base | None = ProbeSettings.lean,
+    lean_weighting: LeanWeighting = ProbeSettings.lean_weighting,
+    scorer: str = ProbeSettings.scorer,
+    prior: bool = ProbeSettings.prior,
+    missing: Missing = ProbeSettings.missing,
+    pseudo_count: float = ProbeSettings.pseudo_count,
+    interval: str = ProbeSettings.interval,
+    resample: Resample = ProbeSettings.resample,
+    confidence: float = ProbeSettings.confidence,
+    simultaneous: bool = ProbeSettings.simultaneous,
+    seed: int = ProbeSettings.seed,
+    min_mass: float | None = ProbeSettings.min_mass,
+    tokenizer: Any = None,
+    cache: bool = True,
+    progress: Progress = silent,
+) -> ProbeResult:
+    """Measure how much a language model exaggerates the links between groups and tasks in `base`.
+
+    Parameters
+    ----------
+    model
+        Anything that `load_model` accepts (a hub id, a folder, `reference:amplified`, a model of
+        transformers in memory), or a loaded model.
+    templates
+        A template set, or its name or path.
+    base
+        The base rates to compare with: a name, the path of a table, a DataFrame, an object with
+        the `Source` protocol, or a list of these. The model is run once for all bases.
+    attributes, tasks
+        The words to compare; by default those of the template set.
+    lean
+        The base rates that determine the lean; by default the base itself, and for `uniform`,
+        which has none, the majorities of WinoBias.
+    lean_weighting
+        `joint` (Eq. 2 of the paper) or `paper` (its published code).
+    scorer, prior
+        How candidates are scored; `prior` divides each probability by that with the other word
+        masked as well (masked models only).
+    missing, pseudo_count
+        How to treat words that a base does not have: `drop`, `keep`, `error` or `smooth`.
+    interval, resample, confidence, seed
+        The interval method, what it resamples (`templates`, `tasks` or `both`), its confidence
+        level, and the random seed.
+    simultaneous
+        Whether all intervals of the result cover simultaneously at this confidence.
+    min_mass
+        The least total probability of the candidates, below which the verdict is `uninformed`;
+        by default twice that of random words of the vocabulary.
+    tokenizer
+        The tokenizer of a model in memory, or a replacement for that of the checkpoint.
+    cache
+        Whether to read and write the cache of scores.
+    progress
+        Called with (done, total) sentences.
+    """
+    chosen = locals() | {"lean": lean if isinstance(lean, str) else None}
+    settings: ProbeSettings = from_mapping(ProbeSettings, chosen)
+    template_set = load_templates(templates) if isinstance(templates, str | Path) else templates
+    loaded = as_model(model, tokenizer=tokenizer)
+    lean_from = None if lean is None else load_base_rates(lean, model=loaded)
+    settings = _resolved(settings, template_set, lean_from)
+    # The base rates come first: a mistake in a table should not wait for the model's answers.
+    baselines = _baselines(base, loaded, lean_from, settings)
+    scores = _scores(loaded, template_set, settings, cache, progress)
+    split = {word: count for one in scores.values() for word, count in one.pieces.items()}
+    return ProbeResult(
+        rows=probe_rows(baselines, scores, template_set.families, settings),
+        templates=tuple(template.name for template in template_set.templates),
+        families=template_set.families,
+        provenance=_provenance(loaded, template_set, baselines, settings, scores[DIRECTIONS[0]]),
+        notes=(
+            *_split_notes(scores[DIRECTIONS[0]].scorer, split),
+            *group_notes(template_set, settings.attributes or ()),
+        ),
+        split_words=split,
+        perplexity=perplexity(loaded, template_set, scores[DIRECTIONS[0]].words, cache=cache),
+        words=grouped_words(scores, template_set),
+        margins=tuple(
+            Margin(name, row)
+            for name, merged, its_scores in margins(baselines, scores, template_set)
+            for row in probe_rows(merged, its_scores, template_set.families, settings)
+        ),
+    )
+
+
+def _resolved(
+    settings: ProbeSettings, templates: TemplateSet, lean_from: Source | None
+) -> ProbeSettings:
+    """Return the settings with the words that are compared and the name of the lean."""
+    attributes = templates.attributes if settings.attributes is None else settings.attributes
+    tasks = templates.tasks if settings.tasks is None else settings.tasks
+    return replace(
+        settings,
+        attributes=_checked_words(attributes, templates.all_attributes, "attribute"),
+        tasks=_checked_words(tasks, templates.tasks, "task"),
+        lean=None if lean_from is None else lean_from.name,
+    )
+
+
+def _scores(
+    model: LanguageModel,
+    templates: TemplateSet,
+    settings: ProbeSettings,
+    cache: bool,
+    progress: Progress,
+) -> dict[Direction, Scores]:
+    """Return the model's answers in each direction, beside those for random words."""
+    found = score_directions(
+        model,
+        templates,
+        attributes=settings.attributes,
+        tasks=settings.tasks,
+        scorer=settings.scorer,
+        prior=settings.prior,
+        cache=cache,
+        progress=progress,
+    )
+    return {
+        one: replace(table, mass_ratio=mass_ratio(model, templates, table, cache=cache))
+        for one, table in found.items()
+    }
+
+
+def _baselines(
+    base: Base | Sequence[Base],
+    model: LanguageModel,
+    lean_from: Source | None,
+    settings: ProbeSettings,
+) -> list[Baseline]:
+    """Return what to compare with; two bases that nobody could tell apart are refused."""
+    bases = list(base) if isinstance(base, list | tuple) else [base]
+    if not bases:
+        raise InputError("`base` is empty; name at least one source, such as uniform")
+    assert settings.attributes is not None
+    assert settings.tasks is not None
+    baselines: list[Baseline] = []
+    for source in bases:
+        against = baseline(
+            load_base_rates(source, model=model),
+            settings.attributes,
+            settings.tasks,
+            lean_from=lean_from,
+            missing=settings.missing,
+            pseudo_count=settings.pseudo_count,
+        )
+        names = [(one.name, one.rates.association.attributes) for one in baselines]
+        if (against.name, against.rates.association.attributes) in names:
+            raise InputError(
+                f'two bases are called "{against.name}"; give each once, and files different names'
+            )
+        baselines.append(against)
+    return baselines
+
+
+def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
+    if not split:
+        return ()
+    words = ", ".join(f"{word} ({count})" for word, count in sorted(split.items()))
+    if scorers.get(scorer).whole_word:
+        text = (
+            f"the tokenizer splits {len(split)} words into pieces; {scorer} scores them as whole "
+            f"words: {words}"
+        )
+        return (Note(NoteKind.SPLIT_WORDS, text),)
+    text = (
+        f"{scorer} scores {len(split)} words that the tokenizer splits by their first piece "
+        f"alone, which is wrong; use it only to reproduce the paper: {words}"
+    )
+    return (Note(NoteKind.SCORER, text),)
+
+
+def _checked_words(chosen: tuple[str, ...], known: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    """Return the words to compare, or say which the template set knows."""
+    for word in chosen:
+        if word not in known:
+            raise InputError(
+                f'the template set has no {kind} "{word}"; {did_you_mean(word, known)}'
+            )
+    if len(set(chosen)) != len(chosen) or len(chosen) < 2:
+        raise InputError(f"a probe compares at least two different {kind}s, found: {chosen}")
+    return chosen
+
+
+def _provenance(
+    model: LanguageModel,
+    templates: TemplateSet,
+    baselines: list[Baseline],
+    settings: ProbeSettings,
+    scores: Scores,
+) -> dict[str, Any]:
+    """Return what is needed to run the same probe again and to know that it is the same."""
+    leans = {one.lean_name: dict(one.lean_rates.provenance) for one in baselines if one.lean_rates}
+    packages = ("torch", "transformers", "tokenizers", "numpy", "scipy")
+    return {
+        "model": model.name,
+        "revision": model.revision,
+        "loading": asdict(model.origin),
+        "content_hash": model.content_hash,
+        "tokenizer": model.tokenizer_name,
+        "scorer": scores.scorer,
+        "templates": {"name": templates.name, "sha256": templates.sha256},
+        "bases": leans | {one.name: dict(one.rates.provenance) for one in baselines},
+        "settings": settings.to_dict(),
+        "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
+        "seed": settings.seed,
+        "kind": model.kind,
+        "device": model.device,
+        "dtype": model.dtype,
+        "batch_policy": model.batch_policy,
+        "threads": scores.threads,
+    }

@@ -1,0 +1,261 @@
+"""The result of a probe: one row per base and direction, with its provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from lmprobe.core.direction import Direction
+from lmprobe.errors import InputError
+from lmprobe.probing.groups import GroupedWord
+from lmprobe.probing.row import ProbeRow
+from lmprobe.report.result import Result
+from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, Verdict
+from lmprobe.results.claim import Claim
+from lmprobe.results.estimate import nullable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lmprobe.gating.limits import Max
+    from lmprobe.gating.result import CheckResult
+    from lmprobe.probing.comparison import ComparisonRow
+
+LIMITS = (
+    "It compares the model's predictions in these sentences with base rates that you chose: "
+    "another base gives another answer, and no base is neutral.",
+    "The sentences are a sample of one kind of sentence; the interval describes sentences and "
+    "words like these, not people.",
+    "It measures intrinsic bias. It does not show harm in a product built on the model, and a "
+    "value near zero does not show that such a product is fair.",
+    "Compare values within one direction only: task->attribute and attribute->task have "
+    "different scales.",
+)
+"""What this measures and what it does not; every report carries it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """One of several crossed attributes by itself, such as race without gender."""
+
+    attribute: str
+    row: ProbeRow
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form: that of the row, and the attribute."""
+        return {"attribute": self.attribute, **self.row.to_dict()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], families: tuple[str, ...]) -> Margin:
+        """Read the JSON form."""
+        return cls(str(document["attribute"]), ProbeRow.from_dict(document, families))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ProbeResult(Result):
+    """The result of `probe`: one row per base and direction, with its provenance."""
+
+    kind: ClassVar[str] = "probe"
+
+    rows: tuple[ProbeRow, ...]
+    templates: tuple[str, ...]
+    families: tuple[str, ...]
+    provenance: Mapping[str, Any]
+    notes: tuple[Note, ...] = ()
+    split_words: Mapping[str, int] = field(default_factory=dict)
+    """The words that the tokenizer splits, and into how many pieces."""
+    perplexity: float | None = None
+    """The model's perplexity per word on 64 sentences of the templates, or pseudo-perplexity."""
+    words: tuple[GroupedWord, ...] = ()
+    """The words behind the labels, where these are groups or keys."""
+    margins: tuple[Margin, ...] = ()
+    """For crossed attributes: the rows of each attribute alone."""
+
+    def row(self, base: str, direction: Direction | str) -> ProbeRow:
+        """Return the row of that base and direction (`T->A` and `A->T` are accepted)."""
+        wanted = Direction.parse(direction)
+        for row in self.rows:
+            if row.base == base and row.direction is wanted:
+                return row
+        have = ", ".join(f"{row.base} {row.direction}" for row in self.rows)
+        raise InputError(f'no row for base "{base}" and direction "{direction}"; there are: {have}')
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return the estimate of every base and direction."""
+        return tuple(Claim(row.estimate, row.base, row.direction) for row in self.rows)
+
+    def changes(self, since: Result) -> tuple[Claim, ...]:
+        """Return the paired differences from an earlier probe."""
+        from lmprobe.probing.command import settings_of
+        from lmprobe.probing.paired import compare_results
+        from lmprobe.probing.settings import CompareSettings
+        from lmprobe.results.settings import from_mapping
+
+        if not isinstance(since, ProbeResult):
+            # Not `super()`: a dataclass with slots is another class than the one written here.
+            return Result.changes(self, since)
+        names = [str(one.provenance["model"]) for one in (since, self)]
+        if names[0] == names[1]:
+            names = [f"{names[0]} (earlier)", f"{names[1]} (later)"]
+        choices = settings_of(self.provenance).to_dict()
+        settings: CompareSettings = from_mapping(CompareSettings, choices)
+        pairs = compare_results(since, self, (names[0], names[1]), settings)
+        rows = [pair.row for pair in pairs]
+        return tuple(Claim(_change(row, self, since), row.base, row.direction) for row in rows)
+
+    def check(
+        self,
+        *,
+        max: Max | None = None,
+        base: str | Sequence[str] | None = None,
+        direction: Direction | str | None = None,
+        against: Result | str | Path | None = None,
+    ) -> CheckResult:
+        """Compare the result with a limit or an earlier result; see `lmprobe.check`."""
+        from lmprobe.gating.check import check
+
+        return check(self, max=max, base=base, direction=direction, against=against)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return one table per direction."""
+        from lmprobe.probing.tables import probe_tables
+
+        return probe_tables(self)
+
+    def page(self) -> Page:
+        """Return the whole report."""
+        from lmprobe.probing.page import probe_page
+
+        return probe_page(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per base and direction."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "base": row.base,
+                    "direction": row.direction.value,
+                    "attributes": ",".join(row.attributes),
+                    "value": row.value,
+                    "low": row.interval.low,
+                    "high": row.interval.high,
+                    "confidence": row.interval.confidence,
+                    "method": row.interval.method,
+                    "verdict": row.verdict.value,
+                    "corrected": row.corrected,
+                    "association": None if row.association is None else row.association.claimed,
+                    "preference": None if row.preference is None else row.preference.claimed,
+                    "template_sd": row.template_sd,
+                    "absolute": row.absolute,
+                    "undefined_pairs": row.undefined_pairs,
+                    "candidate_mass": float(row.candidate_mass.mean()),
+                    "mass_ratio": row.mass_ratio,
+                    "perplexity": self.perplexity,
+                }
+                for row in self.rows
+            ]
+        )
+
+    def pairs(self) -> pd.DataFrame:
+        """Return one line per base, direction, template, attribute and task."""
+        import pandas as pd
+
+        return pd.concat([_pairs(row, self.templates) for row in self.rows], ignore_index=True)
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the rows and the pairs, which are written as CSV."""
+        return {"rows": self.to_frame(), "pairs": self.pairs()}
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON form without `schema` and `kind`."""
+        return {
+            "rows": [row.to_dict() for row in self.rows],
+            "templates": list(self.templates),
+            "families": list(self.families),
+            "split_words": dict(self.split_words),
+            "perplexity": nullable(self.perplexity),
+            "words": [word.to_dict() for word in self.words],
+            "margins": [margin.to_dict() for margin in self.margins],
+            "notes": [note.to_dict() for note in self.notes],
+            "limits": list(LIMITS),
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> Self:
+        """Read the JSON form, of this version or of version 1."""
+        families = tuple(document["families"])
+        result = cls(
+            rows=tuple(ProbeRow.from_dict(row, families) for row in document["rows"]),
+            templates=tuple(document["templates"]),
+            families=families,
+            provenance=document["provenance"],
+            notes=tuple(Note.from_dict(note) for note in document["notes"]),
+            split_words=dict(document["split_words"]),
+            perplexity=document.get("perplexity"),
+            words=tuple(GroupedWord(**word) for word in document.get("words", ())),
+            margins=tuple(
+                Margin.from_dict(margin, families) for margin in document.get("margins", ())
+            ),
+        )
+        _check(result)
+        return result
+
+
+def _change(row: ComparisonRow, later: ProbeResult, earlier: ProbeResult) -> Estimate:
+    """Return the difference of one base and direction, as a check needs it."""
+    own, other = (one.row(row.base, row.direction) for one in (later, earlier))
+    same = own.cells.shape == other.cells.shape and np.allclose(
+        own.cells, other.cells, rtol=0, atol=1e-9, equal_nan=True
+    )
+    if same:
+        # The same answers to the same questions: nothing is uncertain about their difference.
+        interval = replace(row.interval, low=0.0, high=0.0, status=IntervalStatus.OK)
+        return Estimate(0.0, interval, Verdict.UNDECIDED)
+    estimate = row.estimate
+    return estimate if own.informed else replace(estimate, verdict=Verdict.UNINFORMED)
+
+
+def _check(result: ProbeResult) -> None:
+    """Refuse a result whose parts do not fit together, so that no reader of it has to look."""
+    if not result.rows:
+        raise ValueError("it has no rows")
+    if len(result.families) != len(result.templates):
+        raise ValueError(f"{len(result.templates)} templates, {len(result.families)} families")
+    needed = {"model": str, "scorer": str, "templates": dict, "bases": dict, "versions": dict}
+    for name, kind in needed.items():
+        if not isinstance(result.provenance[name], kind):
+            raise TypeError(f"provenance.{name} is {result.provenance[name]!r}")
+    if lacking := {"name", "sha256"} - set(result.provenance["templates"]):
+        raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
+    keys = [(row.base, row.direction, row.attributes) for row in result.rows]
+    if len(set(keys)) < len(keys):
+        raise ValueError("several rows of one base and direction")
+    for row in (*result.rows, *(margin.row for margin in result.margins)):
+        row.check_shapes(len(result.templates))
+
+
+def _pairs(row: ProbeRow, templates: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    shape = row.predicted.shape
+    template, attribute, task = np.indices(shape).reshape(3, -1)
+    return pd.DataFrame(
+        {
+            "base": row.base,
+            "direction": row.direction.value,
+            "template": np.array(templates, dtype=object)[template],
+            "attribute": np.array(row.attributes, dtype=object)[attribute],
+            "task": np.array(row.tasks, dtype=object)[task],
+            "predicted": row.predicted.ravel(),
+            "base_rate": np.broadcast_to(row.base_rate, shape).ravel(),
+            "lean": np.broadcast_to(row.lean, shape).ravel(),
+            "amplification": row.cells.ravel(),
+        }
+    )

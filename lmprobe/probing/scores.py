@@ -1,0 +1,158 @@
+"""P(candidate) as (template, attribute, task), with the mass the candidates had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.probing.sheet import Words
+
+_Members = list[list[int]]
+"""For each label, the places of its words in a table."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """How probable the model finds each candidate, before and after renormalising.
+
+    An attribute or a task may be a group of words. Tables have one row per word of the
+    attributes (A') and one column per word of the tasks (T').
+    """
+
+    direction: Direction
+    templates: tuple[str, ...]
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    log_probability: Floats
+    """(K, A', T'): log P(candidate | sentence), as the scorer gives it."""
+    log_prior: Floats | None
+    """(K, A', T'): the same with the other word masked as well, where the prior was asked for."""
+    pieces: Mapping[str, int]
+    """Number of pieces of each candidate that the tokenizer splits."""
+    scorer: str
+    cached: bool
+    """Whether every number came from the cache."""
+    articles: tuple[str, ...] = ()
+    """The different articles that templates write before the candidates, if they differ."""
+    log_mass: Floats | None = None
+    """(K, A', T'): log-probability of the candidate by itself, where the scorer's is another."""
+    attribute_of: tuple[str, ...] = ()
+    """The attribute that each row belongs to; by default its own."""
+    task_of: tuple[str, ...] = ()
+    """The task that each column belongs to; by default its own."""
+    attribute_words: tuple[str, ...] = ()
+    """The word of each row; by default the attribute."""
+    task_words: tuple[str, ...] = ()
+    """The word of each column; by default the task."""
+    mass_ratio: float | None = None
+    """How many times the probability of random words the candidates have, where it was asked."""
+    threads: int = 1
+    """How many threads the answers were computed with, the most of any template."""
+
+    @property
+    def prior(self) -> bool:
+        """Whether probabilities are divided by the word's prior."""
+        return self.log_prior is not None
+
+    def probabilities(
+        self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
+    ) -> Floats:
+        """Return P(candidate) among the candidates kept (K, A, T).
+
+        Candidates are the attributes in task->attribute and the tasks in attribute->task;
+        over them the numbers add up to one. A guessed group has the sum over its words; given
+        a group, the probabilities are the mean over its words. With a prior, each word's
+        probability is divided by it first.
+        """
+        rows, columns = self._members(attributes, tasks)
+        value = self._log_value(rows, columns)
+        value = np.exp(value - value.max(axis=self._axis, keepdims=True))
+        shares: Floats = value / value.sum(axis=self._axis, keepdims=True)
+        by_attribute = _grouped(shares, rows, axis=1, mean=self._axis == 2)
+        return _grouped(by_attribute, columns, axis=2, mean=self._axis == 1)
+
+    def log_table(self, attributes: Sequence[str], tasks: Sequence[str]) -> Floats:
+        """Return the logarithms of `probabilities`, but for a constant per condition, (K, A, T).
+
+        Finite where a probability is too small for a number, unless groups have several words.
+        """
+        rows, columns = self._members(attributes, tasks)
+        if max(map(len, (*rows, *columns))) == 1:
+            return self._log_value(rows, columns)
+        return np.log(np.maximum(self.probabilities(attributes, tasks), np.finfo(np.float64).tiny))
+
+    def _log_value(self, rows: _Members, columns: _Members) -> Floats:
+        kept = self._kept(rows, columns)
+        value = self.log_probability[kept]
+        return value if self.log_prior is None else value - self.log_prior[kept]
+
+    def candidate_mass(
+        self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
+    ) -> Floats:
+        """Return the mean probability of all candidates together, per template (K,).
+
+        Little mass means that the model expected other words. Words of several pieces are
+        asked for with as many masks, so with a masked model mass is not bounded by one if
+        words split.
+        """
+        held = np.exp(self.log_mass_table[self._kept(*self._members(attributes, tasks))])
+        mass: Floats = held.sum(axis=self._axis).mean(axis=1)
+        return mass
+
+    @property
+    def log_mass_table(self) -> Floats:
+        """(K, A', T'): the log-probability of each candidate by itself."""
+        return self.log_probability if self.log_mass is None else self.log_mass
+
+    @property
+    def words(self) -> Words:
+        """The words of the rows and of the columns."""
+        return Words(self.attribute_words or self.attributes, self.task_words or self.tasks)
+
+    @property
+    def _axis(self) -> int:
+        return 1 if self.direction == Direction.TASK_TO_ATTRIBUTE else 2
+
+    def _members(
+        self, attributes: Sequence[str] | None, tasks: Sequence[str] | None
+    ) -> tuple[_Members, _Members]:
+        """Return the rows of each attribute kept and the columns of each task kept."""
+        return (
+            _members(self.attributes, self.attribute_of, attributes, "attribute"),
+            _members(self.tasks, self.task_of, tasks, "task"),
+        )
+
+    def _kept(self, rows: _Members, columns: _Members) -> tuple[NDArray[np.intp], ...]:
+        flat = [[place for places in members for place in places] for members in (rows, columns)]
+        return np.ix_(range(len(self.templates)), *flat)
+
+
+def _members(
+    labels: Sequence[str], owners: Sequence[str], wanted: Sequence[str] | None, what: str
+) -> _Members:
+    """Return where the words of each label that is wanted are."""
+    places: dict[str, list[int]] = {}
+    for place, owner in enumerate(owners or labels):
+        places.setdefault(owner, []).append(place)
+    for name in wanted or ():
+        if name not in places:
+            raise InputError(f'{what} "{name}" was not scored; {did_you_mean(name, labels)}')
+    return [places[name] for name in (labels if wanted is None else wanted)]
+
+
+def _grouped(table: Floats, members: _Members, *, axis: int, mean: bool) -> Floats:
+    """Return the sum, or the mean, over the words of each label; words are in its order."""
+    sizes = [len(places) for places in members]
+    if max(sizes) == 1:
+        return table
+    starts = np.cumsum([0, *sizes[:-1]])
+    sums: Floats = np.add.reduceat(table, starts, axis=axis)
+    shape = [1, 1, 1]
+    shape[axis] = len(sizes)
+    return sums / np.reshape(sizes, shape) if mean else sums

@@ -1,0 +1,201 @@
+"""The tables of a probe: one per direction, because values compare within one only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lmprobe.core.direction import Direction
+from lmprobe.probing.groups import words_table
+from lmprobe.probing.notes import by_direction
+from lmprobe.results import Cell, Column, ColumnKind, Estimate, Table
+from lmprobe.results.format import format_percent, format_range
+
+if TYPE_CHECKING:
+    from lmprobe.probing.result import ProbeResult
+    from lmprobe.probing.row import ProbeRow
+
+
+def probe_tables(result: ProbeResult) -> tuple[Table, ...]:
+    """Return the tables of the directions, of crossed attributes, and of the words of groups."""
+    # A key with one word, such as nurse for infirmière, is in the page; it carries all there is.
+    shared = tuple(word for word in result.words if word.share < 1)
+    words = (words_table(shared),) if shared else ()
+    return (*direction_tables(result.rows), *margin_tables(result), *words)
+
+
+def direction_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
+    """Return every base with its value, interval and verdict, direction by direction.
+
+    Bases for which no lean is known have a table of their own.
+    """
+    measured = [row for row in rows if row.unevenness is None]
+    with_undefined = any(row.undefined_pairs for row in measured)
+    tables = [
+        direction_table(direction, its_rows, with_undefined=with_undefined)
+        for direction, its_rows in by_direction(measured).items()
+    ]
+    uneven = [row for row in rows if row.unevenness is not None]
+    tables += [unevenness_table(*group) for group in by_direction(uneven).items()]
+    return tuple(tables)
+
+
+def margin_tables(result: ProbeResult) -> tuple[Table, ...]:
+    """Return the tables of each crossed attribute by itself."""
+    names = dict.fromkeys(margin.attribute for margin in result.margins)
+    return tuple(
+        replace(table, name=f"{name}_{table.name}", title=f"{name} alone: {table.title}")
+        for name in names
+        for table in direction_tables(
+            [margin.row for margin in result.margins if margin.attribute == name]
+        )
+    )
+
+
+def unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
+    """Return how unevenly the groups are treated where no lean is known."""
+    level = format_percent(rows[0].interval.confidence)
+    columns = (
+        Column("base"),
+        Column("absolute", ColumnKind.NUMBER),
+        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
+        Column("p", ColumnKind.P_VALUE, "p_value"),
+        Column("verdict", ColumnKind.VERDICT),
+    )
+    cells: list[tuple[Cell, ...]] = []
+    for row in rows:
+        assert row.unevenness is not None
+        uneven = row.unevenness
+        cells.append((row.base, uneven.value, uneven.interval, uneven.p_value, row.verdict))
+    return Table(
+        f"{direction.slug}_unevenness",
+        columns,
+        tuple(cells),
+        title=f"{direction.value}  {direction.question}; no lean is known, so its size alone",
+    )
+
+
+def direction_table(
+    direction: Direction, rows: list[ProbeRow], *, with_undefined: bool = True
+) -> Table:
+    """Return the table of one direction."""
+    level = format_percent(rows[0].interval.confidence)
+    columns = [
+        Column("base"),
+        Column("value", ColumnKind.SIGNED),
+        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
+        Column("verdict", ColumnKind.VERDICT),
+    ]
+    with_corrected = any(row.corrected is not None for row in rows)
+    if with_corrected:
+        columns.insert(2, Column("corrected", ColumnKind.SIGNED))
+    parts = [
+        part
+        for part in ("association", "preference")
+        if any(getattr(row, part) is not None for row in rows)
+    ]
+    for part in parts:
+        columns += [
+            Column(part, ColumnKind.SIGNED),
+            Column(f"{part} interval", ColumnKind.INTERVAL, essential=False),
+        ]
+    if with_undefined:
+        columns.append(Column("undefined", essential=False, key="undefined_pairs"))
+
+    def cells(row: ProbeRow) -> tuple[Cell, ...]:
+        known: list[Cell] = [row.base, row.value, row.interval, row.verdict]
+        if with_corrected:
+            known.insert(2, row.corrected)
+        for part in parts:
+            estimate: Estimate | None = getattr(row, part)
+            known += [None, None] if estimate is None else [estimate.claimed, estimate.interval]
+        if with_undefined:
+            known.append(f"{row.undefined_pairs} of {row.by_pair.size}")
+        return tuple(known)
+
+    return Table(
+        direction.slug,
+        tuple(columns),
+        tuple(cells(row) for row in rows),
+        title=f"{direction.value}  {direction.question}",
+    )
+
+
+def verdict_table(direction: Direction, rows: list[ProbeRow]) -> Table:
+    """Return the verdicts of one direction alone, for a narrow column of a page."""
+    table = direction_table(direction, rows, with_undefined=False)
+    return table.select("base", "value", "corrected", "interval", "verdict")
+
+
+def part_table(rows: Sequence[ProbeRow]) -> Table:
+    """Return the parts of each value, association and preference, where they were measured."""
+    level = format_percent(rows[0].interval.confidence)
+    parts = [
+        (row.direction, row.base, name, part.claimed, part.interval, part.verdict)
+        for row in sorted(rows, key=lambda row: list(Direction).index(row.direction))
+        for name, part in (("association", row.association), ("preference", row.preference))
+        if part is not None
+    ]
+    return Table(
+        "parts",
+        (
+            Column("direction", ColumnKind.DIRECTION),
+            Column("base"),
+            Column("part"),
+            Column("value", ColumnKind.SIGNED),
+            Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
+            Column("verdict", ColumnKind.VERDICT),
+        ),
+        tuple(parts),
+    )
+
+
+def robustness_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
+    """Return how much each value depends on the choice of templates."""
+
+    def cells(row: ProbeRow) -> tuple[Cell, ...]:
+        spread = row.robustness
+        without_one = format_range(*spread.leave_one_out)
+        return row.base, spread.template_sd, without_one, spread.sign_flip_templates
+
+    return Table(
+        f"templates_{direction.slug}",
+        (
+            Column("base"),
+            Column("SD", ColumnKind.NUMBER, "template_sd"),
+            Column("without one template", key="leave_one_out"),
+            Column("other sign", ColumnKind.PERCENT, "sign_flip_templates"),
+        ),
+        tuple(cells(row) for row in rows),
+    )
+
+
+def pair_table(rows: Sequence[ProbeRow]) -> Table:
+    """Return every pair of every row, the mean over templates, the largest first."""
+    cells = [one for row in rows for one in _pairs(row)]
+    cells.sort(key=lambda one: -abs(one[4]) if one[4] == one[4] else 1.0)
+    return Table(
+        "pairs",
+        (
+            Column("base"),
+            Column("direction", ColumnKind.DIRECTION),
+            Column("attribute"),
+            Column("task"),
+            Column("amplification", ColumnKind.SIGNED),
+            Column("model", ColumnKind.NUMBER, "predicted"),
+            Column("base rate", ColumnKind.NUMBER),
+            Column("lean", ColumnKind.COUNT),
+        ),
+        tuple(cells),
+        title="All pairs, the largest first",
+    )
+
+
+def _pairs(row: ProbeRow) -> Iterator[tuple[str, Direction, str, str, float, float, float, float]]:
+    predicted, amplified = row.predicted.mean(axis=0), row.by_pair
+    for i, attribute in enumerate(row.attributes):
+        for j, task in enumerate(row.tasks):
+            numbers = (amplified[i, j], predicted[i, j], row.base_rate[i, j], row.lean[i, j])
+            value, model, base, lean = map(float, numbers)
+            yield row.base, row.direction, attribute, task, value, model, base, lean
