@@ -1,1 +1,0 @@
-"""What `lmprobe amplify` does between its options and its words."""

@@ -1,0 +1,1 @@
+"""Measures tables: counts labels and predictions, and what they amplify."""

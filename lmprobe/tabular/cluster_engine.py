@@ -1,0 +1,73 @@
+"""Counts a table file by file with Ray Data: counts and sums of files are additive."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from lmprobe.errors import InputError, LmprobeError
+from lmprobe.io.ray_session import ray_session
+from lmprobe.io.table_source import TableSource
+from lmprobe.tabular.columns import Layout
+from lmprobe.tabular.engine import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def run_on_ray(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
+    """Count each file in a Ray task and add up; every node must see the same paths.
+
+    An address in RAY_ADDRESS, or a connection that the caller has made, is used; else as many
+    processes start here as there are cores.
+    """
+    import pandas as pd
+
+    if source.files is None:
+        raise InputError('the engine "ray" counts files; use "local" for a table in memory')
+    files = list(enumerate(source.files.paths))
+    with ray_session(os.cpu_count() or 1):
+        parts = dict(_counted([(number, str(path), layout, plan) for number, path in files]))
+    # In the order of the files, so that sums are the same however the tasks finish.
+    lines = pd.concat([parts[number] for number, _ in files], ignore_index=True)
+    keys = [*layout.keys, *(["unit"] if "unit" in lines else [])]
+    lines[keys] = lines[keys].astype(str)
+    if not plan.added:
+        keys = [name for name in lines.columns if name != "n"]
+    if not keys:
+        return lines.sum().to_frame().T
+    return lines.groupby(keys, sort=True, as_index=False).sum()
+
+
+Part = tuple[int, str, Layout, Plan]
+
+
+def _counted(parts: list[Part]) -> Iterator[tuple[int, pd.DataFrame]]:
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    bars, context.enable_progress_bars = context.enable_progress_bars, False
+    items = [{"part": pickle.dumps(part)} for part in parts]
+    # One block per file, so that a lost worker costs one file.
+    rows = ray.data.from_items(items, override_num_blocks=len(items)).map(_count_file)
+    try:
+        for row in rows.iter_rows():
+            found = pickle.loads(row["lines"])
+            if isinstance(found, LmprobeError):
+                raise found
+            yield found
+    finally:
+        context.enable_progress_bars = bars
+
+
+def _count_file(row: dict[str, Any]) -> dict[str, Any]:
+    """Count one file in a worker; what is wrong with it comes back as it is."""
+    number, path, layout, plan = pickle.loads(row["part"])
+    try:
+        with TableSource(path) as source:
+            found: Any = (number, plan.of_file(number).run(source, layout))
+    except LmprobeError as problem:
+        found = problem
+    return {"lines": pickle.dumps(found)}

@@ -1,0 +1,176 @@
+"""What was counted in a table: labels and amounts of its lines, and the sums they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lmprobe.core.direction import Direction
+from lmprobe.core.labels import cross
+from lmprobe.core.tally import Floats
+from lmprobe.errors import DataFileError
+from lmprobe.intervals.row_sums import RowSums, added_by, features
+from lmprobe.io.table_source import Relation, TableSource, quoted
+from lmprobe.tabular.columns import Columns, Layout
+from lmprobe.tabular.engine import Lines
+
+# More kinds than that are names or numbers of rows, not groups or tasks.
+KINDS = 10_000
+# As a column of floats writes whole numbers.
+_WHOLE = r"^(-?\d+)\.0+$"
+
+Names = NDArray[Any]
+"""One label per line, as text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """The lines of a table: a kind of row with its number, or a sum of rows of a unit.
+
+    Tasks are a label per line where the one column holds categories, else amounts (n, T):
+    how much of each task there is, times the weight.
+    """
+
+    groups: Names
+    group_guesses: Names | None
+    tasks: Names | Floats
+    task_guesses: Names | Floats | None
+    weight: Floats
+    times: NDArray[np.int64]
+    unit: NDArray[np.intp] | None
+    """The unit of each line; None where a line is a kind of row, or all are one unit."""
+    added: bool
+    runs: Names | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows were counted."""
+        return int(self.times.sum())
+
+    def of_run(self, run: str) -> Counted:
+        """Return the lines of one run."""
+        assert self.runs is not None
+        kept = np.flatnonzero(self.runs == run)
+
+        def part(values: Any) -> Any:
+            return None if values is None else values[kept]
+
+        unit = part(self.unit)
+        return Counted(
+            self.groups[kept],
+            part(self.group_guesses),
+            self.tasks[kept],
+            part(self.task_guesses),
+            self.weight[kept],
+            self.times[kept],
+            None if unit is None else np.unique(unit, return_inverse=True)[1],
+            self.added,
+        )
+
+    def row_sums(self, attributes: tuple[str, ...], tasks: tuple[str, ...]) -> RowSums:
+        """Return the sums of the metric by unit, with the labels in this order."""
+        group = _one_hot(self.groups, attributes)
+        predicted: list[tuple[Direction, Any]] = []
+        if self.group_guesses is not None:
+            guess = _one_hot(self.group_guesses, attributes)
+            predicted.append((Direction.TASK_TO_ATTRIBUTE, guess))
+        if self.task_guesses is not None:
+            guess = self._amounts(self.task_guesses, tasks)
+            predicted.append((Direction.ATTRIBUTE_TO_TASK, guess))
+        lines = features(group, self._amounts(self.tasks, tasks), self.weight, predicted)
+        times = self.times
+        if self.added:
+            unit = np.zeros(len(times), dtype=np.intp) if self.unit is None else self.unit
+            lines = added_by(unit, int(unit.max()) + 1, lines)
+            times = np.ones(lines.shape[0], dtype=np.int64)
+        directions = tuple(direction for direction, _ in predicted)
+        return RowSums(lines, times, attributes, tasks, directions)
+
+    def rows_with(self, sums: RowSums, direction: Direction) -> Floats:
+        """Return about how many rows have each label that the direction is given."""
+        _, attribute, task, _ = (part[0] for part in sums.total.marginals)
+        given = attribute if direction == Direction.ATTRIBUTE_TO_TASK else task
+        whole = float(sums.total.marginals[0][0, 0])
+        return np.asarray(given * (self.rows / whole if whole > 0 else 0.0))
+
+    def _amounts(self, values: Names | Floats, names: tuple[str, ...]) -> Any:
+        from scipy import sparse
+
+        if values.ndim == 2:
+            return sparse.csr_array(np.asarray(values, dtype=np.float64))
+        return _one_hot(values, names, self.weight)
+
+
+def counted(lines: Lines, layout: Layout, name: str) -> Counted:
+    """Read the labels and amounts of the lines that a query gave."""
+    frame, columns = lines.frame, layout.columns
+    weight = frame["weight"].to_numpy(dtype=np.float64)
+
+    def labels(letter: str, group: tuple[str, ...]) -> Names:
+        found = crossed(frame, [f"{letter}{number}" for number in range(len(group))])
+        if len(set(found)) > KINDS:
+            raise DataFileError(
+                f'{name}: "{" & ".join(group)}" has more than {KINDS:,} different values; '
+                "name a column of groups or of tasks"
+            )
+        return found
+
+    def tasks(letter: str, group: tuple[str, ...]) -> Names | Floats:
+        if not layout.binary:
+            return labels(letter, group)
+        cells = [f"{letter}{number}" for number in range(len(group))]
+        amounts = frame[cells].to_numpy(dtype=np.float64)
+        return amounts if lines.added else amounts * weight[:, None]
+
+    guessed = columns.task_prediction or columns.score
+    unit = np.unique(frame["unit"].astype(str), return_inverse=True)[1] if "unit" in frame else None
+    return Counted(
+        groups=labels("a", columns.attribute),
+        group_guesses=labels("b", columns.attribute_prediction)
+        if columns.attribute_prediction
+        else None,
+        tasks=tasks("t", columns.task),
+        task_guesses=tasks("p", guessed) if guessed else None,
+        weight=weight,
+        times=frame["n"].to_numpy(dtype=np.int64),
+        unit=unit,
+        added=lines.added,
+        runs=None if columns.run is None else crossed(frame, ["run"]),
+    )
+
+
+def crossed(frame: pd.DataFrame, cells: Sequence[str]) -> Names:
+    """Return one column of labels; 1.0, as a float column writes it, is the label 1."""
+    plain = {name: frame[name].astype(str).str.replace(_WHOLE, r"\1", regex=True) for name in cells}
+    return cross({name: column.astype(object) for name, column in plain.items()}).astype(object)
+
+
+def _one_hot(labels: Names, names: tuple[str, ...], amount: Floats | None = None) -> Any:
+    from scipy import sparse
+
+    position = {name: number for number, name in enumerate(names)}
+    code = np.array([position[label] for label in labels], dtype=np.int64)
+    values = np.ones(len(code)) if amount is None else amount
+    shape = (len(code), len(names))
+    return sparse.csr_array((values, (np.arange(len(code)), code)), shape=shape)
+
+
+def holds_unit_numbers(source: TableSource, columns: Columns, *, head: bool) -> bool:
+    """Tell whether the one task column is 0/1, true/false or probabilities, or else categories."""
+    (task,) = columns.task
+
+    def build(table: Relation) -> str:
+        rows = f"(SELECT * FROM {table.sql} LIMIT 20480)" if head else table.sql
+        value, name = table.number(task), quoted(task)
+        return (
+            f"SELECT count_if({name} IS NOT NULL AND "
+            f"NOT coalesce({value} BETWEEN 0 AND 1, false)) AS other FROM {rows}"
+        )
+
+    (found,) = source.query([task], build, text=[task]).to_pylist()
+    return not found["other"]

@@ -1,0 +1,234 @@
+"""Counts a table in one pass: how often each kind of row occurs, or sums of rows by unit.
+
+The metric and its bootstrap need nothing else. Where the distinct rows of labels, predictions
+and weight are few, they are counted, so that an interval costs the same for 10^4 and 10^8
+rows. Else rows are added up in bins, or by cluster. Counts are exact, and sums are made in
+whole numbers, so that they do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lmprobe.intervals.row_sums import BINS, PATTERNS
+from lmprobe.io.table_source import FILE, ROW, Relation, TableSource, quoted
+from lmprobe.tabular.columns import Layout
+from lmprobe.tabular.mistakes import refuse_mistakes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# With more kinds among the first PATTERNS rows, a long table has too many in all.
+_MANY = PATTERNS // 10
+# Bits of a fraction that are kept in a sum of fractions, and of weights below the largest seen.
+_BITS, _WEIGHT_BITS = 52, 48
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """The answer of the query, one line per kind of row or per unit and group.
+
+    Columns are the keys and numbers of the layout, `weight`, `n` (rows) and, where rows were
+    added up, `unit`; then numbers are sums, multiplied by the weight already.
+    """
+
+    frame: pd.DataFrame
+    added: bool
+    """Whether a line is a sum of rows; else it is a kind of row, `n` of which occur."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one pass does; the same for every file of a table, wherever it is counted."""
+
+    unit: str | None = None
+    """What rows are added up by, in SQL; None counts kinds of rows, or adds up everything."""
+    added: bool = True
+    bits: int = 0
+    """Bits of a weight that a sum keeps behind the point."""
+
+    def run(self, source: TableSource, layout: Layout) -> pd.DataFrame:
+        """Count the table in one pass."""
+        if not self.added:
+            return _kinds(source, layout)
+        return _added(source, layout, self)
+
+    def of_file(self, number: int) -> Plan:
+        """Return the plan for the file of that number alone: its rows are in the same bins."""
+        if self.unit is None:
+            return self
+        return replace(self, unit=self.unit.replace(FILE, str(number)))
+
+
+Pass = Callable[[TableSource, Layout, Plan], "pd.DataFrame"]
+"""Runs a plan over a whole table: here, or file by file on a cluster."""
+
+
+def run_here(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
+    """Count the table with every core of this machine."""
+    return plan.run(source, layout)
+
+
+def count_lines(
+    source: TableSource,
+    layout: Layout,
+    *,
+    units: bool = True,
+    binned: bool | None = None,
+    run: Pass = run_here,
+) -> Lines:
+    """Count the table; without `units`, only what the value needs and no interval.
+
+    `binned` forces bins of rows, or forbids them; by default the first rows decide.
+    """
+    import duckdb
+
+    if units and layout.columns.cluster is None:
+        if not (_many_kinds(source, layout) if binned is None else binned):
+            frame = run(source, layout, Plan(added=False))
+            if len(frame) <= PATTERNS:
+                return Lines(frame, added=False)
+        unit: str | None = f"hash({FILE} * 1099511627776 + {ROW}) % {BINS}"
+    elif units:
+        assert layout.columns.cluster is not None
+        unit = _cluster_unit(source, layout.columns.cluster)
+    else:
+        unit = None
+    weight = layout.columns.weight
+    try:
+        plan = Plan(unit, bits=_WEIGHT_BITS - _exponent(source, weight, head=True))
+        return Lines(run(source, layout, plan), added=True)
+    except duckdb.ConversionException:
+        # A weight much larger than the first ones does not fit: take the largest of all.
+        plan = Plan(unit, bits=_WEIGHT_BITS - _exponent(source, weight, head=False))
+        return Lines(run(source, layout, plan), added=True)
+
+
+def _cells(table: Relation, layout: Layout) -> dict[str, str]:
+    """Return what a query selects for each key, number and cut score."""
+    found = {name: quoted(column) for name, column in layout.keys.items()}
+    found |= {name: table.number(column) for name, column in layout.numbers.items()}
+    scores = zip(layout.scores.items(), layout.thresholds, strict=True)
+    for (name, column), cut in scores:
+        found[name] = f"({table.number(column)} >= {cut!r}::DOUBLE)::TINYINT"
+    if layout.columns.weight is not None:
+        found["weight"] = table.number(layout.columns.weight)
+    return found
+
+
+def _many_kinds(source: TableSource, layout: Layout) -> bool:
+    """Tell whether the first rows differ so much that their kinds cannot be counted."""
+
+    def build(table: Relation) -> str:
+        cells = ", ".join(_cells(table, layout).values())
+        head = f"SELECT {cells} FROM {table.sql} LIMIT {PATTERNS + 1}"
+        kinds = "SELECT count(*) FROM (SELECT DISTINCT * FROM head)"
+        return f"WITH head AS ({head}) SELECT count(*) AS rows, ({kinds}) AS kinds FROM head"
+
+    (found,) = source.query(layout.names, build, text=layout.keys.values()).to_pylist()
+    return bool(found["rows"] > PATTERNS and found["kinds"] > _MANY)
+
+
+def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
+    """Return the distinct rows and how often each occurs."""
+
+    def build(table: Relation) -> str:
+        cells = ", ".join(f"{sql} AS {name}" for name, sql in _cells(table, layout).items())
+        return (
+            f"SELECT {cells}, count(*) AS n FROM {table.sql} GROUP BY ALL "
+            f"ORDER BY ALL LIMIT {PATTERNS + 1}"
+        )
+
+    found = source.query(layout.names, build, text=layout.keys.values())
+    frame: pd.DataFrame = found.to_pandas()
+    numbers = frame[[*layout.numbers, *layout.scores]].to_numpy(dtype=np.float64)
+    weights = frame["weight"].to_numpy(dtype=np.float64) if "weight" in frame else np.ones(1)
+    bad = frame.isna().to_numpy().any() or ((numbers < 0) | (numbers > 1)).any()
+    if bad or frame.empty or (weights < 0).any() or np.isinf(weights).any():
+        refuse_mistakes(source, layout)
+    if "weight" not in frame:
+        frame["weight"] = 1.0
+    return frame
+
+
+def _added(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
+    """Return sums over the rows of each unit and group; of one unit if None."""
+    frame = _sums(source, layout, plan.unit, plan.bits)
+    keys = [*layout.keys, *(["unit"] if "unit" in frame else [])]
+    if frame.empty or frame.pop("bad").any() or frame[keys].isna().to_numpy().any():
+        refuse_mistakes(source, layout)
+    return frame
+
+
+def _sums(source: TableSource, layout: Layout, unit: str | None, bits: int) -> pd.DataFrame:
+    def build(table: Relation) -> str:
+        cells = _cells(table, layout)
+        keys = [f"{cells[name]} AS {name}" for name in layout.keys]
+        keys += [] if unit is None else [f"{unit} AS unit"]
+        weight = cells.get("weight")
+        valid = [f"{cells[name]} BETWEEN 0 AND 1" for name in (*layout.numbers, *layout.scores)]
+        if weight is not None:
+            valid.append(f"{weight} >= 0 AND {weight} < 'inf'::DOUBLE")
+        bad = f"count_if(NOT coalesce({' AND '.join(valid)}, false))" if valid else "0"
+        sums = [f"count(*) AS n, {bad} AS bad, {_sum(table, weight, None, bits)} AS weight"]
+        for name in (*layout.numbers, *layout.scores):
+            column = layout.numbers.get(name)
+            whole = column is None or table.is_whole(column)
+            value = cells[name] if whole else f"({cells[name]})::DOUBLE"
+            sums.append(f"{_sum(table, weight, value, bits, whole)} AS {name}")
+        return f"SELECT {', '.join([*keys, *sums])} FROM {table.sql} GROUP BY ALL ORDER BY ALL"
+
+    positioned = unit is not None and ROW in unit
+    text = [*layout.keys.values(), *([layout.columns.cluster] if layout.columns.cluster else [])]
+    found = source.query(layout.names, build, text=text, position=positioned)
+    frame: pd.DataFrame = found.to_pandas()
+    return frame
+
+
+def _sum(
+    table: Relation, weight: str | None, value: str | None, bits: int, whole: bool = True
+) -> str:
+    """Return the sum of weight times value in whole numbers, and so in any order the same."""
+    if weight is None:
+        if value is None:
+            return "count(*)::DOUBLE"
+        if whole:
+            return f"coalesce(sum({value}), 0)::DOUBLE"
+        bits = _BITS
+    amount = " * ".join(part for part in (weight, value) if part is not None)
+    scale = f"{2.0**bits!r}::DOUBLE"
+    # Dividing by a power of two is exact.
+    return f"coalesce(sum((({amount})::DOUBLE * {scale})::BIGINT), 0)::DOUBLE / {scale}"
+
+
+def _exponent(source: TableSource, weight: str | None, *, head: bool) -> int:
+    """Return the power of two just above the largest weight, of the first rows or of all."""
+    if weight is None:
+        return 0
+
+    def build(table: Relation) -> str:
+        rows = f"(SELECT * FROM {table.sql} LIMIT {PATTERNS})" if head else table.sql
+        return f"SELECT max(abs({table.number(weight)})) AS largest FROM {rows}"
+
+    (found,) = source.query([weight], build).to_pylist()
+    largest = float(found["largest"] or 0)
+    return math.frexp(largest)[1] if 0 < largest < math.inf else 0
+
+
+def _cluster_unit(source: TableSource, cluster: str) -> str:
+    """Return the unit of a row: its cluster, or a bin of clusters where they are very many."""
+
+    def build(table: Relation) -> str:
+        return f"SELECT approx_count_distinct({quoted(cluster)}) AS n FROM {table.sql}"
+
+    (found,) = source.query([cluster], build, text=[cluster]).to_pylist()
+    name = quoted(cluster)
+    # The count is within a few percent.
+    if found["n"] <= PATTERNS:
+        return name
+    return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {BINS} END"
