@@ -1,0 +1,1 @@
+"""Runs many probes: models, checkpoints and template sets, on one machine or a cluster."""

@@ -1,0 +1,269 @@
+"""What a sweep found: a row per model, set, base and direction, and what ranks the data allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from lmprobe.core.direction import Direction
+from lmprobe.report.result import Result
+from lmprobe.results import Note, Page, Table
+from lmprobe.results.claim import Claim
+from lmprobe.results.estimate import nullable
+from lmprobe.results.interval import Interval
+from lmprobe.sweeping.row import SweepRow
+from lmprobe.sweeping.runs import RunMean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Question = tuple[str, str, Direction]
+"""A template set, a base and a direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The models of one question by value, and the runs of them that cannot be told apart."""
+
+    templates: str
+    base: str
+    direction: Direction
+    models: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def question(self) -> Question:
+        """The template set, base and direction."""
+        return (self.templates, self.base, self.direction)
+
+    def letters(self, model: str) -> str:
+        """Return the groups of a model as letters: models that share one are not separated."""
+        return "".join(self.letter(group) for group in self.groups if model in group)
+
+    def letter(self, group: tuple[str, ...]) -> str:
+        """Return the letter of a group, the first being a."""
+        return _letter(self.groups.index(group))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "templates": self.templates,
+            "base": self.base,
+            "direction": self.direction.value,
+            "models": list(self.models),
+            "groups": [list(group) for group in self.groups],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Order:
+        """Read the JSON form."""
+        return cls(
+            str(document["templates"]),
+            str(document["base"]),
+            Direction(document["direction"]),
+            tuple(map(str, document["models"])),
+            tuple(tuple(map(str, group)) for group in document["groups"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A model that could not be probed on a set, and why."""
+
+    model: str
+    templates: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SweepResult(Result):
+    """The result of `sweep`: a row per model, template set, base and direction."""
+
+    kind: ClassVar[str] = "sweep"
+    file_stem: ClassVar[str] = "sweep"
+
+    rows: tuple[SweepRow, ...]
+    orders: tuple[Order, ...]
+    bands: Mapping[Question, tuple[Interval, ...]]
+    """For checkpoints: simultaneous intervals over the steps, one per step."""
+    levels: Mapping[Question, Mapping[str, float]]
+    """For checkpoints: what a curve is compared with, such as the value without association."""
+    failures: tuple[Failure, ...]
+    provenance: Mapping[str, Any]
+    notes: tuple[Note, ...] = ()
+    run_means: tuple[RunMean, ...] = ()
+    """Where the models are training runs of one: their mean for each question."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were probed, in the order given."""
+        return tuple(dict.fromkeys(row.model for row in self.rows))
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """Every template set, base and direction, in order."""
+        return tuple(dict.fromkeys(row.question for row in self.rows))
+
+    def of(self, question: Question) -> tuple[SweepRow, ...]:
+        """Return the rows of one question, models in the order given."""
+        return tuple(row for row in self.rows if row.question == question)
+
+    def order(self, question: Question) -> Order | None:
+        """Return the order of the models of one question, None where nothing can be ranked."""
+        return next((order for order in self.orders if order.question == question), None)
+
+    def by_value(self, question: Question) -> list[SweepRow]:
+        """Return the rows of one question, lowest value first."""
+        rows = sorted(self.of(question), key=lambda row: row.estimate.value)
+        order = self.order(question)
+        if order is None:
+            return rows
+        place = {model: number for number, model in enumerate(order.models)}
+        return sorted(rows, key=lambda row: place.get(row.model, len(place)))
+
+    @property
+    def short_names(self) -> dict[str, str]:
+        """Each model's name in figures: of a path, as many of its last parts as tell it apart."""
+        return _short_names(self.models)
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return the estimate of every row."""
+        return tuple(
+            Claim(row.estimate, row.base, row.direction, f"{row.model}, {row.templates}")
+            for row in self.rows
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return one table per question."""
+        from lmprobe.sweeping.page import question_tables
+
+        return question_tables(self)
+
+    def page(self) -> Page:
+        """Return the whole report."""
+        from lmprobe.sweeping.page import sweep_page
+
+        return sweep_page(self)
+
+    def frames(self) -> dict[str, Any]:
+        """Return the tidy table, which is written as sweep.csv."""
+        return {"sweep": self.to_frame()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per model, template set, base and direction."""
+        import pandas as pd
+
+        return pd.DataFrame([_line(row) for row in self.rows])
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON form without `schema` and `kind`."""
+        return {
+            "rows": [row.to_dict() for row in self.rows],
+            "orders": [order.to_dict() for order in self.orders],
+            "bands": [
+                {
+                    "templates": question[0],
+                    "base": question[1],
+                    "direction": question[2].value,
+                    "intervals": [one.to_dict() for one in intervals],
+                    "levels": dict(self.levels.get(question, {})),
+                }
+                for question, intervals in self.bands.items()
+            ],
+            "failures": [
+                {"model": one.model, "templates": one.templates, "error": one.error}
+                for one in self.failures
+            ],
+            "notes": [note.to_dict() for note in self.notes],
+            "run_means": [one.to_dict() for one in self.run_means],
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> Self:
+        """Read the JSON form."""
+        over_steps = {_question(one): one for one in document["bands"]}
+        return cls(
+            rows=tuple(map(SweepRow.from_dict, document["rows"])),
+            orders=tuple(map(Order.from_dict, document["orders"])),
+            bands={
+                question: tuple(map(Interval.from_dict, one["intervals"]))
+                for question, one in over_steps.items()
+            },
+            levels={
+                question: {str(name): float(level) for name, level in one["levels"].items()}
+                for question, one in over_steps.items()
+            },
+            failures=tuple(
+                Failure(str(one["model"]), str(one["templates"]), str(one["error"]))
+                for one in document["failures"]
+            ),
+            provenance=dict(document["provenance"]),
+            notes=tuple(map(Note.from_dict, document["notes"])),
+            run_means=tuple(map(RunMean.from_dict, document.get("run_means", ()))),
+        )
+
+
+def _short_names(models: Sequence[str]) -> dict[str, str]:
+    """Return names without the folders that all models share; hub ids stay as they are.
+
+    >>> _short_names(["runs/a/last", "runs/b/last", "runs/b/first", "acme/bert"])["runs/b/last"]
+    'b/last'
+    >>> _short_names(["runs/a/last", "acme/bert"])
+    {'runs/a/last': 'last', 'acme/bert': 'acme/bert'}
+    """
+    names = {}
+    for model in models:
+        parts = model.split("/")
+        # One slash is the id of a hub, not a path.
+        lengths = range(1, len(parts)) if len(parts) > 2 else ()
+        endings = ("/".join(parts[-length:]) for length in lengths)
+        unique = (end for end in endings if sum(_ends(one, end) for one in models) == 1)
+        names[model] = next(unique, model)
+    return names
+
+
+def _ends(model: str, ending: str) -> bool:
+    return model == ending or model.endswith(f"/{ending}")
+
+
+def _question(document: Mapping[str, Any]) -> Question:
+    return (
+        str(document["templates"]),
+        str(document["base"]),
+        Direction(document["direction"]),
+    )
+
+
+def _line(row: SweepRow) -> dict[str, Any]:
+    ranks = row.ranks or (None, None)
+    association = row.association
+    return {
+        "model": row.model,
+        "step": row.step,
+        "templates": row.templates,
+        "base": row.base,
+        "direction": row.direction.value,
+        "value": row.estimate.value,
+        "low": nullable(row.estimate.interval.low),
+        "high": nullable(row.estimate.interval.high),
+        "verdict": row.estimate.verdict.value,
+        "corrected": row.estimate.corrected,
+        "association": None if association is None else association.value,
+        "candidate_mass": row.candidate_mass,
+        "perplexity": row.perplexity,
+        "undefined_pairs": row.undefined_pairs,
+        "rank_low": ranks[0],
+        "rank_high": ranks[1],
+    }
+
+
+def _letter(number: int) -> str:
+    """Return a, b, ..., z, aa, ab, ... for 0, 1, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        text = chr(ord("a") + rest) + text
+    return text
