@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import Codes, Groups, TrueLabels
-from lmprobe.leakage.threads import one_thread_each
-from lmprobe.progress import Progress, silent
+from lmprobe.io.progress import Progress, silent
+from lmprobe.leakage.inputs import Codes, GroupLabels, TrueLabels
+from lmprobe.models.device import torch_threads
 
 
 class _Reverse(torch.autograd.Function):
@@ -102,7 +102,7 @@ class Removal:
             raise InputError(f"`strength` must be 0 or more, found {self.strength}")
 
 
-class Trained:
+class TrainedPredictor:
     """A trained predictor; noise can be added to its representation afterwards."""
 
     def __init__(self, predictor: Predictor, centre: Tensor, spread: Tensor, scale: Tensor) -> None:
@@ -131,31 +131,31 @@ class Trained:
 def train(
     features: Any,
     labels: TrueLabels,
-    groups: Groups,
+    groups: GroupLabels,
     rows: Codes,
     settings: Removal,
     *,
     progress: Progress = silent,
-) -> Trained:
+) -> TrainedPredictor:
     """Train a predictor of the labels on those rows while hiding the group."""
     matrix = torch.from_numpy(_matrix(features)[rows])
     spread = matrix.std(dim=0)
     centre, spread = matrix.mean(dim=0), torch.where(spread > 0, spread, 1.0)
     target = torch.from_numpy(labels.values[rows].astype(np.float32))
     group = torch.from_numpy(groups.codes[rows])
-    with one_thread_each(), torch.random.fork_rng(devices=[]):
+    with torch_threads(1), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         predictor = Predictor(matrix.shape[1], target.shape[1], settings.width)
         critic = Critic(settings.width, len(groups.names), settings.width)
-        run = _Run(predictor, critic, settings, labels.single, group, len(groups.names))
-        run.fit((matrix - centre) / spread, target, progress)
+        training = _Training(predictor, critic, settings, labels.single, group, len(groups.names))
+        training.fit((matrix - centre) / spread, target, progress)
     predictor.eval()
     with torch.no_grad():
         scale = predictor.encoder((matrix - centre) / spread).std(dim=0)
-    return Trained(predictor, centre, spread, scale)
+    return TrainedPredictor(predictor, centre, spread, scale)
 
 
-class _Run:
+class _Training:
     """One training: the two networks, their optimizers and their losses."""
 
     def __init__(

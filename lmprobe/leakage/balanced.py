@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.labels import Labels
 from lmprobe.errors import InputError
-from lmprobe.labels import Labels
-from lmprobe.leakage.evidence import Codes, Groups, read_groups, read_labels
+from lmprobe.leakage.inputs import Codes, GroupLabels, read_groups, read_labels
 
 # Sums of counts are whole numbers; this only keeps 3 * 0.1 from being less than 0.3.
 _ROUNDING = 1e-9
@@ -73,7 +73,7 @@ def balanced_split(
 
 def _trim(
     values: NDArray[Any],
-    groups: Groups,
+    groups: GroupLabels,
     kept: NDArray[np.bool_],
     counts: NDArray[np.int64],
     label: int,
@@ -105,7 +105,7 @@ def _worth(
     return values.sum(axis=1, dtype=np.int64), values.astype(np.int64) @ side
 
 
-def _counts(values: NDArray[Any], groups: Groups) -> NDArray[np.int64]:
+def _counts(values: NDArray[Any], groups: GroupLabels) -> NDArray[np.int64]:
     """Return how often each group has each label, (G, L)."""
     sums = [values[groups.codes == code].sum(axis=0) for code in range(len(groups.names))]
     return np.stack(sums).astype(np.int64)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.leakage.evidence import Evidence, TrueLabels
+from lmprobe.leakage.inputs import AttackerInput, TrueLabels
+from lmprobe.leakage.settings import AVERAGES, Average
 from lmprobe.metrics.directional import defined_mean
-
-Average = Literal["macro", "micro"]
-AVERAGES: tuple[Average, ...] = ("macro", "micro")
-"""`macro`: the mean over labels, which the paper's code uses; `micro`: all decisions pooled."""
 
 
 def f1_score(truth: NDArray[Any], decided: NDArray[Any], average: Average = "macro") -> float:
@@ -35,7 +32,7 @@ def f1_score(truth: NDArray[Any], decided: NDArray[Any], average: Average = "mac
 
 
 def decisions(
-    predictions: Evidence, labels: TrueLabels, threshold: float | None = None
+    predictions: AttackerInput, labels: TrueLabels, threshold: float | None = None
 ) -> NDArray[np.uint8]:
     """Return the 0/1 labels (n, L') that the predictions decide on.
 
@@ -60,7 +57,7 @@ def decisions(
 
 def model_f1(
     labels: TrueLabels,
-    predictions: Evidence,
+    predictions: AttackerInput,
     *,
     rows: NDArray[np.int64],
     average: Average = "macro",

@@ -21,50 +21,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lmprobe.core.association import Association
+from lmprobe.core.choices import Missing
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.probe import probe_interval
-from lmprobe.models import load_model
-from lmprobe.progress import Progress, silent
-from lmprobe.scores import score_templates
-from lmprobe.sources import Missing, load_base_rates, world
-from lmprobe.tally import Floats
+from lmprobe.io.progress import Progress, silent
+from lmprobe.io.versions import versions
+from lmprobe.leakage.result import LeakageResult
+from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
+from lmprobe.models import as_model
+from lmprobe.probing.scoring import score_templates
+from lmprobe.results import Interval, Note
+from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:
-    from lmprobe.models import MaskedModel
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LanguageLeakage:
-    """What a model and its base rates leak about the group, template by template."""
-
-    model: str
-    base: str
-    attributes: tuple[str, ...]
-    tasks: tuple[str, ...]
-    templates: tuple[str, ...]
-    rounds: tuple[float, ...]
-    """The leakage of the model in each template."""
-    base_leakage: float
-    interval: Interval
-    """Of the amplification, over templates drawn like these."""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def leakage(self) -> float:
-        """The model's leakage, averaged over templates."""
-        return float(np.mean(self.rounds))
-
-    @property
-    def value(self) -> float:
-        """The amplification: how much more often the model gives the group away than the base."""
-        return self.leakage - self.base_leakage
-
-    @property
-    def chance(self) -> float:
-        """What guessing blindly gets."""
-        return 1 / len(self.attributes)
+    from lmprobe.models import LanguageModel
 
 
 def bayes_leakage(task_given_attribute: Floats) -> Floats:
@@ -78,56 +52,96 @@ def bayes_leakage(task_given_attribute: Floats) -> Floats:
 
 
 def language_leakage(
-    model: str | Path | MaskedModel,
+    model: str | Path | LanguageModel,
     templates: str | Path | TemplateSet = "fitbert",
     base: Any = "labor",
     *,
     attributes: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
-    scorer: str = "word-l2r",
+    scorer: str = "auto",
     missing: Missing = "drop",
     interval: str = "bootstrap",
     confidence: float = 0.95,
     seed: int = 0,
+    device: str = "auto",
     cache: bool = True,
     progress: Progress = silent,
-) -> LanguageLeakage:
-    """Measure how much more a masked language model gives the group away than its base rates."""
+) -> LeakageResult:
+    """Measure how much more a language model reveals about the group than its base rates.
+
+    The leakage is the probability that the best guess of the attribute, from a task drawn from
+    the model's P(task | attribute), is correct. The parameters are those of `probe`.
+    """
     chosen = load_templates(templates) if isinstance(templates, str | Path) else templates
-    loaded = load_model(str(model)) if isinstance(model, str | Path) else model
+    loaded = as_model(model, device=device)
     wanted = tuple(chosen.attributes if attributes is None else attributes)
     doing = tuple(chosen.tasks if tasks is None else tasks)
     source = load_base_rates(base, model=loaded)
-    there = world(source, wanted, doing, missing=missing)
-    kept = there.association
-    conditional = kept.task_given_attribute
-    if len(kept.attributes) < 2 or np.isnan(conditional).any():
-        raise InputError(
-            f'the base "{source.name}" must know at least two of the groups {", ".join(wanted)} '
-            "and how often each does each task"
-        )
+    aligned = align_base_rates(source, wanted, doing, missing=missing)
+    kept = aligned.association
+    of_base = _base_leakage(kept, source.name, wanted)
     scores = score_templates(
-        loaded, chosen, "attribute->task",
+        loaded, chosen, Direction.ATTRIBUTE_TO_TASK,
         attributes=kept.attributes, tasks=kept.tasks, scorer=scorer, cache=cache, progress=progress,
     )  # fmt: skip
     leaks = bayes_leakage(scores.probabilities())
-    of_base = float(bayes_leakage(conditional))
-    found, notes = probe_interval(
-        (leaks - of_base)[:, None, None],
-        method=interval,
-        confidence=confidence,
-        rng=np.random.default_rng(seed),
-        families=chosen.families,
-        resample="templates",
+    estimate = _Estimator(chosen.families, interval, confidence, seed, len(kept.attributes))
+    model_row, _ = estimate.row(Measure.MODEL, leaks)
+    difference, notes = estimate.row(Measure.AMPLIFICATION, leaks - of_base)
+    # The base is taken as given: its leakage is a number without an interval.
+    base_row = leakage_row(
+        Measure.BASE, of_base, Interval.undefined(confidence, "none"), (), chance=0.0
     )
-    return LanguageLeakage(
-        model=loaded.name,
-        base=source.name,
-        attributes=kept.attributes,
-        tasks=kept.tasks,
-        templates=scores.templates,
-        rounds=tuple(float(leak) for leak in leaks),
-        base_leakage=of_base,
-        interval=found,
-        notes=(*there.notes, *notes),
+    options: dict[str, Any] = {"scorer": scorer, "missing": missing, "interval": interval}
+    options |= {"confidence": confidence, "seed": seed}
+    return LeakageResult(
+        rows=(model_row, base_row, difference),
+        groups=kept.attributes,
+        notes=(*aligned.notes, *notes),
+        provenance={
+            "subject": loaded.name,
+            "model": loaded.name,
+            "base": source.name,
+            "template_set": chosen.name,
+            "templates": list(scores.templates),
+            "attributes": list(kept.attributes),
+            "tasks": list(kept.tasks),
+            "settings": options,
+            "versions": versions(),
+        },
     )
+
+
+def _base_leakage(known: Association, name: str, wanted: Sequence[str]) -> float:
+    conditional = known.task_given_attribute
+    if len(known.attributes) < 2 or np.isnan(conditional).any():
+        raise InputError(
+            f'the base "{name}" must know at least two of the groups {", ".join(wanted)} '
+            "and how often each does each task"
+        )
+    return float(bayes_leakage(conditional))
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimator:
+    """Puts intervals over templates around leakages."""
+
+    families: tuple[str, ...]
+    method: str
+    confidence: float
+    seed: int
+    groups: int
+
+    def row(self, measure: Measure, values: Floats) -> tuple[LeakageRow, tuple[Note, ...]]:
+        """Return the row of values (one per template), and what its interval assumes."""
+        interval, notes = probe_interval(
+            values[:, None, None],
+            method=self.method,
+            confidence=self.confidence,
+            rng=np.random.default_rng(self.seed),
+            families=self.families,
+            resample="templates",
+        )
+        rounds = tuple(float(value) for value in values)
+        mean = float(np.mean(values))
+        return leakage_row(measure, mean, interval, rounds, chance=1 / self.groups), notes

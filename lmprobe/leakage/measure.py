@@ -6,106 +6,55 @@ with the groups in equal numbers. It is a lower bound: a better attacker might g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lmprobe.core.labels import Labels
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.method import checked_confidence
-from lmprobe.labels import Labels
+from lmprobe.io.progress import Progress, silent
+from lmprobe.io.versions import versions
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
-from lmprobe.leakage.evidence import (
+from lmprobe.leakage.f1 import model_f1
+from lmprobe.leakage.inputs import (
+    AttackerInput,
     Codes,
-    Evidence,
-    Groups,
+    GroupLabels,
     TrueLabels,
     read_groups,
     read_labels,
     read_predictions,
 )
-from lmprobe.leakage.f1 import Average, model_f1
-from lmprobe.leakage.perturb import perturb
+from lmprobe.leakage.leakage_interval import correctness, leakage_interval, score_by_row
+from lmprobe.leakage.perturbation import perturb
+from lmprobe.leakage.result import ASSUMPTIONS, LeakageResult
 from lmprobe.leakage.rounds import PARTS, Round, Trial, draw_rounds, read_split
-from lmprobe.leakage.spread import correctness, interval_of, score_by_row
-from lmprobe.progress import Progress, silent
-from lmprobe.tally import Floats
+from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
+from lmprobe.leakage.settings import Average, LeakageSettings
+from lmprobe.results.interval import Interval
 
-REMINDER = (
-    "Leakage is a lower bound: a better attacker might guess more. The interval covers which "
-    "examples were drawn, how the attackers started and how few test rows there are; it does "
-    "not cover another train set or data collected elsewhere."
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Leakage:
-    """How often an attacker guesses the group of a held-out example; `chance` is nothing."""
-
-    value: float
-    interval: Interval
-    rounds: tuple[float, ...]
-    groups: tuple[str, ...]
-    by_row: Floats
-    """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
-    f1: float | None = None
-    """The F1 that the perturbed labels reached, where labels were perturbed."""
-
-    @property
-    def chance(self) -> float:
-        """What guessing blindly gets: one over the number of groups."""
-        return 1 / len(self.groups)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "value": self.value,
-            "interval": self.interval.to_dict(),
-            "rounds": list(self.rounds),
-            "chance": self.chance,
-            "f1": self.f1,
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LeakageAmplification:
-    """Model leakage minus the leakage of labels that are as wrong, but only by chance."""
-
-    value: float
-    interval: Interval
-    rounds: tuple[float, ...]
-    model: Leakage
-    dataset: Leakage
-    f1: float
-    """The model's own F1, at which the dataset's leakage was taken."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "value": self.value,
-            "interval": self.interval.to_dict(),
-            "rounds": list(self.rounds),
-            "f1": self.f1,
-        }
+_DEFAULT = LeakageSettings
 
 
 def dataset_leakage(
     labels: Labels,
     attribute: Labels,
     *,
-    at: float | None = None,
-    average: Average = "macro",
+    at: float | None = _DEFAULT.at,
+    average: Average = _DEFAULT.average,
     split: Any = None,
-    attacker: str | Attacker = "mlp",
-    rounds: int = 5,
-    share: float = 1.0,
-    confidence: float = 0.95,
-    seed: int = 0,
-    device: str = "auto",
+    attacker: str | Attacker = _DEFAULT.attacker,
+    rounds: int = _DEFAULT.rounds,
+    share: float = _DEFAULT.share,
+    confidence: float = _DEFAULT.confidence,
+    seed: int = _DEFAULT.seed,
+    device: str = _DEFAULT.device,
     progress: Progress = silent,
-) -> Leakage:
+) -> LeakageResult:
     """Measure how well the group can be guessed from the true labels.
 
     Parameters
@@ -115,15 +64,15 @@ def dataset_leakage(
     attribute
         The group of each row: one column of categories.
     at
-        An F1. The labels are first made wrong by chance until they have it.
+        An F1; the labels are first perturbed at random until they have it.
     average
         How that F1 is averaged over labels: `macro`, as in the paper's code, or `micro`.
     split
-        `train`, `dev` or `test` for each row. Without it every round cuts the data anew.
+        `train`, `dev` or `test` for each row. By default every round splits the data at random.
     attacker
         `mlp` (the paper's), `logistic`, `exact` (one label per row), or an `Attacker`.
     share
-        How much of the train rows the attacker gets to see (Table 2 of the paper).
+        The share of the train rows that the attacker uses (Table 2 of the paper).
 
     Examples
     --------
@@ -137,8 +86,8 @@ def dataset_leakage(
     study = _Study.of(
         len(truth.values), attribute, split, attacker, rounds, share, confidence, seed, device
     )
-    evidence, f1 = study.perturbed(truth, at, average)
-    return study.leakage(evidence, progress, f1)
+    inputs, f1 = study.perturbed(truth, at, average)
+    return study.result(study.row(Measure.DATASET, inputs, progress, f1), at=at, average=average)
 
 
 def model_leakage(
@@ -146,24 +95,24 @@ def model_leakage(
     attribute: Labels,
     *,
     split: Any = None,
-    attacker: str | Attacker = "mlp",
-    rounds: int = 5,
-    share: float = 1.0,
-    confidence: float = 0.95,
-    seed: int = 0,
-    device: str = "auto",
+    attacker: str | Attacker = _DEFAULT.attacker,
+    rounds: int = _DEFAULT.rounds,
+    share: float = _DEFAULT.share,
+    confidence: float = _DEFAULT.confidence,
+    seed: int = _DEFAULT.seed,
+    device: str = _DEFAULT.device,
     progress: Progress = silent,
-) -> Leakage:
+) -> LeakageResult:
     """Measure how well the group can be guessed from a model's predictions.
 
     `predictions` are (n, L) logits (as in the paper), probabilities or decisions, or one
     column of predicted categories. Everything else is as for `dataset_leakage`.
     """
-    said = read_predictions(predictions)
+    given = read_predictions(predictions)
     study = _Study.of(
-        len(said.values), attribute, split, attacker, rounds, share, confidence, seed, device
+        len(given.values), attribute, split, attacker, rounds, share, confidence, seed, device
     )
-    return study.leakage([said] * rounds, progress)
+    return study.result(study.row(Measure.MODEL, [given] * rounds, progress))
 
 
 def leakage_amplification(
@@ -171,51 +120,56 @@ def leakage_amplification(
     predictions: Any,
     attribute: Labels,
     *,
-    at: float | None = None,
-    average: Average = "macro",
-    threshold: float | None = None,
+    at: float | None = _DEFAULT.at,
+    average: Average = _DEFAULT.average,
+    threshold: float | None = _DEFAULT.threshold,
     split: Any = None,
-    attacker: str | Attacker = "mlp",
-    rounds: int = 5,
-    share: float = 1.0,
-    confidence: float = 0.95,
-    seed: int = 0,
-    device: str = "auto",
+    attacker: str | Attacker = _DEFAULT.attacker,
+    rounds: int = _DEFAULT.rounds,
+    share: float = _DEFAULT.share,
+    confidence: float = _DEFAULT.confidence,
+    seed: int = _DEFAULT.seed,
+    device: str = _DEFAULT.device,
     progress: Progress = silent,
-) -> LeakageAmplification:
-    """Measure how much more a model leaks than labels that are as wrong by chance alone.
+) -> LeakageResult:
+    """Measure how much more a model leaks than labels with as many errors at random.
 
     The labels are perturbed to the model's own F1 (or to `at`), measured on the test rows
-    where there is a `split` and on all rows where there is none. A score decides for its
-    label above `threshold`: 0.5 for probabilities, 0 for logits. Both attackers of a round
-    see the same rows, so the interval is that of a paired difference.
+    if there is a `split` and on all rows otherwise. A label is predicted if its score is above
+    `threshold`, by default 0.5 for probabilities and 0 for logits. Both attackers of a round
+    use the same rows, so the interval is that of a paired difference.
     """
     truth = read_labels(labels)
-    said = read_predictions(predictions, truth.names)
-    if len(said.values) != len(truth.values):
+    given = read_predictions(predictions, truth.names)
+    if len(given.values) != len(truth.values):
         raise InputError(
-            f"`predictions` has {len(said.values)} rows where `labels` has {len(truth.values)}"
+            f"`predictions` has {len(given.values)} rows where `labels` has {len(truth.values)}"
         )
     study = _Study.of(
         len(truth.values), attribute, split, attacker, rounds, share, confidence, seed, device
     )
     f1 = at
     if f1 is None:
-        f1 = model_f1(truth, said, rows=study.judged, average=average, threshold=threshold)
-    evidence, reached = study.perturbed(truth, f1, average)
+        f1 = model_f1(truth, given, rows=study.judged, average=average, threshold=threshold)
+    inputs, reached = study.perturbed(truth, f1, average)
     first, second = _halves(progress)
-    dataset = study.leakage(evidence, first, reached)
-    model = study.leakage([said] * rounds, second)
+    dataset = study.row(Measure.DATASET, inputs, first, reached)
+    model = study.row(Measure.MODEL, [given] * rounds, second, f1)
     values = tuple(one - other for one, other in zip(model.rounds, dataset.rounds, strict=True))
-    found = study.interval(values, model.by_row - dataset.by_row, bounds=(-1.0, 1.0))
-    return LeakageAmplification(float(np.mean(values)), found, values, model, dataset, f1)
+    assert model.by_row is not None
+    assert dataset.by_row is not None
+    interval = study.interval(values, model.by_row - dataset.by_row, bounds=(-1.0, 1.0))
+    difference = leakage_row(
+        Measure.AMPLIFICATION, float(np.mean(values)), interval, values, chance=0.0, f1=f1
+    )
+    return study.result(model, dataset, difference, at=at, average=average, threshold=threshold)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Study:
     """The rounds of one measurement, and who attacks them how."""
 
-    groups: Groups
+    groups: GroupLabels
     drawn: tuple[Round, ...]
     judged: Codes
     """The rows on which an F1 is measured."""
@@ -223,6 +177,7 @@ class _Study:
     device: str
     confidence: float
     rng: np.random.Generator
+    settings: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -244,35 +199,54 @@ class _Study:
         judged = np.arange(rows) if parts is None else np.flatnonzero(parts == PARTS.index("test"))
         rng = np.random.default_rng(seed)
         drawn = draw_rounds(groups, parts, rounds=rounds, share=share, rng=rng)
-        return cls(groups, drawn, judged, find_attacker(attacker), device, confidence, rng)
+        settings = {
+            "attacker": attacker if isinstance(attacker, str) else repr(attacker),
+            "rounds": rounds, "share": share, "confidence": confidence, "seed": seed,
+        }  # fmt: skip
+        found = find_attacker(attacker)
+        return cls(groups, drawn, judged, found, device, confidence, rng, settings)
 
     def perturbed(
         self, truth: TrueLabels, at: float | None, average: Average
-    ) -> tuple[list[Evidence], float | None]:
-        """Return what each round's attacker sees of the labels, and the mean F1 of that."""
+    ) -> tuple[list[AttackerInput], float | None]:
+        """Return what each round's attacker sees of the labels, and their mean F1."""
         if at is None:
-            return [truth.evidence()] * len(self.drawn), None
+            return [truth.as_input()] * len(self.drawn), None
         wrong = [
             perturb(truth, at, rng=self.rng, average=average, rows=self.judged) for _ in self.drawn
         ]
-        return [one.labels.evidence() for one in wrong], float(np.mean([one.f1 for one in wrong]))
+        return [one.labels.as_input() for one in wrong], float(np.mean([one.f1 for one in wrong]))
 
-    def leakage(
-        self, evidence: Sequence[Evidence], progress: Progress, f1: float | None = None
-    ) -> Leakage:
+    def row(
+        self,
+        measure: Measure,
+        inputs: Sequence[AttackerInput],
+        progress: Progress,
+        f1: float | None = None,
+    ) -> LeakageRow:
         """Attack every round and score the guesses."""
-        pairs = zip(evidence, self.drawn, strict=True)
+        pairs = zip(inputs, self.drawn, strict=True)
         trials = [Trial(one, self.groups, rows) for one, rows in pairs]
         guesses = self.attacker.attack(trials, device=self.device, progress=progress)
         correct = correctness(guesses, self.drawn, self.groups)
         values, by_row = score_by_row(correct, self.drawn, self.groups)
-        found = self.interval(values, by_row, bounds=(0.0, 1.0))
-        return Leakage(float(np.mean(values)), found, values, self.groups.names, by_row, f1)
+        interval = self.interval(values, by_row, bounds=(0.0, 1.0))
+        return leakage_row(
+            measure, float(np.mean(values)), interval, values,
+            chance=1 / len(self.groups.names), f1=f1, by_row=by_row,
+        )  # fmt: skip
+
+    def result(self, *rows: LeakageRow, **settings: Any) -> LeakageResult:
+        """Return the rows with the settings that decided them."""
+        provenance = {"settings": {**settings, **self.settings}, "versions": versions()}
+        return LeakageResult(rows, self.groups.names, ASSUMPTIONS, provenance)
 
     def interval(
         self, values: tuple[float, ...], by_row: Floats, *, bounds: tuple[float, float]
     ) -> Interval:
-        return interval_of(values, by_row, self.groups, bounds=bounds, confidence=self.confidence)
+        return leakage_interval(
+            values, by_row, self.groups, bounds=bounds, confidence=self.confidence
+        )
 
 
 def _halves(progress: Progress) -> tuple[Progress, Progress]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import Codes, Evidence, Groups
+from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
 
 PARTS = ("train", "dev", "test")
 _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "dev"}
@@ -35,8 +35,8 @@ class Round:
 class Trial:
     """One round with what its attacker sees and has to guess."""
 
-    evidence: Evidence
-    groups: Groups
+    inputs: AttackerInput
+    groups: GroupLabels
     rows: Round
 
     @property
@@ -57,7 +57,7 @@ def read_split(split: Any, rows: int) -> Codes:
 
 
 def draw_rounds(
-    groups: Groups,
+    groups: GroupLabels,
     split: Codes | None,
     *,
     rounds: int,
@@ -86,7 +86,7 @@ def draw_rounds(
     return tuple(drawn)
 
 
-def _sizes(groups: Groups, split: Codes | None, limits: Sequence[int] | None) -> list[int]:
+def _sizes(groups: GroupLabels, split: Codes | None, limits: Sequence[int] | None) -> list[int]:
     """Return how many rows of each group train, dev and test get."""
     if split is None:
         counts = np.bincount(groups.codes, minlength=len(groups.names))
@@ -103,7 +103,7 @@ def _sizes(groups: Groups, split: Codes | None, limits: Sequence[int] | None) ->
     return found if limits is None else [min(*both) for both in zip(found, limits, strict=True)]
 
 
-def _check(groups: Groups, counts: Codes, sizes: list[int], where: str) -> None:
+def _check(groups: GroupLabels, counts: Codes, sizes: list[int], where: str) -> None:
     if min(sizes) >= FEWEST:
         return
     rarest = int(counts.argmin())
@@ -115,7 +115,7 @@ def _check(groups: Groups, counts: Codes, sizes: list[int], where: str) -> None:
 
 
 def _one_draw(
-    groups: Groups, split: Codes | None, sizes: list[int], rng: np.random.Generator
+    groups: GroupLabels, split: Codes | None, sizes: list[int], rng: np.random.Generator
 ) -> list[list[Codes]]:
     """Return the rows of each group in train, dev and test."""
     parts: list[list[Codes]] = [[], [], []]

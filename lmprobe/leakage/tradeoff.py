@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from lmprobe.core.labels import Labels
 from lmprobe.errors import InputError
-from lmprobe.figure import Figure, Series
-from lmprobe.labels import Labels
-from lmprobe.leakage.adversarial import Removal, Trained, train
+from lmprobe.io.progress import Progress, silent
+from lmprobe.leakage.adversarial import Removal, TrainedPredictor, train
 from lmprobe.leakage.attackers.attacker import Attacker
-from lmprobe.leakage.evidence import Codes, read_groups, read_labels
-from lmprobe.leakage.measure import LeakageAmplification, leakage_amplification
+from lmprobe.leakage.inputs import Codes, read_groups, read_labels
+from lmprobe.leakage.measure import leakage_amplification
+from lmprobe.leakage.result import LIMITS
 from lmprobe.leakage.rounds import PARTS, read_split
-from lmprobe.progress import Progress, silent
+from lmprobe.leakage.row import LeakageRow
+from lmprobe.report.result import Result
+from lmprobe.results import (
+    Column,
+    ColumnKind,
+    Figure,
+    Page,
+    Section,
+    Series,
+    SeriesPlot,
+    Statement,
+    Table,
+)
 
 Method = Literal["original", "adversarial", "noise"]
 
@@ -28,19 +41,23 @@ class Point:
     method: Method
     level: float
     """The strength of the critic, or the noise in standard deviations of each unit."""
-    amplification: LeakageAmplification
+    amplification: LeakageRow
 
     @property
     def f1(self) -> float:
         """The F1 of its decisions on the test rows."""
+        assert self.amplification.f1 is not None
         return self.amplification.f1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tradeoff:
+class Tradeoff(Result):
     """The original model, models with a critic and the original model with noise."""
 
+    kind: ClassVar[str] = "leakage-tradeoff"
+
     points: tuple[Point, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, method: Method) -> tuple[Point, ...]:
         """Return the points of one method, by rising level."""
@@ -54,29 +71,78 @@ class Tradeoff:
             np.interp(f1, [one.f1 for one in line], [one.amplification.value for one in line])
         )
 
-    def figure(self) -> Figure:
-        """Return the curves (Figure 5 of the paper): up and to the left is better."""
+    def tables(self) -> tuple[Table, ...]:
+        """Return one table with a row per model."""
+        columns = (
+            Column("model", key="method"),
+            Column("level", ColumnKind.NUMBER),
+            Column("F1", ColumnKind.NUMBER, key="f1"),
+            Column("leakage amplification", ColumnKind.SIGNED, key="value"),
+            Column("interval", ColumnKind.INTERVAL),
+            Column("verdict", ColumnKind.VERDICT),
+        )
+        rows = tuple(
+            (point.method, point.level, point.f1, row.value, row.interval, row.verdict)
+            for point in self.points
+            for row in [point.amplification]
+        )
+        return (Table("tradeoff", columns, rows, title="What hiding the group costs"),)
+
+    def page(self) -> Page:
+        """Return the report."""
+        figure = self._curves()
+        facts = {name: str(value) for name, value in self.provenance.items()}
+        return Page(
+            title="What hiding the group costs",
+            subtitle="leakage amplification against F1, up and to the left is better",
+            headline=(Statement(figure.alternative),),
+            sections=(
+                Section("Trade-off", tables=self.tables(), figures=(figure,)),
+                Section("Provenance", facts=facts, collapsed=True),
+            ),
+            limits=LIMITS,
+        )
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON form without `schema` and `kind`."""
+        rows = [
+            {**point.amplification.to_dict(), "method": point.method, "level": point.level}
+            for point in self.points
+        ]
+        return {"rows": rows, "provenance": dict(self.provenance)}
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> Tradeoff:
+        """Read the JSON form."""
+        points = [
+            Point(row["method"], float(row["level"]), LeakageRow.from_dict(row))
+            for row in document["rows"]
+        ]
+        return cls(tuple(points), document["provenance"])
+
+    def _curves(self) -> Figure:
+        """Return Figure 5 of the paper."""
         original = self.of("original")
-        lines = {"noise": (*original, *self.of("noise")), "critic": self.of("adversarial")}
-        best = min(lines["critic"], key=lambda point: point.amplification.value, default=None)
+        noise, critic = (*original, *self.of("noise")), self.of("adversarial")
         start = original[0]
-        said = f"Without removal: amplification {start.amplification.value:.3f}, F1 {start.f1:.3f}."
-        if best is not None:
-            said += (
+        text = f"Without removal: amplification {start.amplification.value:.3f}, F1 {start.f1:.3f}."
+        if critic:
+            best = min(critic, key=lambda point: point.amplification.value)
+            text += (
                 f" With a critic it falls to {best.amplification.value:.3f} at F1 {best.f1:.3f}; "
                 f"noise at that F1 leaves {self.noise_at(best.f1):.3f}."
             )
-        return Figure(
-            name="leakage-tradeoff",
+        return SeriesPlot(
+            name="tradeoff",
             title="What hiding the group costs",
             x_label="leakage amplification",
             y_label="F1",
             series=(
                 _series("original", original, "points"),
-                _series("noise on the representation", lines["noise"], "dashed"),
-                _series("adversarial removal", lines["critic"], "points"),
+                _series("noise on the representation", noise, "dashed"),
+                _series("adversarial removal", critic, "points"),
             ),
-            alternative=said,
+            alternative=text,
         )
 
 
@@ -127,7 +193,7 @@ def removal_tradeoff(
     base = replace(Removal() if removal is None else removal, seed=seed)
     total, done = 1 + len(strengths) + len(noises), 0
 
-    def measure(method: Method, level: float, model: Trained) -> Point:
+    def measure(method: Method, level: float, model: TrainedPredictor) -> Point:
         nonlocal done
         added = level if method == "noise" else 0.0
         try:
@@ -140,7 +206,7 @@ def removal_tradeoff(
             raise InputError(f"{method} model at level {level:g}: {problem}") from problem
         done += 1
         progress(done, total)
-        return Point(method, level, found)
+        return Point(method, level, found.rows[-1])
 
     original = train(matrix, truth, groups, train_rows, replace(base, strength=0.0))
     points = [measure("original", 0.0, original)]
@@ -148,7 +214,8 @@ def removal_tradeoff(
     for strength in strengths:
         model = train(matrix, truth, groups, train_rows, replace(base, strength=strength))
         points.append(measure("adversarial", strength, model))
-    return Tradeoff(tuple(points))
+    facts = {"rows": len(matrix), "groups": list(groups.names), "rounds": rounds, "seed": seed}
+    return Tradeoff(tuple(points), facts)
 
 
 def _drawn(rows: int, rng: np.random.Generator) -> Codes:

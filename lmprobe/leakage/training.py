@@ -11,30 +11,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lmprobe.errors import InputError
+from lmprobe.io.progress import Progress
 from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.batches import CountedBatches, RowBatches, TrialBatches
 from lmprobe.leakage.ensemble import Ensemble
-from lmprobe.leakage.evidence import Codes
-from lmprobe.leakage.feed import Counted, Feed, Rows
+from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
-from lmprobe.leakage.threads import one_thread_each
-from lmprobe.progress import Progress
+from lmprobe.models.device import resolve_device, torch_threads
 
 # Accuracies are ratios of counts; closer than this they are the same count.
 _SAME = 1e-6
-
-
-def find_device(name: str) -> torch.device:
-    """Return the device of that name; `auto` is a GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as problem:
-        said = str(problem).splitlines()[0]
-        raise InputError(f'device "{name}" cannot be used: {said}') from problem
-    return device
 
 
 def train_and_guess(
@@ -44,10 +30,10 @@ def train_and_guess(
 
     On a CPU the trials are shared out between as many workers as torch has threads.
     """
-    place = find_device(device)
+    place = torch.device(resolve_device(device))
     workers = min(torch.get_num_threads(), len(trials)) if place.type == "cpu" else 1
     shares = [list(trials[start::workers]) for start in range(workers)]
-    with one_thread_each(), ThreadPoolExecutor(workers) as pool:
+    with torch_threads(1), ThreadPoolExecutor(workers) as pool:
         jobs = [
             pool.submit(_train, recipe, share, place, report)
             for share, report in zip(shares, _together(progress, workers), strict=True)
@@ -76,18 +62,20 @@ def _train(
     recipe: Mlp, trials: Sequence[Trial], place: torch.device, progress: Progress
 ) -> list[Codes]:
     """Train the attackers of these trials in one batched network."""
-    evidence = trials[0].evidence
+    inputs = trials[0].inputs
     batch = min(recipe.batch_size, len(trials[0].rows.train))
-    feed: Feed = Counted(trials, place) if evidence.coded else Rows(trials, place)
+    batches: TrialBatches = (
+        CountedBatches(trials, place) if inputs.coded else RowBatches(trials, place)
+    )
     generators = [torch.Generator().manual_seed(trial.rows.seed) for trial in trials]
     hidden = [recipe.width] * (recipe.layers - 1)
-    network = Ensemble([evidence.size, *hidden, len(trials[0].groups.names)], generators, place)
+    network = Ensemble([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.learning_rate, fused=True)
-    best = _Best(network, feed)
+    best = _Best(network, batches)
     for epoch in range(1, recipe.epochs + 1):
         order = _order(generators, len(trials[0].rows.train)).to(place)
-        for given, weight, target in feed.batches(order, batch):
-            logits = network.learn(feed.first(network, given), weight, batch)
+        for given, weight, target in batches.batches(order, batch):
+            logits = network.learn(batches.first(network, given), weight, batch)
             # Rounds share no parameter, so the sum of their losses trains each alone.
             loss = -(functional.log_softmax(logits, dim=2) * target).sum()
             optimizer.zero_grad()
@@ -109,15 +97,15 @@ def _order(generators: Sequence[torch.Generator], rows: int) -> Tensor:
 class _Best:
     """The snapshot of each round with the highest dev accuracy, the first one on a tie."""
 
-    def __init__(self, network: Ensemble, feed: Feed) -> None:
-        self._network, self._feed = network, feed
+    def __init__(self, network: Ensemble, batches: TrialBatches) -> None:
+        self._network, self._batches = network, batches
         self._kept = [one.detach().clone() for one in network.state()]
-        self._accuracy = torch.full_like(feed.best_possible, -1.0)
+        self._accuracy = torch.full_like(batches.best_possible, -1.0)
         self._epoch = torch.zeros_like(self._accuracy)
 
     @torch.no_grad()
     def look(self, epoch: int) -> None:
-        accuracy = self._feed.dev_accuracy(self._network)
+        accuracy = self._batches.dev_accuracy(self._network)
         better = accuracy > self._accuracy + _SAME
         self._accuracy = torch.where(better, accuracy, self._accuracy)
         self._epoch[better] = epoch
@@ -127,7 +115,7 @@ class _Best:
 
     def cannot_improve(self) -> bool:
         """Tell whether every round has the highest accuracy that is possible at all."""
-        return bool((self._accuracy >= self._feed.best_possible - _SAME).all())
+        return bool((self._accuracy >= self._batches.best_possible - _SAME).all())
 
     def waited(self, epoch: int, patience: int | None) -> bool:
         return patience is not None and bool((epoch - self._epoch >= patience).all())
@@ -136,4 +124,4 @@ class _Best:
     def guesses(self) -> list[Codes]:
         for kept, now in zip(self._kept, self._network.state(), strict=True):
             now.copy_(kept)
-        return [np.asarray(one.cpu().numpy()) for one in self._feed.test_guesses(self._network)]
+        return [np.asarray(one.cpu().numpy()) for one in self._batches.test_guesses(self._network)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from lmprobe.leakage.evidence import Codes
+from lmprobe.io.progress import Progress
+from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
-from lmprobe.progress import Progress
 from lmprobe.registry import Registry
 
 
 class Attacker(Protocol):
-    """Learns to guess the group from the evidence.
+    """Learns to guess the group from its inputs.
 
     The first line of the class's docstring is what a listing of the attackers shows.
     """

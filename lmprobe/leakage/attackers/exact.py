@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmprobe.errors import InputError
+from lmprobe.io.progress import Progress
 from lmprobe.leakage.attackers.attacker import attackers
-from lmprobe.leakage.evidence import Codes
+from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
-from lmprobe.progress import Progress
 
 
 @attackers.register("exact")
@@ -21,21 +21,21 @@ class Exact:
         """Return the guesses; nothing is trained, so dev rows and device are not used."""
         guesses = []
         for number, trial in enumerate(trials, start=1):
-            guesses.append(_majority(trial)[trial.evidence.values[trial.rows.test]])
+            guesses.append(_majority(trial)[trial.inputs.values[trial.rows.test]])
             progress(number, len(trials))
         return guesses
 
 
 def _majority(trial: Trial) -> Codes:
     """Return the most frequent group of each label among the train rows."""
-    if not trial.evidence.coded:
+    if not trial.inputs.coded:
         raise InputError(
             'the attacker "exact" needs one label per example; for several labels or for '
             'logits use "mlp" or "logistic"'
         )
-    counts = np.zeros((trial.evidence.size, len(trial.groups.names)))
+    counts = np.zeros((trial.inputs.size, len(trial.groups.names)))
     train = trial.rows.train
-    np.add.at(counts, (trial.evidence.values[train], trial.groups.codes[train]), 1.0)
+    np.add.at(counts, (trial.inputs.values[train], trial.groups.codes[train]), 1.0)
     # Less than one row apart is a tie, and a lot decides it.
     lot = np.random.default_rng(trial.rows.seed).random(counts.shape)
     return np.asarray((counts + 0.5 * lot).argmax(axis=1), dtype=np.int64)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
+from lmprobe.io.progress import Progress
 from lmprobe.leakage.attackers.attacker import attackers
-from lmprobe.leakage.evidence import Codes
+from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
-from lmprobe.progress import Progress
-from lmprobe.tally import Floats
 
 # From almost free to strongly held back; the loss is a mean per row.
 _RIDGES = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -32,12 +32,12 @@ class Logistic:
 
 def _attack(trial: Trial) -> Codes:
     rows, group = trial.rows, trial.groups.codes
-    train = trial.evidence.rows(rows.train).astype(np.float64)
+    train = trial.inputs.rows(rows.train).astype(np.float64)
     centre, spread = train.mean(axis=0), train.std(axis=0)
     spread[spread == 0] = 1.0
 
     def columns(index: Codes) -> Floats:
-        scaled = (trial.evidence.rows(index) - centre) / spread
+        scaled = (trial.inputs.rows(index) - centre) / spread
         return np.column_stack([scaled, np.ones(len(index))])
 
     x, dev, test = columns(rows.train), columns(rows.dev), columns(rows.test)

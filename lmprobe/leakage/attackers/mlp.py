@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lmprobe.errors import InputError
+from lmprobe.io.progress import Progress
 from lmprobe.leakage.attackers.attacker import attackers
-from lmprobe.leakage.evidence import Codes
+from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
-from lmprobe.progress import Progress
 
 
 @attackers.register("mlp")

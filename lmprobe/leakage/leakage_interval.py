@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lmprobe.intervals.interval import Interval
+from lmprobe.core.tally import Floats
 from lmprobe.intervals.method import checked_confidence
-from lmprobe.leakage.evidence import Codes, Groups
+from lmprobe.leakage.inputs import Codes, GroupLabels
 from lmprobe.leakage.rounds import Round
-from lmprobe.tally import Floats
+from lmprobe.results.interval import Interval
 
 METHOD = "t over rounds and test rows"
 """Adds two variances: between rounds (which examples, which start) and between test rows."""
 
 
-def interval_of(
+def leakage_interval(
     values: Sequence[float],
     score: Floats,
-    groups: Groups,
+    groups: GroupLabels,
     *,
     bounds: tuple[float, float],
     confidence: float,
@@ -47,7 +47,9 @@ def interval_of(
     )
 
 
-def _row_variance(score: Floats, groups: Groups, bounds: tuple[float, float]) -> tuple[float, int]:
+def _row_variance(
+    score: Floats, groups: GroupLabels, bounds: tuple[float, float]
+) -> tuple[float, int]:
     """Return the variance of the mean over test rows, every group weighing the same."""
     variance, tested = 0.0, 0
     for group in range(len(groups.names)):
@@ -60,7 +62,7 @@ def _row_variance(score: Floats, groups: Groups, bounds: tuple[float, float]) ->
 
 
 def score_by_row(
-    correct: Sequence[Floats], rounds: Sequence[Round], groups: Groups
+    correct: Sequence[Floats], rounds: Sequence[Round], groups: GroupLabels
 ) -> tuple[tuple[float, ...], Floats]:
     """Return the mean of each round, and each example's mean over rounds (NaN if never tested)."""
     total = np.zeros(len(groups.codes))
@@ -72,7 +74,9 @@ def score_by_row(
     return tuple(float(one.mean()) for one in correct), per_row
 
 
-def correctness(guesses: Sequence[Codes], rounds: Sequence[Round], groups: Groups) -> list[Floats]:
+def correctness(
+    guesses: Sequence[Codes], rounds: Sequence[Round], groups: GroupLabels
+) -> list[Floats]:
     """Return 1 where a test row's group was guessed and 0 where not, round by round."""
     pairs = zip(guesses, rounds, strict=True)
     return [(guess == groups.codes[drawn.test]).astype(np.float64) for guess, drawn in pairs]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.labels import Labels, indicators, is_frame
 from lmprobe.errors import InputError
-from lmprobe.labels import Labels, indicators, is_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class AttackerInput:
     """What is known of each example: one of `size` codes (n,), or `size` numbers (n, size).
 
     One label per example stays a code, because then there are only `size` different
@@ -56,17 +56,17 @@ class TrueLabels:
         """Whether these are one of L labels per example rather than L yes-or-no labels."""
         return len(self.names) > 1 and bool((self.values.sum(axis=1) == 1).all())
 
-    def evidence(self) -> Evidence:
+    def as_input(self) -> AttackerInput:
         """Return the labels as an attacker sees them."""
         if self.single:
-            return Evidence(self.values.argmax(axis=1).astype(np.int64), len(self.names))
+            return AttackerInput(self.values.argmax(axis=1).astype(np.int64), len(self.names))
         if len(self.names) == 1:
-            return Evidence(self.values[:, 0].astype(np.int64), 2)
-        return Evidence(self.values.astype(np.float32), len(self.names))
+            return AttackerInput(self.values[:, 0].astype(np.int64), 2)
+        return AttackerInput(self.values.astype(np.float32), len(self.names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class GroupLabels:
     """The group of each example as a code (n,), and the names of the codes."""
 
     codes: Codes
@@ -99,7 +99,7 @@ def _array(form: Any, role: str) -> NDArray[Any]:
         raise InputError(f"rows of `{role}` must all have the same length") from None
 
 
-def read_groups(attribute: Labels, rows: int | None = None) -> Groups:
+def read_groups(attribute: Labels, rows: int | None = None) -> GroupLabels:
     """Read the protected attribute: one column of categories, or (n, G) with one 1 per row."""
     read = indicators(attribute, role="attribute")
     values = np.asarray(read.values)
@@ -117,11 +117,11 @@ def read_groups(attribute: Labels, rows: int | None = None) -> Groups:
     if (sizes == 0).any():
         empty = read.names[int(sizes.argmin())]
         raise InputError(f"`attribute` has no row of the group {empty!r}; leave that group out")
-    return Groups(values.argmax(axis=1).astype(np.int64), read.names)
+    return GroupLabels(values.argmax(axis=1).astype(np.int64), read.names)
 
 
-def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> Evidence:
-    """Read what a model said: (n, L) logits, probabilities or 0/1, or one column.
+def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> AttackerInput:
+    """Read a model's predictions: (n, L) logits, probabilities or 0/1, or one column.
 
     One column of fractions is the score of one label; any other column is a category.
     `names` are the labels: they fix the order of the categories and of a DataFrame's columns.
@@ -145,8 +145,8 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
         raise InputError("`predictions` are the same in every row: they leak nothing")
     if ((values == 0) | (values == 1)).all():
         # Decisions are labels, and one label per row is a code.
-        return TrueLabels(values.astype(np.uint8), tuple(map(str, range(width)))).evidence()
-    return Evidence(values, width)
+        return TrueLabels(values.astype(np.uint8), tuple(map(str, range(width)))).as_input()
+    return AttackerInput(values, width)
 
 
 def _in_order(frame: pd.DataFrame, names: tuple[str, ...] | None) -> NDArray[Any]:
@@ -178,7 +178,7 @@ def _finite(array: NDArray[Any]) -> Matrix:
     return values
 
 
-def _categories(predictions: Any, names: tuple[str, ...] | None) -> Evidence:
+def _categories(predictions: Any, names: tuple[str, ...] | None) -> AttackerInput:
     binary = names is not None and len(names) == 1
     fixed = ("0", "1") if binary else None
     read = indicators(predictions, role="predictions", names=fixed)
@@ -192,7 +192,7 @@ def _categories(predictions: Any, names: tuple[str, ...] | None) -> Evidence:
     codes = np.asarray(read.values).argmax(axis=1).astype(np.int64)
     if (codes == codes[0]).all():
         raise InputError("`predictions` are the same in every row: they leak nothing")
-    return Evidence(codes, len(read.names))
+    return AttackerInput(codes, len(read.names))
 
 
 def _some(names: Sequence[str]) -> str:

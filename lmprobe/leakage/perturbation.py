@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import TrueLabels
-from lmprobe.leakage.f1 import Average, f1_score
+from lmprobe.leakage.f1 import f1_score
+from lmprobe.leakage.inputs import TrueLabels
+from lmprobe.leakage.settings import Average
 
 # Halvings of the rate: 2^-30 of it is less than one label in any data that fits memory.
 _HALVINGS = 30

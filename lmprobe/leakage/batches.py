@@ -13,13 +13,13 @@ from torch.nn import functional
 from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.rounds import Trial
 
-# Rows judged at a time, so that a large dev set does not fill the memory.
+# RowBatches judged at a time, so that a large dev set does not fill the memory.
 _JUDGED = 16_384
 # Cells of the table of counts made at a time.
 _COUNTED = 1 << 24
 
 
-class Feed(Protocol):
+class TrialBatches(Protocol):
     """The examples of all rounds, on the device."""
 
     best_possible: Tensor
@@ -42,17 +42,17 @@ class Feed(Protocol):
         ...
 
 
-class Rows:
+class RowBatches:
     """Examples that are rows of numbers."""
 
     def __init__(self, trials: Sequence[Trial], device: torch.device) -> None:
         """Bring each different matrix to the device once; rounds keep row numbers."""
-        unique = {id(trial.evidence): trial.evidence for trial in trials}
+        unique = {id(trial.inputs): trial.inputs for trial in trials}
         moved = {
             key: torch.from_numpy(np.ascontiguousarray(one.values, dtype=np.float32)).to(device)
             for key, one in unique.items()
         }
-        self._values = [moved[id(trial.evidence)] for trial in trials]
+        self._values = [moved[id(trial.inputs)] for trial in trials]
         self._train, self._dev, self._test = (_stack(trials, part, device) for part in _PARTS)
         group = torch.from_numpy(trials[0].groups.codes).to(device)
         self._groups = len(trials[0].groups.names)
@@ -91,15 +91,15 @@ class Rows:
         return torch.cat([one.argmax(dim=2) for one in logits], dim=1)
 
 
-class Counted:
+class CountedBatches:
     """Examples with one label each: a batch is the counts of its labels by group."""
 
     def __init__(self, trials: Sequence[Trial], device: torch.device) -> None:
         """Keep the label and the group of every row of every round."""
-        self._size = trials[0].evidence.size
+        self._size = trials[0].inputs.size
         self._groups = len(trials[0].groups.names)
         parts = {name: _stack(trials, name, device) for name in _PARTS}
-        codes = torch.from_numpy(np.stack([trial.evidence.values for trial in trials])).to(device)
+        codes = torch.from_numpy(np.stack([trial.inputs.values for trial in trials])).to(device)
         group = torch.from_numpy(trials[0].groups.codes).to(device)
         # One number says both the label and the group.
         both = codes * self._groups + group

@@ -1,0 +1,227 @@
+"""The answer of every leakage measurement: rows of estimates, their tables and their page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from lmprobe.core.tally import Floats
+from lmprobe.leakage.row import LeakageRow, Measure
+from lmprobe.report.result import Result
+from lmprobe.results import (
+    Column,
+    ColumnKind,
+    Figure,
+    Interval,
+    IntervalStatus,
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Series,
+    SeriesPlot,
+    Statement,
+    Table,
+    Verdict,
+)
+from lmprobe.results.claim import Claim
+
+LIMITS = (
+    "Leakage is how often an attacker guesses the group of a held-out example, with the groups in "
+    "equal numbers. It is a lower bound: a better attacker might guess more.",
+    "The interval covers the drawing of examples, the initialisation of the attackers and the "
+    "sampling of test rows; it does not cover another train set or data collected elsewhere.",
+    "That the group can be guessed does not show harm, and a leakage near chance does not show "
+    "that a product is fair.",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeakageResult(Result):
+    """What labels, predictions or a language model reveal of the group; the last row is the answer.
+
+    `value`, `interval`, `verdict`, `f1` and `by_row` are those of the last row.
+    """
+
+    kind: ClassVar[str] = "leakage"
+
+    rows: tuple[LeakageRow, ...]
+    groups: tuple[str, ...]
+    notes: tuple[Note, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        """The answer: a leakage, or a leakage amplification."""
+        return self.rows[-1].value
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the answer."""
+        return self.rows[-1].interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval allows to be claimed."""
+        return self.rows[-1].verdict
+
+    @property
+    def rounds(self) -> tuple[float, ...]:
+        """The answer in each round; of a language model, its leakage in each template."""
+        of_model = any(row.measure is Measure.BASE for row in self.rows)
+        return self.model.rounds if of_model else self.rows[-1].rounds
+
+    @property
+    def f1(self) -> float | None:
+        """The F1 that the answer was measured at."""
+        return self.rows[-1].f1
+
+    @property
+    def by_row(self) -> Floats | None:
+        """Each example's share of rounds in which it was guessed."""
+        return self.rows[-1].by_row
+
+    @property
+    def chance(self) -> float:
+        """The accuracy of guessing at random: one over the number of groups."""
+        return 1 / len(self.groups)
+
+    @property
+    def model(self) -> LeakageRow:
+        """The leakage of the model."""
+        return self.row(Measure.MODEL)
+
+    @property
+    def dataset(self) -> LeakageRow:
+        """The leakage of the true labels, at the model's F1 where there is a model."""
+        return self.row(Measure.DATASET)
+
+    @property
+    def base(self) -> LeakageRow:
+        """The leakage of the base rates that a language model is compared with."""
+        return self.row(Measure.BASE)
+
+    def row(self, measure: Measure | str) -> LeakageRow:
+        """Return the row of a measure; KeyError where it was not measured."""
+        return {row.measure: row for row in self.rows}[Measure(measure)]
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return the answer alone: the other rows are what it is compared with."""
+        return (Claim(self.rows[-1].estimate, subject=self.rows[-1].name),)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the one table."""
+        shown_f1 = any(row.f1 is not None for row in self.rows)
+        several = any(row.over_runs is not None for row in self.rows)
+        percent = f"{self.interval.confidence:.0%} interval"
+        of_runs = (
+            Column("over runs", ColumnKind.INTERVAL, "over_runs"),
+            Column("verdict over runs", ColumnKind.VERDICT),
+        )
+        columns = (
+            Column("measure"),
+            Column("value", ColumnKind.NUMBER),
+            Column(f"{percent} over rows" if several else percent, ColumnKind.INTERVAL, "interval"),
+            Column("verdict", ColumnKind.VERDICT),
+            *(of_runs if several else ()),
+            *([Column("F1", ColumnKind.NUMBER, key="f1")] if shown_f1 else []),
+        )
+        rows = tuple(
+            (
+                *_cells(row),
+                *(_run_cells(row) if several else ()),
+                *([row.f1] if shown_f1 else []),
+            )
+            for row in self.rows
+        )
+        title = f"How often the group is guessed; at random: {self.chance:.1%}"
+        return (Table("leakage", columns, rows, title=title),)
+
+    def page(self) -> Page:
+        """Return the report."""
+        commands = self.provenance.get("command")
+        facts = {key: str(value) for key, value in self.provenance.items() if key != "command"}
+        return Page(
+            title=f"Leakage of {self.provenance.get('subject', 'labels')}",
+            subtitle=f"groups: {', '.join(self.groups)}",
+            headline=(Statement(_sentence(self.rows[-1]), self.verdict),),
+            sections=(
+                Section("Leakage", tables=self.tables(), figures=self._figures()),
+                Section("Notes", notes=self.notes),
+                Section("Provenance", facts=facts, collapsed=True),
+                *([Section("Run it again", commands=(commands,))] if commands else []),
+            ),
+            limits=LIMITS,
+            topic="Leakage",
+            source="Wang et al. 2019, Balanced Datasets Are Not Enough (ICCV)",
+        )
+
+    def _figures(self) -> tuple[Figure, ...]:
+        shown = [row for row in self.rows if len(row.rounds) > 1]
+        unit = "round" if self.rows[-1].over_runs is None else "run"
+        values = "; ".join(
+            f"{row.name} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
+        )
+        figure = SeriesPlot(
+            name="rounds",
+            title=f"The value of each {unit}",
+            x_label=unit,
+            y_label="value",
+            series=tuple(
+                Series(
+                    row.name,
+                    tuple(float(number + 1) for number in range(len(row.rounds))),
+                    row.rounds,
+                    style="points",
+                )
+                for row in shown
+            ),
+            alternative=f"Value by {unit}: {values}.",
+        )
+        return (figure,) if shown else ()
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON form without `schema` and `kind`."""
+        return {
+            "rows": [row.to_dict() for row in self.rows],
+            "groups": list(self.groups),
+            "chance": self.chance,
+            "notes": [note.to_dict() for note in self.notes],
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> LeakageResult:
+        """Read the JSON form."""
+        return cls(
+            tuple(LeakageRow.from_dict(row) for row in document["rows"]),
+            tuple(document["groups"]),
+            tuple(Note.from_dict(note) for note in document["notes"]),
+            document["provenance"],
+        )
+
+
+ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
+"""What the terminal says beside every leakage."""
+
+
+def _cells(row: LeakageRow) -> tuple[Any, ...]:
+    without = row.interval.status is IntervalStatus.UNDEFINED
+    return (row.name, row.value, *((None, None) if without else (row.interval, row.verdict)))
+
+
+def _run_cells(row: LeakageRow) -> tuple[Any, ...]:
+    return (
+        (None, None) if row.over_runs is None else (row.over_runs.interval, row.over_runs.verdict)
+    )
+
+
+def _sentence(row: LeakageRow) -> str:
+    number = f"{row.value:+.4f}" if row.measure is Measure.AMPLIFICATION else f"{row.value:.4f}"
+    what = {
+        Verdict.LEAKS: "the group can be guessed better than by chance",
+        Verdict.LEAKS_MORE: "the model reveals more of the group than what it is compared with",
+        Verdict.LEAKS_LESS: "the model reveals less of the group than what it is compared with",
+    }.get(row.verdict, "not enough evidence that the group can be guessed")
+    return f"{row.name} {number}: {what}."

@@ -1,0 +1,39 @@
+"""The choices of a leakage measurement, each with its default and help text.
+
+Nothing heavy is imported here: the command line reads this module for its help.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from lmprobe.results.settings import Settings, setting
+
+Average = Literal["macro", "micro"]
+AVERAGES: tuple[Average, ...] = get_args(Average)
+"""`macro`: the mean over labels, which the paper's code uses; `micro`: all decisions pooled."""
+
+
+# Without slots, so that `LeakageSettings.seed` is the default: signatures are written with it.
+@dataclass(frozen=True)
+class LeakageSettings(Settings):
+    """What decides the leakage of a table, apart from its columns."""
+
+    at: float | None = setting(
+        None, "Perturb the labels until they have this F1 and measure their leakage."
+    )
+    average: Average = setting("macro", "How the F1 is averaged over labels.")
+    threshold: float | None = setting(
+        None, "The score above which a label is predicted; by default 0.5, or 0 for logits."
+    )
+    attacker: str = setting(
+        "mlp", "The attacker that guesses the group: see `lmprobe ls attackers`."
+    )
+    layers: int | None = setting(None, "Layers of the attacker mlp, 4 in the paper.")
+    width: int | None = setting(None, "Width of the attacker mlp, 300 in the paper.")
+    share: float = setting(1.0, "Share of the train rows that the attacker sees.")
+    rounds: int = setting(5, "Number of rounds, each with newly drawn balanced rows.")
+    device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.")
+    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
+    seed: int = setting(0, "Random seed.")
