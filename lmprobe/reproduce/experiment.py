@@ -1,72 +1,64 @@
-"""What a reproduction is given and what it gives: rows of ours beside the paper's."""
+"""What an experiment is, the registry that finds one by name, and how it is run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
-from lmprobe.figure import Figure
-from lmprobe.progress import Progress, silent
+from lmprobe.io.progress import Progress, silent
 from lmprobe.registry import Registry
+from lmprobe.reproduce.result import Reproduction, ReproductionSet
+from lmprobe.reproduce.settings import ExperimentSettings
+
+_LAST = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the caller may choose; an experiment ignores what it has no use for."""
+class Experiment(Protocol):
+    """Runs a published experiment; the docstring's first line is what a listing shows."""
 
-    model: str | None = None
-    preset: str | None = None
-    wikipedia: Path | None = None
-    seed: int = 0
-    progress: Progress = silent
+    def __call__(self, settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
+        """Return ours beside the paper's."""
+        ...
 
-
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """One published experiment, run again.
-
-    Every row has `name`, `value` (ours) and `paper` (what was printed, or None), and
-    whatever else the experiment needs.
-    """
-
-    name: str
-    title: str
-    paper: str
-    """Where it was published, such as "Wang & Russakovsky 2021, Figure 6"."""
-    rows: tuple[Mapping[str, Any], ...]
-    notes: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    grid: tuple[str, str] | None = None
-    """The two keys of `rows` that a printed table runs down and across; None is a list."""
-    columns: tuple[tuple[str, str], ...] = ()
-    """The headings of a printed list and the keys of `rows` under them; empty is the usual."""
-    document: Mapping[str, Any] | None = None
-    """The JSON document, where the experiment has one of its own schema."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document: the experiment's own, or that of all the others."""
-        if self.document is not None:
-            return dict(self.document)
-        return {
-            "schema": "lmprobe.reproduction/1",
-            "experiment": self.name,
-            "title": self.title,
-            "paper": self.paper,
-            "rows": [dict(row) for row in self.rows],
-            "notes": list(self.notes),
-        }
-
-
-Experiment = Callable[[Settings], Reproduction]
-"""The docstring's first line is what `lmprobe ls experiments` shows."""
 
 experiments: Registry[Experiment] = Registry("experiments", "lmprobe.reproduce")
 
 
+def experiment(name: str, *, order: int = _LAST) -> Callable[[Experiment], Experiment]:
+    """Return a decorator that registers an experiment; a lower `order` is shown earlier."""
+
+    def add(function: Experiment) -> Experiment:
+        function.order = order  # type: ignore[attr-defined]
+        return experiments.register(name)(function)
+
+    return add
+
+
 def in_order() -> tuple[str, ...]:
-    """Return the names of all experiments, the tables of FitBERT first: most come for them."""
-    return tuple(
-        sorted(experiments.names(), key=lambda name: (not name.startswith("fitbert"), name))
+    """Return the names of all experiments in the order in which they are shown."""
+
+    def key(name: str) -> tuple[int, str]:
+        return getattr(experiments.get(name), "order", _LAST), name
+
+    return tuple(sorted(experiments.names(), key=key))
+
+
+def reproduce(
+    name: str, settings: ExperimentSettings | None = None, *, progress: Progress = silent
+) -> Reproduction:
+    """Run a published experiment again.
+
+    >>> found = reproduce("shortcomings")
+    >>> found.rows[0].name, found.rows[0].paper
+    ('1: three groups: MALS', 0.0)
+    """
+    return experiments.get(name)(settings or ExperimentSettings(), progress)
+
+
+def reproduce_all(
+    settings: ExperimentSettings | None = None, *, progress: Progress = silent
+) -> ReproductionSet:
+    """Run every experiment again."""
+    return ReproductionSet(
+        tuple(reproduce(name, settings, progress=progress) for name in in_order())
     )

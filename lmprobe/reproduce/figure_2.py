@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from lmprobe.figure import Figure, Series
+from lmprobe.core.direction import Direction
+from lmprobe.io.progress import Progress, silent
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.groups import group_rates
 from lmprobe.metrics.mals import mals_amplification
-from lmprobe.reproduce.experiment import Reproduction, Settings, experiments
+from lmprobe.reproduce.experiment import experiment
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.tables import grid_table
+from lmprobe.results.figure import Series, SeriesPlot
 
 # The majority pairs have 30 images each, the minority pairs 10 (section 2).
 MAJORITY, MINORITY = 30, 10
@@ -19,7 +26,7 @@ MEASURES = {
     "accuracy difference": "accuracy diff.",
     "mean subgroup accuracy": "subgroup accuracy",
     "MALS": "MALS",
-    "attribute->task": "A->T",
+    Direction.ATTRIBUTE_TO_TASK: "A->T",
 }
 """The name of each measure and how it is written above a narrow column."""
 # Every tenth of the women, and the ground truth: 30 of 40.
@@ -50,49 +57,51 @@ def measures(painting_women: int) -> tuple[float, ...]:
     )
 
 
-@experiments.register("figure-2")
-def figure_2(settings: Settings) -> Reproduction:
+@experiment("figure-2")
+def figure_2(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Set amplification beside four fairness measures as a model leans too little or too far."""
-    counts = range(WOMEN + 1)
-    table = {count: measures(count) for count in counts}
+    table = {count: measures(count) for count in range(WOMEN + 1)}
     rows = tuple(
-        {
-            "name": f"{count / WOMEN:.0%} of women predicted painting: {measure}",
-            "value": value,
-            "paper": None,
-            "women painting": f"{count / WOMEN:.0%}",
-            "share": count / WOMEN,
-            "measure": measure,
-            "column": MEASURES[measure],
-        }
+        ReproducedRow(
+            f"{count / WOMEN:.0%} of women predicted painting: {measure}",
+            value,
+            details={
+                "women painting": f"{count / WOMEN:.0%}",
+                "share": count / WOMEN,
+                "measure": str(measure),
+                "column": MEASURES[measure],
+            },
+        )
         for count in SHOWN
         for measure, value in zip(MEASURES, table[count], strict=True)
     )
-    share = tuple(count / WOMEN for count in counts)
     return Reproduction(
         name="figure-2",
         title="How six measures respond to too little and too much painting predicted for women",
         paper="Wang & Russakovsky 2021 (ICML), Figure 2 (curves; no numbers are printed)",
         rows=rows,
-        notes=(
+        printed=(grid_table(rows, "women painting", "column"),),
+        notes=texts_as_notes(
             "75% is the truth. FPR and TPR difference move on one side of it only; accuracy "
             "difference and mean subgroup accuracy fall on both sides; the two amplifications "
             "change sign there.",
             "Differences are women minus men.",
         ),
-        grid=("women painting", "column"),
-        figures=(
-            Figure(
-                name="measures",
-                title="Six measures as a model predicts painting for more and more women",
-                x_label="share of women predicted painting (truth: 0.75)",
-                y_label="measure",
-                series=tuple(
-                    Series(name, share, tuple(table[count][number] for count in counts))
-                    for number, name in enumerate(MEASURES)
-                ),
-                alternative="Only the two amplification curves are negative below 0.75, zero at "
-                "0.75 and positive above it.",
-            ),
+        drawn=(_curves(table),),
+    )
+
+
+def _curves(table: Mapping[int, tuple[float, ...]]) -> SeriesPlot:
+    share = tuple(count / WOMEN for count in table)
+    return SeriesPlot(
+        name="measures",
+        title="Six measures as a model predicts painting for more and more women",
+        x_label="share of women predicted painting (truth: 0.75)",
+        y_label="measure",
+        series=tuple(
+            Series(name, share, tuple(values[number] for values in table.values()))
+            for number, name in enumerate(MEASURES)
         ),
+        alternative="Only the two amplification curves are negative below 0.75, zero at 0.75 and "
+        "positive above it.",
     )

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.association import Direction
-from lmprobe.errors import InputError, ModelError, did_you_mean
-from lmprobe.figure import Figure, Series
+from lmprobe.core.direction import Direction
+from lmprobe.errors import ModelError
+from lmprobe.io.progress import Progress, silent
 from lmprobe.models import load_model
-from lmprobe.reproduce.experiment import Reproduction, Settings, experiments
+from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.row import ProbeRow
+from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.fitbert_presets import CORRECTED, THREE, TWO, run
 from lmprobe.reproduce.fitbert_tables import (
     ICLR,
@@ -21,7 +23,9 @@ from lmprobe.reproduce.fitbert_tables import (
     TO_TASK,
     PrintedTable,
 )
-from lmprobe.result import ProbeResult, ProbeRow
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
 
 PAPERS_MODEL = "bert-base-uncased"
 # The mean distance of the labour shares from one half: what T->A must differ by when the
@@ -29,67 +33,68 @@ PAPERS_MODEL = "bert-base-uncased"
 LABOUR_DISTANCE = 0.26215625
 
 _COLUMNS = (
-    ("paper", "paper"),
-    ("published", "as_published"),
-    ("corrected", "corrected"),
-    ("diff", "difference"),
-    ("interval", "interval"),
+    Column("", key="name"),
+    Column("paper", ColumnKind.NUMBER),
+    Column("published", ColumnKind.NUMBER),
+    Column("corrected", ColumnKind.NUMBER),
+    Column("diff", ColumnKind.NUMBER, essential=False),
+    Column("interval", ColumnKind.INTERVAL),
 )
 _HEADINGS = (
-    "paper: what was printed. published: ours, computed as the published code does; diff is from "
-    "the paper. corrected: ours with whole words, the lean of Eq. 2 and undefined pairs left "
-    "out; the interval is its own."
+    "paper: the printed value. published: ours, computed as in the published code; diff: "
+    "published minus paper. corrected: ours with whole words, the lean of Eq. 2 and undefined "
+    "pairs left out, with its interval."
 )
 
 
-@experiments.register("fitbert")
-def fitbert(settings: Settings) -> Reproduction:
+@experiment("fitbert", order=0)
+def fitbert(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Table 2 and Figure 5: FitBERT against uniform, Wikipedia and labour base rates."""
-    return _reproduce(ICML, settings)
+    return _reproduce(ICML, settings, progress)
 
 
-@experiments.register("fitbert-iclr")
-def fitbert_iclr(settings: Settings) -> Reproduction:
+@experiment("fitbert-iclr", order=1)
+def fitbert_iclr(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Table 1 of the earlier version: two sentences, discrete predictions."""
-    return _reproduce(ICLR, settings)
+    return _reproduce(ICLR, settings, progress)
 
 
-def _reproduce(table: PrintedTable, settings: Settings) -> Reproduction:
+def _reproduce(
+    table: PrintedTable, settings: ExperimentSettings, progress: Progress
+) -> Reproduction:
     presets = [one for one in (table.paper, CORRECTED) if settings.preset in (None, one.name)]
-    if not presets:
-        known = did_you_mean(str(settings.preset), ["paper", "corrected"])
-        raise InputError(f'no preset "{settings.preset}"; {known}')
     model, about = _model(settings.model)
+    wikipedia = settings.wikipedia or "wikipedia"
     results = {
         preset.name: run(
-            model,
-            table.templates,
-            str(settings.wikipedia or "wikipedia"),
-            preset,
-            seed=settings.seed,
-            progress=settings.progress,
+            model, table.templates, wikipedia, preset, seed=settings.seed, progress=progress
         )
         for preset in presets
     }
-    rows = _rows(table, results)
     identities = _identities(results["paper"]) if "paper" in results else []
     distorted = _distorted(results) if len(results) == 2 else []
     last = results[presets[-1].name]
+    texts = (_HEADINGS, *about, *_identity_texts(identities), *_distortion_texts(distorted))
     return Reproduction(
         name=table.name,
         title=f"{table.title} (model: {model.name})",
         paper=table.where,
-        rows=tuple(rows),
-        notes=(_HEADINGS, *about, *_said(identities), *_told(distorted), *table.notes),
-        figures=(_figure_5(last),),
-        columns=_COLUMNS,
-        document=_document(table, results, identities, distorted, about),
+        rows=_rows(table, results),
+        printed=(_comparison(table, results),),
+        notes=(*texts_as_notes(*texts, *table.notes), *last.notes),
+        drawn=(_figure_5(last),),
+        details={
+            "settings": settings.to_dict(),
+            "identities": identities,
+            "distorted_words": distorted,
+            "provenance": dict(last.provenance),
+        },
     )
 
 
 def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
     """Load the model, or the bundled one where the paper's is out of reach; say which."""
-    orientation = "the paper's column is then for orientation only"
+    orientation = "the paper's column is for orientation only"
     if name is not None:
         notes = () if name.split("/")[-1] == PAPERS_MODEL else (
             f"The model is {name}, not the paper's {PAPERS_MODEL}: {orientation}.",
@@ -104,35 +109,46 @@ def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
         )
 
 
-def _rows(table: PrintedTable, results: Mapping[str, ProbeResult]) -> list[dict[str, Any]]:
+def _rows(table: PrintedTable, results: Mapping[str, ProbeResult]) -> tuple[ReproducedRow, ...]:
+    """Return a probe's rows, each with its preset and what the paper printed."""
+    rows = []
+    for preset, result in results.items():
+        for row in result.rows:
+            key = (row.base, row.attributes)
+            printed, deviation = table.printed[key][row.direction]
+            rows.append(
+                ReproducedRow(
+                    f"{LABELS[key]} {row.direction.short}",
+                    row.value,
+                    printed,
+                    row.interval,
+                    row.verdict,
+                    {"preset": preset, "paper_sd": deviation, **row.to_dict()},
+                )
+            )
+    return tuple(rows)
+
+
+def _comparison(table: PrintedTable, results: Mapping[str, ProbeResult]) -> Table:
     """Return one line per base and direction: the paper's number and ours."""
-    lines = []
+    lines: list[tuple[Cell, ...]] = []
     for number, row in enumerate(next(iter(results.values())).rows):
         key = (row.base, row.attributes)
-        printed, deviation = table.printed[key][row.direction]
+        printed, _ = table.printed[key][row.direction]
         each = {name: result.rows[number] for name, result in results.items()}
-        main = each.get("paper", row)
+        published, corrected = each.get("paper"), each.get("corrected")
         lines.append(
-            {
-                "name": f"{LABELS[key]} {_arrow(row.direction)}",
-                "base": row.base,
-                "attributes": list(row.attributes),
-                "direction": row.direction,
-                "value": main.value,
-                "paper": printed,
-                "paper_sd": deviation,
-                "template_sd": main.template_sd,
-                "as_published": each["paper"].value if "paper" in each else None,
-                "corrected": each["corrected"].value if "corrected" in each else None,
-                "difference": main.value - printed,
-                "interval": list(each.values())[-1].interval.to_dict(),
-            }
+            (
+                f"{LABELS[key]} {row.direction.short}",
+                printed,
+                None if published is None else published.value,
+                None if corrected is None else corrected.value,
+                # Rounded as the paper rounds what it prints.
+                round((published or row).value - printed, 4),
+                (corrected or row).interval,
+            )
         )
-    return lines
-
-
-def _arrow(direction: Direction) -> str:
-    return "T->A" if direction == TO_ATTRIBUTE else "A->T"
+    return Table("comparison", _COLUMNS, tuple(lines))
 
 
 def _find(result: ProbeResult, base: str, attributes: tuple[str, ...], way: Direction) -> ProbeRow:
@@ -186,7 +202,7 @@ def _distorted(results: Mapping[str, ProbeResult]) -> list[dict[str, Any]]:
     return sorted(words, key=lambda word: -abs(np.log(word["ratio"])))
 
 
-def _said(identities: list[dict[str, Any]]) -> list[str]:
+def _identity_texts(identities: list[dict[str, Any]]) -> list[str]:
     return [
         f"Identity: {one['name']} is {one['value']:.8f}, must be {one['expected']:.8f}: "
         f"{'holds' if one['holds'] else 'FAILS'}."
@@ -194,11 +210,11 @@ def _said(identities: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _told(words: list[dict[str, Any]]) -> list[str]:
+def _distortion_texts(words: list[dict[str, Any]]) -> list[str]:
     if not words:
         return []
     each = ", ".join(f"{one['word']} x{one['ratio']:.3g}" for one in words)
-    return [f"The first-piece shortcut misjudges P(word) of {len(words)} split words: {each}."]
+    return [f"Scoring the first piece only changes P(word) of {len(words)} split words: {each}."]
 
 
 def _figure_5(result: ProbeResult) -> Figure:
@@ -207,7 +223,7 @@ def _figure_5(result: ProbeResult) -> Figure:
     world, guess = row.base_rate[0], row.predicted[:, 0].mean(axis=0)
     above = int((guess > world).sum())
     points = Series("occupation", tuple(world), tuple(guess), labels=row.tasks, style="points")
-    return Figure(
+    return SeriesPlot(
         name="figure-5",
         title="P(he) of each occupation: labour force and model",
         x_label="share of men in the US labour force, 2016",
@@ -217,31 +233,3 @@ def _figure_5(result: ProbeResult) -> Figure:
         "where the model says he more often than the labour force does.",
         diagonal=True,
     )
-
-
-def _document(
-    table: PrintedTable,
-    results: Mapping[str, ProbeResult],
-    identities: list[dict[str, Any]],
-    distorted: list[dict[str, Any]],
-    about: tuple[str, ...],
-) -> dict[str, Any]:
-    """Return the JSON of `lmprobe.result/1`, each row with its preset and the paper's number."""
-    rows = []
-    for preset, result in results.items():
-        for row in result.rows:
-            printed, deviation = table.printed[row.base, row.attributes][row.direction]
-            name = f"{LABELS[row.base, row.attributes]} {_arrow(row.direction)}"
-            rows.append(
-                {"name": name, "preset": preset, "paper": printed, "paper_sd": deviation}
-                | row.to_dict()
-            )
-    last = list(results.values())[-1]
-    return last.to_dict() | {
-        "experiment": table.name,
-        "title": table.title,
-        "rows": rows,
-        "identities": identities,
-        "distorted_words": distorted,
-        "notes": [*about, *last.notes, *table.notes],
-    }

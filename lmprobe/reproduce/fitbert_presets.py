@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
+from lmprobe.core.choices import LeanWeighting
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
 from lmprobe.intervals.probe import probe_interval
-from lmprobe.metrics.lean import LeanWeighting
+from lmprobe.io.progress import Progress
 from lmprobe.metrics.lean import lean as lean_of_world
-from lmprobe.probe import probe
-from lmprobe.progress import Progress
-from lmprobe.result import ProbeResult, ProbeRow
+from lmprobe.probing.probe import probe
+from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.row import ProbeRow
 from lmprobe.sources import MissingLabels, Source, load_base_rates
-from lmprobe.tally import Floats
+from lmprobe.sources.table import Sampling, Table
 
 TWO, THREE = ("he", "she"), ("he", "she", "they")
 
@@ -60,6 +63,14 @@ class _Only:
     def lean_source(self) -> str | None:
         return getattr(self.source, "lean_source", None)
 
+    @property
+    def sampling(self) -> Sampling | None:
+        return getattr(self.source, "sampling", None)
+
+    def sampling_of(self, attributes: Sequence[str], tasks: Sequence[str]) -> Sampling | None:
+        source = self.source
+        return source.sampling_of(attributes, tasks) if isinstance(source, Table) else None
+
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
         unknown = [name for name in attributes if name not in self.attributes]
         if unknown:
@@ -90,6 +101,7 @@ def run(
         attributes=THREE,
         scorer=preset.scorer,
         lean_weighting=preset.lean_weighting,
+        missing="keep" if preset.as_published else "drop",
         seed=seed,
         progress=progress,
     )
@@ -102,7 +114,7 @@ def run(
 def _as_published(row: ProbeRow, counts: _Only, preset: Preset, seed: int) -> ProbeRow:
     """Return the row as the published code computes it."""
     leaning = row.lean
-    if row.base == "wikipedia" and row.direction == "task->attribute":
+    if row.base == "wikipedia" and row.direction == Direction.TASK_TO_ATTRIBUTE:
         # Here alone the code compares counts, not conditionals: so the lean is that of Eq. 2.
         counted = counts.association(row.attributes, row.tasks)
         leaning = lean_of_world(counted, row.direction, "joint")
@@ -115,12 +127,21 @@ def _as_published(row: ProbeRow, counts: _Only, preset: Preset, seed: int) -> Pr
     )
     rng = np.random.default_rng(seed)
     interval, _ = probe_interval(changed.cells, rng=rng, families=row.families)
-    return replace(changed, interval=interval)
+    # The published code has neither parts of a value nor the noise of a base.
+    return replace(
+        changed,
+        interval=interval,
+        corrected=None,
+        base_bias=None,
+        base_reliability=None,
+        association=None,
+        preference=None,
+    )
 
 
 def _likeliest(row: ProbeRow) -> Floats:
     """Return 1 for the likeliest candidate of each blank and 0 for all others."""
-    axis = 1 if row.direction == "task->attribute" else 2
+    axis = 1 if row.direction == Direction.TASK_TO_ATTRIBUTE else 2
     best = row.predicted.argmax(axis=axis, keepdims=True)
     numbers = np.arange(row.predicted.shape[axis])
     return np.where(best == np.expand_dims(numbers, (0, 3 - axis)), 1.0, 0.0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lmprobe.association import Direction
+from lmprobe.core.direction import Direction
 from lmprobe.reproduce.fitbert_presets import PAPER, PAPER_LIKELIEST, THREE, TWO, Preset
 
-TO_ATTRIBUTE: Direction = "task->attribute"
-TO_TASK: Direction = "attribute->task"
+TO_ATTRIBUTE: Direction = Direction.TASK_TO_ATTRIBUTE
+TO_TASK: Direction = Direction.ATTRIBUTE_TO_TASK
 
 Key = tuple[str, tuple[str, ...]]
 LABELS: dict[Key, str] = {
@@ -67,11 +67,12 @@ ICLR = PrintedTable(
     },
     notes=(
         "The printed values are multiples of 1/64 and 1/96 against the uniform bases, so the "
-        "likeliest word counted as a discrete prediction; the paper's preset does the same.",
-        "The minus signs of the labour row are lost in the text we have; its constant distances "
-        "to uniform (2), 0.2622 in T->A and 0.0173 in A->T, show that both are negative.",
-        "In these sentences a or an stands right before the occupation, so A->T weighs each word "
-        "against those with the same article; `lmprobe run --templates fitbert-iclr --scorer "
-        "phrase-l2r` asks for both.",
+        "most likely word was used as a discrete prediction; the preset `paper` does the same.",
+        "The minus signs of the labour row are missing in the text of the paper; its constant "
+        "differences from uniform (2), 0.2622 in T->A and 0.0173 in A->T, show that both are "
+        "negative.",
+        "In these sentences a or an is right before the occupation, so in A->T a word competes "
+        "mainly with words of the same article; `lmprobe run --templates fitbert-iclr --scorer "
+        "phrase-l2r` predicts both.",
     ),
 )

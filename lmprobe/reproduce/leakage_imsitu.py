@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
 from lmprobe.leakage.balanced import balanced_split
-from lmprobe.leakage.evidence import Codes, Evidence, Groups
-from lmprobe.leakage.measure import REMINDER
+from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
+from lmprobe.leakage.leakage_interval import correctness, leakage_interval, score_by_row
+from lmprobe.leakage.result import LIMITS
 from lmprobe.leakage.rounds import Round, Trial, draw_rounds, read_split
-from lmprobe.leakage.spread import correctness, interval_of, score_by_row
-from lmprobe.progress import silent
-from lmprobe.reproduce.experiment import Reproduction, Settings, experiments
+from lmprobe.reproduce.experiment import experiment
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.reproduce.tables import OURS, PAPER, comparison_table
+from lmprobe.results import Column, ColumnKind
 
 ROUNDS = 5
 # Images of each gender in train, dev and test: what the authors' published code draws,
@@ -53,8 +56,8 @@ TABLE_1 = (
 class _Images:
     """Every image: its verb, its gender, its part (0 train, 1 dev, 2 test)."""
 
-    verbs: Evidence
-    genders: Groups
+    verbs: AttackerInput
+    genders: GroupLabels
     part: Codes
 
     def balanced(self, alpha: float, parts: Sequence[int], seed: int) -> Codes:
@@ -72,13 +75,15 @@ class _Images:
         return found
 
 
-@experiments.register("leakage-imsitu")
-def leakage_imsitu(settings: Settings) -> Reproduction:
+@experiment("leakage-imsitu")
+def leakage_imsitu(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Measure how well gender can be guessed from imSitu's verbs, in four splits."""
-    return run(settings, "mlp")
+    return run(settings, "mlp", progress)
 
 
-def run(settings: Settings, attacker: str | Attacker) -> Reproduction:
+def run(
+    settings: ExperimentSettings, attacker: str | Attacker, progress: Progress = silent
+) -> Reproduction:
     """Run the experiment with any attacker; the paper's is `mlp`."""
     counts, provenance = shipped_table("imsitu_verb_gender_counts")
     images = _images(counts)
@@ -90,7 +95,7 @@ def run(settings: Settings, attacker: str | Attacker) -> Reproduction:
     ]
     trials = [Trial(images.verbs, images.genders, one) for rounds in drawn for one in rounds]
     # All splits at once: every attacker has the same shape, so they share one batch.
-    guesses = find_attacker(attacker).attack(trials, device="auto", progress=settings.progress)
+    guesses = find_attacker(attacker).attack(trials, device="auto", progress=progress)
     exact = find_attacker("exact").attack(trials, device="auto", progress=silent)
     rows = [
         _row(images, printed, part, rounds, _of(guesses, number), _of(exact, number))
@@ -102,28 +107,31 @@ def run(settings: Settings, attacker: str | Attacker) -> Reproduction:
         title="Dataset leakage of imSitu: accuracy of guessing gender from the verb, percent",
         paper="Wang et al. 2019 (ICCV), Table 1, column λ_D",
         rows=tuple(rows),
-        notes=(*_NOTES, f"{len(images.part):,} images; {provenance['source']}.", REMINDER),
-        columns=(
-            ("ours", "value"),
-            ("±", "spread"),
-            ("exact", "exact"),
-            ("paper", "paper"),
-            ("± paper", "paper_spread"),
+        printed=(comparison_table(rows, _COLUMNS),),
+        notes=texts_as_notes(
+            *_NOTES, f"{len(images.part):,} images; {provenance['source']}.", *LIMITS[:2]
         ),
     )
 
 
+_COLUMNS = (
+    OURS,
+    Column("±", ColumnKind.NUMBER, key="spread"),
+    Column("exact", ColumnKind.NUMBER),
+    PAPER,
+    Column("± paper", ColumnKind.NUMBER, key="paper_spread"),
+)
 _NOTES = (
     f"{ROUNDS} rounds, each with fresh images: {PER_GENDER[0]:,} of each gender to train, "
     f"{PER_GENDER[1]:,} to choose the snapshot and {PER_GENDER[2]:,} to test, as in the "
     "authors' published code. ± is the standard deviation over rounds (ddof 0), as there.",
     "Only the train images are balanced in the four rows of the paper; dev and test stay the "
     "original ones. That is why alpha = 3 and 2 leak as much as the original: balancing to a "
-    "ratio above 1 does not change which gender is more frequent with a verb, and that is all "
-    "an attacker uses. The paper does not say so; its numbers do.",
-    "At alpha = 1 the train labels hold no information. What is left above 50 in the paper is "
-    "the choice of the best snapshot on original dev images, which follow the same skew as the "
-    "test images, and that its code counts an accuracy below one half as above it.",
+    "ratio above 1 does not change which gender is more frequent with a verb, and an attacker "
+    "uses nothing else. The paper does not state this; its numbers show it.",
+    "At alpha = 1 the train labels contain no information. The values above 50 in the paper are "
+    "due to the choice of the best snapshot on original dev images, which have the same skew as "
+    "the test images, and to its code, which counts an accuracy below one half as above it.",
     "In the rows `test balanced too`, dev and test are balanced like the train images; there "
     "leakage falls as alpha does (exact attacker only).",
 )
@@ -136,8 +144,10 @@ def _images(counts: pd.DataFrame) -> _Images:
     both = [counts[name].to_numpy() for name in ("man", "woman")]
     times = np.concatenate(both)
     return _Images(
-        Evidence(np.repeat(np.tile(code, 2), times).astype(np.int64), len(verbs)),
-        Groups(np.repeat([0, 1], [one.sum() for one in both]).astype(np.int64), ("man", "woman")),
+        AttackerInput(np.repeat(np.tile(code, 2), times).astype(np.int64), len(verbs)),
+        GroupLabels(
+            np.repeat([0, 1], [one.sum() for one in both]).astype(np.int64), ("man", "woman")
+        ),
         np.repeat(np.tile(part, 2), times),
     )
 
@@ -157,32 +167,34 @@ def _row(
     rounds: Sequence[Round],
     guesses: Sequence[Codes],
     exact: Sequence[Codes],
-) -> dict[str, Any]:
+) -> ReproducedRow:
     values, by_row = score_by_row(
         correctness(guesses, rounds, images.genders), rounds, images.genders
     )
     best, _ = score_by_row(correctness(exact, rounds, images.genders), rounds, images.genders)
-    interval = interval_of(values, by_row, images.genders, bounds=(0.0, 1.0), confidence=0.95)
+    interval = leakage_interval(values, by_row, images.genders, bounds=(0.0, 1.0), confidence=0.95)
     sizes = np.bincount(images.genders.codes[part == 0])
-    return {
-        "name": printed.name,
-        "value": 100 * float(np.mean(values)),
-        "paper": printed.leakage,
-        "spread": 100 * float(np.std(values)),
-        "paper_spread": printed.spread,
-        "low": 100 * interval.low,
-        "high": 100 * interval.high,
-        "rounds": [100 * value for value in values],
-        "folded": 100 * float(np.mean(0.5 + np.abs(np.array(values) - 0.5))),
-        "exact": 100 * float(np.mean(best)),
-        "men": int(sizes[0]),
-        "women": int(sizes[1]),
-        "paper_men": printed.men,
-        "paper_women": printed.women,
-    }
+    return ReproducedRow(
+        printed.name,
+        100 * float(np.mean(values)),
+        printed.leakage,
+        details={
+            "spread": 100 * float(np.std(values)),
+            "paper_spread": printed.spread,
+            "low": 100 * interval.low,
+            "high": 100 * interval.high,
+            "rounds": [100 * value for value in values],
+            "folded": 100 * float(np.mean(0.5 + np.abs(np.array(values) - 0.5))),
+            "exact": 100 * float(np.mean(best)),
+            "men": int(sizes[0]),
+            "women": int(sizes[1]),
+            "paper_men": printed.men,
+            "paper_women": printed.women,
+        },
+    )
 
 
-def _balanced_test(images: _Images, printed: Printed, seed: int) -> dict[str, Any]:
+def _balanced_test(images: _Images, printed: Printed, seed: int) -> ReproducedRow:
     """Return the exact attacker's accuracy where dev and test are balanced as well."""
     assert printed.alpha is not None
     part = images.balanced(printed.alpha, (0, 1, 2), seed)
@@ -192,12 +204,13 @@ def _balanced_test(images: _Images, printed: Printed, seed: int) -> dict[str, An
     values = [float(one.mean()) for one in correctness(guesses, rounds, images.genders)]
     sizes = np.bincount(images.genders.codes[part == 0])
     value = 100 * float(np.mean(values))
-    return {
-        "name": f"{printed.name}, test balanced too",
-        "value": value,
-        "paper": None,
-        "spread": 100 * float(np.std(values)),
-        "exact": value,
-        "men": int(sizes[0]),
-        "women": int(sizes[1]),
-    }
+    return ReproducedRow(
+        f"{printed.name}, test balanced too",
+        value,
+        details={
+            "spread": 100 * float(np.std(values)),
+            "exact": value,
+            "men": int(sizes[0]),
+            "women": int(sizes[1]),
+        },
+    )

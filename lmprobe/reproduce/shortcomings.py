@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
-from lmprobe.figure import Figure, Series
+from lmprobe.core.direction import Direction
+from lmprobe.io.progress import Progress, silent
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.mals import mals_amplification
-from lmprobe.reproduce.experiment import Reproduction, Settings, experiments
+from lmprobe.reproduce.experiment import experiment
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.tables import comparison_table
+from lmprobe.results.figure import DotPlot, Dots, Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,8 @@ class Scenario:
     """People as (group, truth, guess, how many), and what the paper says of them."""
 
     name: str
+    label: str
+    """The name where there is little room."""
     people: tuple[tuple[str, int, int, int], ...]
     mals: float
     attribute_to_task: float | None
@@ -28,6 +33,7 @@ class Scenario:
 SCENARIOS = (
     Scenario(
         "1: three groups",
+        "three groups",
         (
             ("A1", 0, 0, 10),
             ("A1", 1, 1, 40),
@@ -42,6 +48,7 @@ SCENARIOS = (
     ),
     Scenario(
         "1: two groups, never for A2",
+        "never for A2",
         (("A1", 0, 0, 10), ("A1", 1, 1, 40), ("A2", 0, 0, 40), ("A2", 1, 0, 10)),
         mals=0.2,
         attribute_to_task=None,
@@ -49,6 +56,7 @@ SCENARIOS = (
     ),
     Scenario(
         "1: two groups, always for A1",
+        "always for A1",
         (("A1", 0, 1, 10), ("A1", 1, 1, 40), ("A2", 0, 0, 40), ("A2", 1, 1, 10)),
         mals=0.033,
         attribute_to_task=None,
@@ -56,6 +64,7 @@ SCENARIOS = (
     ),
     Scenario(
         "2: unequal groups",
+        "unequal groups",
         (("A1", 0, 0, 60), ("A1", 1, 0, 30), ("A2", 0, 1, 10), ("A2", 1, 1, 20)),
         mals=-0.6,
         attribute_to_task=0.3333,
@@ -64,8 +73,8 @@ SCENARIOS = (
 )
 
 
-@experiments.register("shortcomings")
-def shortcomings(settings: Settings) -> Reproduction:
+@experiment("shortcomings")
+def shortcomings(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Run the examples in which MALS misleads and directional amplification does not."""
     rows = [row for scenario in SCENARIOS for row in _rows(scenario)]
     return Reproduction(
@@ -73,16 +82,17 @@ def shortcomings(settings: Settings) -> Reproduction:
         title="Shortcomings of the older metric (MALS), and what the directional one says",
         paper="Wang & Russakovsky 2021 (ICML), sections 3.2 and 4.1",
         rows=tuple(rows),
-        notes=(
+        printed=(comparison_table(rows),),
+        notes=texts_as_notes(
             "In every scenario the predictions exaggerate the link: MALS gives 0, two different "
             "values for the same error, and a negative value.",
             "The attribute is predicted perfectly throughout, so task->attribute is 0.",
         ),
-        figures=(_figure(rows),),
+        drawn=(_figure(rows),),
     )
 
 
-def _rows(scenario: Scenario) -> list[dict[str, Any]]:
+def _rows(scenario: Scenario) -> list[ReproducedRow]:
     people = pd.DataFrame(scenario.people, columns=["group", "truth", "guess", "count"])
     group, truth, weight = people["group"], people["truth"], people["count"]
     older = mals_amplification(
@@ -103,36 +113,31 @@ def _rows(scenario: Scenario) -> list[dict[str, Any]]:
     assert ours.task_to_attribute is not None
     measured = (
         ("MALS", older.value, scenario.mals),
-        ("attribute->task", ours.attribute_to_task.value, scenario.attribute_to_task),
-        ("task->attribute", ours.task_to_attribute.value, scenario.task_to_attribute),
+        (Direction.ATTRIBUTE_TO_TASK, ours.attribute_to_task.value, scenario.attribute_to_task),
+        (Direction.TASK_TO_ATTRIBUTE, ours.task_to_attribute.value, scenario.task_to_attribute),
     )
     return [
-        {
-            "name": f"{scenario.name}: {metric}",
-            "value": value,
-            "paper": printed,
-            "scenario": scenario.name,
-            "metric": metric,
-        }
+        ReproducedRow(
+            f"{scenario.name}: {metric}",
+            value,
+            printed,
+            details={"scenario": scenario.name, "metric": str(metric)},
+        )
         for metric, value, printed in measured
     ]
 
 
-def _figure(rows: list[dict[str, Any]]) -> Figure:
-    # "1: two groups, never for A2" is too long beside a point.
-    names = tuple(re.split("[:,] ", scenario.name)[-1] for scenario in SCENARIOS)
-    places = tuple(float(number) for number in range(1, len(names) + 1))
+def _figure(rows: list[ReproducedRow]) -> Figure:
+    def dots(metric: str) -> Dots:
+        return Dots(metric, tuple(row.value for row in rows if row.details["metric"] == metric))
 
-    def series(metric: str) -> Series:
-        values = tuple(row["value"] for row in rows if row["metric"] == metric)
-        return Series(metric, places, values, labels=names, style="points")
-
-    return Figure(
+    return DotPlot(
         name="scenarios",
         title="Four models that exaggerate, by the older metric and by the directional one",
-        x_label="scenario, in the order of the table",
-        y_label="amplification",
-        series=(series("MALS"), series("attribute->task")),
+        categories=tuple(scenario.label for scenario in SCENARIOS),
+        dots=(dots("MALS"), dots(Direction.ATTRIBUTE_TO_TASK.value)),
+        x_label="amplification",
+        reference=0.0,
         alternative="MALS is 0, 0.2, 0.03 and -0.6 in the four scenarios; attribute->task "
         "amplification is positive in all of them.",
     )
