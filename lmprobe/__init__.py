@@ -1,4 +1,4 @@
-"""Does a masked language model exaggerate the link between a group and what it does?
+"""Does a language model exaggerate the link between a group and what it does?
 
 Names are loaded when they are first used, so `import lmprobe` is quick and never brings
 torch with it.
@@ -8,70 +8,126 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lmprobe.association import Association
+    from lmprobe.core.association import Association
+    from lmprobe.core.direction import Direction
+    from lmprobe.core.labels import cross
     from lmprobe.corpus.count import count_cooccurrences
     from lmprobe.errors import LmprobeError
-    from lmprobe.inference.disparity import group_disparity
-    from lmprobe.inference.planning import sample_size
-    from lmprobe.intervals.bernstein import bernstein_halfwidth
-    from lmprobe.intervals.interval import Interval
+    from lmprobe.gating.check import check
+    from lmprobe.inference.disparity import group_disparities, group_disparity
+    from lmprobe.inference.disparity_result import DisparityResult
+    from lmprobe.inference.plan_result import PlanResult
+    from lmprobe.inference.planning import claimable_effect, sample_size
+    from lmprobe.intervals.methods.bernstein import bernstein_halfwidth
+    from lmprobe.leakage.language import language_leakage
     from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
     from lmprobe.metrics.directional import directional_amplification
     from lmprobe.metrics.mals import mals_amplification
     from lmprobe.models.load import load_model
-    from lmprobe.probe import probe
-    from lmprobe.result import ProbeResult
+    from lmprobe.probing.compare import compare
+    from lmprobe.probing.comparison import ComparisonResult
+    from lmprobe.probing.plan import plan
+    from lmprobe.probing.probe import probe
+    from lmprobe.probing.result import ProbeResult
+    from lmprobe.report.loading import load_result
+    from lmprobe.results.estimate import Estimate
+    from lmprobe.results.interval import Interval
+    from lmprobe.results.note import Note
+    from lmprobe.results.verdict import Verdict
     from lmprobe.sources.load import load_base_rates
+    from lmprobe.sweeping.result import SweepResult
+    from lmprobe.sweeping.sweep import sweep
+    from lmprobe.tabular.measure import amplify
+    from lmprobe.tabular.result import AmplificationResult
     from lmprobe.templates.sets import load_templates
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
-    "Association": "association",
-    "Interval": "intervals.interval",
+    "AmplificationResult": "tabular.result",
+    "Association": "core.association",
+    "ComparisonResult": "probing.comparison",
+    "Direction": "core.direction",
+    "DisparityResult": "inference.disparity_result",
+    "Estimate": "results.estimate",
+    "Interval": "results.interval",
     "LmprobeError": "errors",
-    "ProbeResult": "result",
-    "bernstein_halfwidth": "intervals.bernstein",
+    "Note": "results.note",
+    "PlanResult": "inference.plan_result",
+    "ProbeResult": "probing.result",
+    "SweepResult": "sweeping.result",
+    "Verdict": "results.verdict",
+    "amplify": "tabular.measure",
+    "bernstein_halfwidth": "intervals.methods.bernstein",
+    "check": "gating.check",
+    "claimable_effect": "inference.planning",
+    "compare": "probing.compare",
     "count_cooccurrences": "corpus.count",
+    "cross": "core.labels",
     "dataset_leakage": "leakage.measure",
     "directional_amplification": "metrics.directional",
+    "group_disparities": "inference.disparity",
     "group_disparity": "inference.disparity",
+    "language_leakage": "leakage.language",
     "leakage_amplification": "leakage.measure",
     "load_base_rates": "sources.load",
     "load_model": "models.load",
+    "load_result": "report.loading",
     "load_templates": "templates.sets",
     "mals_amplification": "metrics.mals",
     "model_leakage": "leakage.measure",
-    "probe": "probe",
+    "plan": "probing.plan",
+    "probe": "probing.probe",
     "sample_size": "inference.planning",
+    "sweep": "sweeping.sweep",
 }
 
 __all__ = [
+    "AmplificationResult",
     "Association",
+    "ComparisonResult",
+    "Direction",
+    "DisparityResult",
+    "Estimate",
     "Interval",
     "LmprobeError",
+    "Note",
+    "PlanResult",
     "ProbeResult",
+    "SweepResult",
+    "Verdict",
+    "amplify",
     "bernstein_halfwidth",
+    "check",
+    "claimable_effect",
+    "compare",
     "count_cooccurrences",
+    "cross",
     "dataset_leakage",
     "directional_amplification",
+    "group_disparities",
     "group_disparity",
+    "language_leakage",
     "leakage_amplification",
     "load_base_rates",
     "load_model",
+    "load_result",
     "load_templates",
     "mals_amplification",
     "model_leakage",
+    "plan",
     "probe",
     "sample_size",
+    "sweep",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("plugins", "vision"):
+        return importlib.import_module(f"lmprobe.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'lmprobe' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"lmprobe.{_HOME[name]}"), name)
@@ -81,15 +137,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Keeps `lmprobe.probe` the function: importing the file probe.py would make it the module."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if _HOME.get(name) == name and isinstance(value, ModuleType):
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,4 +1,4 @@
-"""lmprobe cache: see and clear what models have said."""
+"""`lmprobe cache`: shows or clears the scores kept from earlier runs."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ class Action(StrEnum):
 
 def command(
     action: Annotated[
-        Action, typer.Argument(help="Show what is there, or remove it.", show_default=True)
+        Action, typer.Argument(help="Show the contents, or remove them.", show_default=True)
     ] = Action.ls,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """See or clear the scores that were kept from earlier runs.
+    """Show or clear the scores kept from earlier runs.
 
-    They lie in $LMPROBE_CACHE, or in the platform's folder for caches. Nothing in them goes
-    stale, so clearing only frees space.
+    The cache is the folder $LMPROBE_CACHE, or the platform's cache folder. Entries never become
+    outdated, so clearing it only frees space.
 
-    Example: lmprobe cache clear
+    Example: [bold]lmprobe cache clear[/bold]
     """
     from lmprobe.cli.output import note, show_json
+    from lmprobe.io.folders import cache_folder
     from lmprobe.models import cache
 
     if action is Action.clear:
         files, size = cache.clear()
-        document = {"folder": str(cache.cache_folder()), "removed": files, "bytes": size}
+        document = {"folder": str(cache_folder()), "removed": files, "bytes": size}
         if json:
             show_json(document)
         else:
@@ -48,10 +49,13 @@ def command(
 
 def _list(json: bool) -> None:
     """Show how much each model has in the cache; a damaged entry belongs to none."""
-    from rich.table import Table
+    from rich.console import Console
 
-    from lmprobe.cli.output import show, show_json
+    from lmprobe.cli.output import show_json
+    from lmprobe.io.folders import cache_folder
     from lmprobe.models import cache
+    from lmprobe.report.terminal import TerminalTable
+    from lmprobe.results import Column, ColumnKind, Table
 
     entries: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
@@ -59,7 +63,7 @@ def _list(json: bool) -> None:
         name = "(damaged)" if entry is None else entry.model
         entries[name] += 1
         sizes[name] += path.stat().st_size
-    folder = str(cache.cache_folder())
+    folder = str(cache_folder())
     if json:
         rows = [
             {"model": name, "templates": entries[name], "bytes": sizes[name]}
@@ -67,10 +71,14 @@ def _list(json: bool) -> None:
         ]
         show_json({"folder": folder, "models": rows})
         return
-    table = Table(title=f"Scores kept in {folder}", title_justify="left")
-    table.add_column("model")
-    table.add_column("templates", justify="right")
-    table.add_column("bytes", justify="right")
-    for name in sorted(entries):
-        table.add_row(name, f"{entries[name]:,}", f"{sizes[name]:,}")
-    show(table if entries else f"No scores are kept in {folder} yet.")
+    if not entries:
+        typer.echo(f"No scores are kept in {folder} yet.")
+        return
+    columns = (
+        Column("model"),
+        Column("templates", ColumnKind.COUNT),
+        Column("bytes", ColumnKind.COUNT),
+    )
+    lines = tuple((name, entries[name], sizes[name]) for name in sorted(entries))
+    table = Table("cache", columns, lines, title=f"Scores kept in {folder}")
+    Console(highlight=False).print(TerminalTable(table))

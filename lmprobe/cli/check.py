@@ -1,83 +1,81 @@
-"""`lmprobe check`: a gate for releases; its exit code says what the interval allows."""
+"""`lmprobe check`: compares a saved result with a limit or with another result, for CI."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lmprobe.cli.options import Json, Quiet
 
-if TYPE_CHECKING:
-    from lmprobe.result import ProbeResult, ProbeRow
-
-# 2 is for mistakes in the input, as everywhere.
-EXIT_CODES = {"passed": 0, "failed": 1, "not enough evidence": 3}
-
 
 def command(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT.json", help="What `lmprobe run --output` left.")
+        Path, typer.Argument(metavar="RESULT.json", help="A result.json, saved with --output.")
     ],
     largest: Annotated[
-        float, typer.Option("--max", help="The largest amplification that is allowed.")
-    ],
+        list[str] | None,
+        typer.Option(
+            "--max",
+            metavar="LIMIT",
+            help="The largest allowed value: NUMBER, BASE=NUMBER, DIRECTION=NUMBER or "
+            "BASE:DIRECTION=NUMBER. Repeat for several limits; the most specific one applies.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OTHER.json",
+            help="Check the difference from this result, such as that of the model in "
+            "production; --max is then the largest allowed increase, 0 by default.",
+        ),
+    ] = None,
+    max_perplexity: Annotated[
+        float | None,
+        typer.Option(help="The largest allowed perplexity per word of the probed model."),
+    ] = None,
     direction: Annotated[
         str | None,
-        typer.Option("--direction", help="task->attribute or attribute->task; both if not given."),
+        typer.Option("--direction", help="T->A or A->T; both by default."),
     ] = None,
     base: Annotated[
         list[str] | None,
-        typer.Option("--base", "-b", help="A base of the result; every one if not given."),
+        typer.Option(
+            "--base", "-b", help="A base of the result; all by default. Repeat for several."
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Hold a saved result against a limit.
+    """Compare a saved result of any command with a limit, or with another result.
 
-    Exit code 0: the whole interval is at or below the limit. 1: the whole interval is
-    above it. 3: the interval holds the limit, there is not enough evidence. 2: the input is
-    wrong. Of several rows, one that fails decides, then one without enough evidence.
+    Exit code 0: passed, the whole interval is at or below the limit. 1: failed, the whole
+    interval is above it. 3: not enough evidence, the interval contains the limit. 4: the model is
+    uninformed, so its value means nothing. 2: the input is invalid. With several rows a failed
+    one decides, then an uninformed one, then one without enough evidence.
 
-    Example: [bold]lmprobe check out/result.json --max 0.05 --direction 'task->attribute'
-    --base labor[/bold]
+    Examples:
+
+    [bold]lmprobe check out/result.json --max 0.05 --direction 'T->A' --base labor[/bold]
+
+    [bold]lmprobe check out/result.json --max 'T->A=0.05' --max 'labor:A->T=0.002'[/bold]
+
+    [bold]lmprobe check new/result.json --against production/result.json[/bold]
     """
-    import math
+    from lmprobe.gating.check import check
 
-    from lmprobe.cli.output import show_json
-    from lmprobe.errors import InputError
-    from lmprobe.report.gate import Gate
-    from lmprobe.result import ProbeResult
-
-    if not math.isfinite(largest):
-        raise InputError(f"--max must be a number, found {largest}")
-    rows = _rows(ProbeResult.from_json(result), base or [], direction)
-    gates = [Gate(row, largest) for row in rows]
-    outcomes = [gate.outcome for gate in gates]
-    worst = next(one for one in ("failed", "not enough evidence", "passed") if one in outcomes)
+    checked = check(
+        result,
+        max=largest,
+        base=base,
+        direction=direction,
+        against=against,
+        max_perplexity=max_perplexity,
+    )
     if json:
-        document = {"schema": "lmprobe.check/1", "outcome": worst, "exit_code": EXIT_CODES[worst]}
-        show_json(document | {"rows": [gate.to_dict() for gate in gates]})
+        typer.echo(checked.to_json(), nl=False)
     elif not quiet:
-        for gate in gates:
-            typer.echo(gate.explanation)
-    raise typer.Exit(EXIT_CODES[worst])
-
-
-def _rows(result: ProbeResult, bases: list[str], direction: str | None) -> list[ProbeRow]:
-    """Return the rows that were asked for, or say which there are."""
-    from lmprobe.errors import InputError, did_you_mean
-
-    known = {"base": {row.base for row in result.rows}}
-    known["direction"] = {str(row.direction) for row in result.rows}
-    asked = [("base", base) for base in bases] + [("direction", direction)] * bool(direction)
-    for kind, name in asked:
-        if name not in known[kind]:
-            hint = did_you_mean(str(name), known[kind])
-            raise InputError(f'the result has no {kind} "{name}"; {hint}')
-    return [
-        row
-        for row in result.rows
-        if (not bases or row.base in bases) and direction in (None, row.direction)
-    ]
+        for row in checked.rows:
+            typer.echo(row.explanation)
+    raise typer.Exit(checked.exit_code)

@@ -1,4 +1,4 @@
-"""`lmprobe ls`: what there is to choose from."""
+"""`lmprobe ls`: lists template sets, base rates, models, scorers and other names."""
 
 from __future__ import annotations
 
@@ -9,31 +9,26 @@ from typing import Annotated, Any
 import typer
 
 from lmprobe.cli.options import Json
+from lmprobe.errors import LmprobeError
+from lmprobe.plugins import REGISTRIES
 
 Row = Mapping[str, Any]
 """What is listed: `name`, `size` (words for a person), `description`, and more for --json."""
 
 
-class Kind(StrEnum):
-    """What can be listed."""
+_DATA = ("templates", "lexicons", "base-rates", "models")
+"""What is listed beside the registries: files that come with lmprobe or are yours."""
 
-    templates = "templates"
-    lexicons = "lexicons"
-    base_rates = "base-rates"
-    models = "models"
-    scorers = "scorers"
-    intervals = "intervals"
-    attackers = "attackers"
-    experiments = "experiments"
+Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in (*_DATA, *REGISTRIES)})  # type: ignore[misc]
 
 
 def command(
     kind: Annotated[
-        Kind | None, typer.Argument(help="What to list; everything if left out.")
+        Kind | None, typer.Argument(help="What to list; everything by default.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """List what lmprobe knows by name: template sets, base rates, models, methods.
+    """List everything that options can name: template sets, base rates, models, extensions.
 
     `lmprobe ls base-rates` also shows where the numbers of each table come from.
 
@@ -41,14 +36,15 @@ def command(
     """
     from lmprobe.cli.output import show_json
 
-    found = {one.value: _LISTS[one]() for one in ([kind] if kind else Kind)}
+    chosen = [kind.value] if kind else [str(one.value) for one in Kind]
+    found = {one: _LISTS[one]() if one in _LISTS else _registered(one) for one in chosen}
     if json:
         show_json(found)
         return
     for title, rows in found.items():
         if kind is None:
             typer.secho(title, bold=True)
-        _print(rows, _DETAILS.get(kind, ()) if kind else ())
+        _print(rows, _DETAILS.get(kind.value, ()) if kind else ())
         if kind is None:
             typer.echo()
 
@@ -153,48 +149,26 @@ def _models() -> list[Row]:
     return rows
 
 
-def _scorers() -> list[Row]:
-    from lmprobe.scorers import scorers
+def _registered(kind: str) -> list[Row]:
+    """Return the extensions of a registry; a plug-in that cannot be loaded says so in its row."""
+    from lmprobe.plugins import registry
 
-    return _registered(scorers)
-
-
-def _intervals() -> list[Row]:
-    from lmprobe.intervals.method import intervals
-
-    return _registered(intervals)
-
-
-def _attackers() -> list[Row]:
-    from lmprobe.leakage.attackers.attacker import attackers
-
-    return _registered(attackers)
-
-
-def _experiments() -> list[Row]:
-    from lmprobe.reproduce.experiment import experiments
-
-    return _registered(experiments)
-
-
-def _registered(registry: Any) -> list[Row]:
-    """Return the extensions of a registry, described by the first line of their docstring."""
+    extensions = registry(kind)
     rows: list[Row] = []
-    for name in registry.names():
-        lines = (registry.get(name).__doc__ or "").strip().splitlines()
-        rows.append({"name": name, "size": "", "description": lines[0] if lines else ""})
+    for name in extensions.names():
+        try:
+            description = extensions.description(name)
+        except LmprobeError as problem:
+            description = str(problem)
+        rows.append({"name": name, "size": "", "description": description})
     return rows
 
 
-_LISTS: Mapping[Kind, Callable[[], list[Row]]] = {
-    Kind.templates: _templates,
-    Kind.lexicons: _lexicons,
-    Kind.base_rates: _base_rates,
-    Kind.models: _models,
-    Kind.scorers: _scorers,
-    Kind.intervals: _intervals,
-    Kind.attackers: _attackers,
-    Kind.experiments: _experiments,
+_LISTS: Mapping[str, Callable[[], list[Row]]] = {
+    "templates": _templates,
+    "lexicons": _lexicons,
+    "base-rates": _base_rates,
+    "models": _models,
 }
 
-_DETAILS = {Kind.base_rates: ("source", "year", "licence", "unit", "method", "sha256", "notes")}
+_DETAILS = {"base-rates": ("source", "year", "licence", "unit", "method", "sha256", "notes")}

@@ -3,35 +3,105 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
-from lmprobe.errors import LmprobeError
+from lmprobe.errors import InputError, LmprobeError, shortened
+from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
+
+# Files of this folder that hold no command.
+_NOT_COMMANDS = {"main", "options", "output"}
+# The group of entry points through which packages add commands.
+_PLUGINS = "lmprobe.commands"
+
+
+class LazyCommands(TyperGroup):
+    """Every module `name` of this folder with a `command`; only the one called is imported.
+
+    A package adds commands of its own through the entry-point group `lmprobe.commands`.
+
+    The list of commands takes the first line of each module's file, which is its docstring:
+    importing all of them for it would make `lmprobe --help` several times slower.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        """List the commands with what they do."""
+        super().__init__(**settings)
+        names = {module.name for module in pkgutil.iter_modules(cli.__path__)} - _NOT_COMMANDS
+        listed = {name: TyperCommand(name, help=_summary(name)) for name in sorted(names)}
+        # A command that was added to the application itself is there already.
+        self._loaded = dict(self.commands)
+        self.commands = listed | self._loaded
+        self._listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, those of packages too."""
+        return sorted({*self.commands, *installed(_PLUGINS)})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of that name; while help is written, what is listed."""
+        if cmd_name in self._loaded or (self._listing and cmd_name in self.commands):
+            return self.commands[cmd_name]
+        if cmd_name in self.commands:
+            command = importlib.import_module(f"{cli.__name__}.{cmd_name}").command
+        elif cmd_name in (plugins := installed(_PLUGINS)):
+            if self._listing:
+                package = package_of(plugins[cmd_name])
+                return TyperCommand(cmd_name, help=f"From the package {package}.")
+            command = load_plugin(plugins[cmd_name])
+        else:
+            return None
+        if not isinstance(command, typer.Typer):
+            single = typer.Typer(rich_markup_mode="rich", add_completion=False)
+            single.command(cmd_name)(command)
+            command = single
+        made = typer.main.get_command(command)
+        made.name = cmd_name
+        return made
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without importing the commands."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
+
+
+def _summary(command: str) -> str:
+    """Return what the first line of a command's module says that it does."""
+    source = Path(cli.__path__[0], f"{command}.py").read_text(encoding="utf-8")
+    words = source.partition("\n")[0].strip('"').partition(": ")[2]
+    return words[:1].upper() + words[1:]
+
 
 app = typer.Typer(
     name="lmprobe",
+    cls=LazyCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
 
-# Files of this folder that hold no command.
-_NOT_COMMANDS = {"main", "options", "output", "tabular"}
-
 
 def _print_versions(wanted: bool) -> None:
     if not wanted:
         return
-    from lmprobe.cli.output import versions
+    from lmprobe.io.versions import versions
 
-    for name, version in versions().items():
-        typer.echo(f"{name} {version}")
+    for name, number in versions().items():
+        typer.echo(f"{name} {number}")
     raise typer.Exit
 
 
@@ -44,24 +114,10 @@ def top(
         ),
     ] = False,
 ) -> None:
-    """Does a masked language model exaggerate the link between a group and what it does?
+    """Measure whether a language model exaggerates the link between groups of people and tasks.
 
-    Start with [bold]lmprobe run --output out[/bold]: it probes a bundled model and leaves a report.
+    Start with [bold]lmprobe run --output out[/bold]: it probes a bundled model and writes a report.
     """
-
-
-def _add_commands() -> None:
-    """Add every command of this folder: a module `name` with a function `command`."""
-    for module in pkgutil.iter_modules(cli.__path__):
-        if module.name not in _NOT_COMMANDS:
-            command = importlib.import_module(f"lmprobe.cli.{module.name}").command
-            if isinstance(command, typer.Typer):
-                app.add_typer(command, name=module.name)
-            else:
-                app.command(module.name)(command)
-
-
-_add_commands()
 
 
 def _on_one_line(
@@ -73,19 +129,66 @@ def _on_one_line(
     line: str | None = None,
 ) -> None:
     """Show a warning to a person at a terminal, who has no use for where in the code it was."""
-    print(f"lmprobe: {message}", file=sys.stderr)
+    print(f"lmprobe: {shortened(message)}", file=sys.stderr)
+
+
+def _check_arguments(words: Sequence[str]) -> None:
+    """Refuse names that are not UTF-8: no table, result or page could name them."""
+    for word in words:
+        if any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise InputError(f'"{word}" is not valid UTF-8; rename the file')
 
 
 def main() -> None:
     """Run the command line; a mistake of the caller is one line on standard error, exit 2."""
     warnings.showwarning = _on_one_line
     try:
-        app(prog_name="lmprobe")
+        try:
+            _check_arguments(sys.argv[1:])
+            app(prog_name="lmprobe")
+        finally:
+            # Here a full disk can still be reported; when Python ends it is a traceback.
+            sys.stdout.flush()
     except LmprobeError as problem:
-        print(f"lmprobe: {problem}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _fail(str(problem))
+    except BrokenPipeError:
+        # The reader has what it wanted, as in `lmprobe ls templates | head -1`.
+        _discard_output()
+        raise SystemExit(1) from None
+    except Exception as problem:
+        failure = plugin_failure(problem)
+        if failure is None and isinstance(problem, OSError):
+            failure = _io_failure(problem)
+        if failure is None:
+            raise
+        _fail(failure)
     except SystemExit as ended:
         # Typer's answer to Ctrl-C; it says nothing itself.
         if ended.code == 130:
             print("lmprobe: interrupted", file=sys.stderr)
         raise
+
+
+def _fail(message: str) -> NoReturn:
+    """Say in one line what is wrong, as far as anything can be written, and exit with 2."""
+    _discard_output()
+    with suppress(OSError):
+        print(f"lmprobe: {message}", file=sys.stderr)
+    raise SystemExit(2) from None
+
+
+def _discard_output() -> None:
+    """Drop what could not be written: it stays in a buffer, which Python writes at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+            continue
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _io_failure(problem: OSError) -> str:
+    reason = problem.strerror or str(problem)
+    if problem.filename is None:
+        return f"the output cannot be written: {reason}"
+    return f"{problem.filename}: {reason}"

@@ -2,20 +2,106 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from lmprobe.results.settings import Option, options_of
+
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
+    bool, typer.Option("--json", help="Print the result as one JSON document on standard output.")
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Write the result files to this folder."),
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Write the result and its report to this folder."
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is random.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress bar and no notes.")]
 Confidence = Annotated[
-    float, typer.Option("--confidence", help="Confidence of the interval, between 0 and 1.")
+    float, typer.Option("--confidence", help="Confidence level of the interval, between 0 and 1.")
 ]
+
+Templates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--templates",
+        "-t",
+        help="A template set of `lmprobe ls templates`, or a TOML file; fitbert by default.",
+    ),
+]
+Base = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--base",
+        "-b",
+        help="Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several.",
+    ),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither read nor write the cache of scores.")
+]
+
+
+def settings_options(
+    settings: type, **others: type
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command one option per setting.
+
+    The command's parameter `settings` is replaced by the options of the class `settings`, and a
+    parameter `name` by those of the class given as `name=`; the command receives the settings
+    objects made of them. So an option cannot be forgotten, and its default and help text are
+    written once.
+    """
+    classes = {"settings": settings, **others}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+        options = {name: options_of(kind) for name, kind in classes.items()}
+        parameters = []
+        for name, parameter in own.parameters.items():
+            if name in options:
+                parameters += [_parameter(option) for option in options[name]]
+            else:
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            for name, kind in classes.items():
+                chosen = {one.name: _value(one, values.pop(one.name)) for one in options[name]}
+                values[name] = kind(**chosen)
+            command(**values)
+
+        run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    kind: Any = list[str] if option.several else option.kind
+    accepted = kind | None if option.optional or option.several else kind
+    listed = "A,B" if option.several and not option.repeated else None
+    metavar = "|".join(option.choices) or listed
+    info = typer.Option(*option.flags, help=option.help, metavar=metavar)
+    annotation: Any = Annotated.__class_getitem__((accepted, info))  # type: ignore[attr-defined]
+    default = list(option.default) if option.several and option.default else option.default
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _value(option: Option, value: Any) -> Any:
+    """Return the setting's value: words may be repeated options or a comma-separated list."""
+    if option.repeated and value is not None:
+        return tuple(value)
+    if option.several and value is not None:
+        words = [word.strip() for part in value for word in part.split(",")]
+        return tuple(word for word in words if word) or option.default
+    return value

@@ -2,71 +2,65 @@
 
 from __future__ import annotations
 
-import json
-import math
-import platform
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from lmprobe import __version__
-from lmprobe.progress import Progress, silent
+from lmprobe.errors import printable
+from lmprobe.io.documents import json_text
+from lmprobe.io.progress import Progress, silent
 
-# A word of a file must not move the cursor, change colours or turn the writing round.
-_COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+if TYPE_CHECKING:
+    from lmprobe.report.result import Result
 
 
 class _Console(Console):
     """A terminal that only lmprobe itself gives orders to."""
 
     def render_str(self, text: str, **settings: Any) -> Text:
-        return super().render_str(_COMMANDING.sub("\ufffd", text), **settings)
+        lines = map(printable, text.split("\n"))
+        return super().render_str("\n".join(lines), **settings)
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what decides the numbers, without importing any of it."""
-    found = {"lmprobe": __version__, "python": platform.python_version()}
-    for name in ("torch", "transformers", "tokenizers", "datasets", "numpy", "scipy", "pandas"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+def emit(
+    result: Result,
+    *,
+    json: bool = False,
+    quiet: bool = False,
+    output: Path | None = None,
+    hints: Sequence[str] = (),
+) -> None:
+    """Print a result and leave its files, in the same way for every command.
 
+    Tables go to standard output; notes, hints and the names of files to standard error, and
+    nowhere when quiet. With `json` the document alone is on standard output.
+    """
+    from lmprobe.report.files import write_outputs
+    from lmprobe.report.terminal import note_list, page_summary
 
-def to_json(document: Any) -> str:
-    """Return the JSON text of `document`; NaN and infinity become null."""
-    return json.dumps(_clean(document), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _clean(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(one) for one in value]
-    if hasattr(value, "tolist"):
-        return _clean(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def show(*parts: Table | str) -> None:
-    """Print tables and lines on standard output, at the width of the terminal."""
-    console = _Console(highlight=False)
-    for part in parts:
-        console.print(part)
+    if json:
+        print(result.to_json(), end="")
+    else:
+        page = result.page()
+        _Console(highlight=False).print(page_summary(page, result.tables()))
+        if page.notes and not quiet:
+            _Console(stderr=True, highlight=False).print("", note_list(page.notes), sep="\n")
+    # Files come last: what was computed is on the screen even if the folder cannot be written.
+    written = {} if output is None else write_outputs(result, output)
+    wide = max(map(len, written), default=0)
+    for name, path in written.items():
+        note(f"{name:<{wide}}  {path}", quiet=quiet)
+    for hint in hints:
+        note(hint, quiet=quiet)
 
 
 def show_json(document: Any) -> None:
     """Print one JSON document on standard output."""
-    print(to_json(document))
+    print(json_text(document, indent=2))
 
 
 def note(text: str, *, quiet: bool = False) -> None:

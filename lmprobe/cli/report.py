@@ -1,4 +1,4 @@
-"""`lmprobe report`: renders a saved result as a page, Markdown, a model card or CSV."""
+"""`lmprobe report`: renders a saved result as HTML, Markdown, a model card or CSV."""
 
 from __future__ import annotations
 
@@ -10,32 +10,30 @@ import typer
 from lmprobe.cli.options import Output, Quiet
 
 if TYPE_CHECKING:
-    from lmprobe.result import ProbeResult
+    from lmprobe.report.result import Result
 
 
 def command(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT.json", help="What `lmprobe run --output` left.")
+        Path, typer.Argument(metavar="RESULT.json", help="A result.json, saved with --output.")
     ],
     html: Annotated[
-        bool, typer.Option("--html", help="One page that stands alone: report.html.")
+        bool, typer.Option("--html", help="Write report.html, a page in one file.")
     ] = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="For an issue or a README: report.md.")
+        bool, typer.Option("--markdown", help="Write report.md, for an issue or a README.")
     ] = False,
     model_card: Annotated[
-        bool, typer.Option("--model-card", help="For a model's README on the hub: model-card.md.")
+        bool, typer.Option("--model-card", help="Write model-card.md, for a model's README.")
     ] = False,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="For a spreadsheet: rows.csv and pairs.csv.")
-    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV files.")] = False,
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Render a saved result; without a form it prints the table of `lmprobe run`.
+    """Render a saved result of any command; without a format option, print its tables.
 
-    The files go to the folder of the result if --output names no other. The page of a probe
-    needs neither network nor scripts: send it, print it, put it on a server.
+    The files are written to the folder of the result, or to --output. The HTML page is one file
+    that needs no network.
 
     Examples:
 
@@ -43,51 +41,46 @@ def command(
 
     [bold]lmprobe report out/result.json --model-card --output card[/bold]
     """
-    from lmprobe.atomic import write_text
-    from lmprobe.cli.output import note, show
-    from lmprobe.report.text import run_table
-    from lmprobe.result import ProbeResult
+    from lmprobe.cli.output import emit, note
+    from lmprobe.io.atomic import write_texts
+    from lmprobe.report.loading import load_result
 
-    found = ProbeResult.from_json(result)
-    _refuse_reproduction(found, result)
+    loaded = load_result(result)
     chosen = {"html": html, "markdown": markdown, "model-card": model_card, "csv": csv}
-    files = _files(found, [form for form, wanted in chosen.items() if wanted])
+    files = _files(loaded, [form for form, wanted in chosen.items() if wanted])
     if not files:
-        show(*run_table(found))
-    folder = output if output is not None else result.parent
-    for name, text in files.items():
-        note(f"wrote {write_text(folder / name, text)}", quiet=quiet)
+        emit(loaded, quiet=quiet)
+    folder = output if output is not None else _folder(result)
+    write_texts({folder / name: text for name, text in files.items()})
+    for name in files:
+        note(f"wrote {folder / name}", quiet=quiet)
 
 
-def _refuse_reproduction(found: ProbeResult, path: Path) -> None:
-    """Refuse a table of `lmprobe reproduce`: a report could not tell its presets apart."""
-    from lmprobe.errors import DataFileError
-
-    if len({(row.base, row.direction) for row in found.rows}) < len(found.rows):
-        raise DataFileError(
-            f"{path}: several rows of one base and direction, as `lmprobe reproduce` writes them; "
-            "its --output leaves a page of its own, reproduction.html"
-        )
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
-def _files(result: ProbeResult, forms: list[str]) -> dict[str, str]:
+def _files(result: Result, forms: list[str]) -> dict[str, str]:
     """Return the name and the text of every file that was asked for."""
     files = {}
     if "html" in forms:
-        from lmprobe.report.html import html_report
-
-        files["report.html"] = html_report(result)
+        files["report.html"] = result.to_html()
     if "markdown" in forms:
-        from lmprobe.report.markdown import markdown_report
-
-        files["report.md"] = markdown_report(result)
+        files["report.md"] = result.to_markdown()
     if "model-card" in forms:
-        from lmprobe.report.model_card import model_card
-
-        files["model-card.md"] = model_card(result)
+        files["model-card.md"] = _model_card(result)
     if "csv" in forms:
         from lmprobe.report.csv import csv_text
 
-        files["rows.csv"] = csv_text(result.to_frame())
-        files["pairs.csv"] = csv_text(result.pairs())
+        files |= {f"{name}.csv": csv_text(frame) for name, frame in result.frames().items()}
     return files
+
+
+def _model_card(result: Result) -> str:
+    from lmprobe.errors import InputError
+    from lmprobe.probing.model_card import model_card
+    from lmprobe.probing.result import ProbeResult
+
+    if not isinstance(result, ProbeResult):
+        raise InputError(f"a model card is made of a probe, not of a {result.kind}")
+    return model_card(result)

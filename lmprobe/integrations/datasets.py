@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Literal
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.result import ProbeResult
+from lmprobe.probing.result import ProbeResult
 
 if TYPE_CHECKING:
     from datasets import Dataset

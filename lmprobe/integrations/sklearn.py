@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lmprobe.core.choices import DisparityMeasure
 from lmprobe.inference.disparity import group_disparity
 from lmprobe.metrics.directional import directional_amplification
 
@@ -38,7 +39,7 @@ def disparity(
     *,
     sensitive_features: Any,
     protected: str | Sequence[str],
-    measure: str = "demographic_parity",
+    measure: DisparityMeasure = "demographic_parity",
 ) -> float:
     """Return the mean cost of the protected group minus that of the others.
 

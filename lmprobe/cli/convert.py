@@ -1,0 +1,71 @@
+"""`lmprobe convert`: converts published annotation files to a table for `lmprobe amplify`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmprobe.cli.options import Quiet
+
+
+class Kind(StrEnum):
+    """What is converted."""
+
+    coco = "coco"
+    celeba = "celeba"
+    imsitu = "imsitu"
+    captions = "captions"
+
+
+class Rule(StrEnum):
+    """Which words of a caption count."""
+
+    published = "published"
+    word = "word"
+
+
+def command(
+    kind: Annotated[Kind, typer.Argument(help="The dataset.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE... TABLE",
+            help="The files as published, then the table to write (.parquet, .csv or .jsonl). "
+            "coco: instances, captions. celeba: attributes, partition. imsitu: train, dev, ... "
+            "captions: generated captions, a table that `convert coco` made.",
+        ),
+    ],
+    predictions: Annotated[
+        Path | None, typer.Option(help="Table with image_id and the predictions of a model.")
+    ] = None,
+    rule: Annotated[
+        Rule, typer.Option(help="Match words in captions as the published code does, or whole.")
+    ] = Rule.published,
+    keep_unclear: Annotated[
+        bool, typer.Option("--keep-unclear", help="Keep images with both genders or neither.")
+    ] = False,
+    boxes: Annotated[
+        bool, typer.Option("--boxes", help="coco: add the rectangle around all people.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert annotation files of COCO, CelebA or imSitu, or generated captions, to a table.
+
+    Example: [bold]lmprobe convert coco instances.json captions.json coco.parquet[/bold]
+    """
+    from lmprobe.cli.output import note
+    from lmprobe.vision.convert import convert
+
+    written = convert(
+        kind.value,
+        paths[:-1],
+        paths[-1],
+        predictions=predictions,
+        rule=rule.value,
+        keep_unclear=keep_unclear,
+        boxes=boxes,
+    )
+    note(f"wrote {written:,} rows to {paths[-1]}", quiet=quiet)

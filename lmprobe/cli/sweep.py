@@ -1,0 +1,58 @@
+"""`lmprobe sweep`: probes many models, template sets and bases, and ranks the models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lmprobe.cli.options import Base, Json, NoCache, Output, Quiet, Templates, settings_options
+from lmprobe.probing.settings import ModelSettings, ProbeSettings
+from lmprobe.sweeping.settings import SweepSettings
+
+
+@settings_options(ProbeSettings, model_settings=ModelSettings, sweep_settings=SweepSettings)
+def command(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL...", help="Hub ids, folders, .gguf files, or text files that list them."
+        ),
+    ] = None,
+    templates: Templates = None,
+    base: Base = None,
+    *,
+    settings: ProbeSettings,
+    model_settings: ModelSettings,
+    sweep_settings: SweepSettings,
+    no_cache: NoCache = False,
+    json: Json = False,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Probe many models, and rank them as far as the intervals separate them.
+
+    Each probe is saved in the output folder when it ends, so a sweep that was interrupted
+    continues where it stopped. A model that fails is reported at the end; the others are probed.
+
+    Examples:
+
+    [bold]lmprobe sweep reference:faithful reference:amplified --base labor --output sweep[/bold]
+
+    [bold]lmprobe sweep --checkpoints runs/bert --base labor --output training[/bold]
+    """
+    from lmprobe.cli.output import emit, progress_bar
+    from lmprobe.sweeping.sweep import sweep
+
+    options = settings.to_dict() | model_settings.arguments() | sweep_settings.to_dict()
+    with progress_bar("sweep", "probes", quiet=quiet) as progress:
+        result = sweep(
+            models or [],
+            templates or ["fitbert"],
+            base or ["labor"],
+            output=output,
+            progress=progress,
+            cache=not no_cache,
+            **options,
+        )
+    emit(result, json=json, quiet=quiet, output=output)
