@@ -1,0 +1,128 @@
+"""A disk that is full, a folder that cannot be written, and commands in processes to be killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import re
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+# A process that is forked has these loaded already: a command costs what it computes.
+PRELOADED = (
+    "torch",
+    "transformers.models.bert.modeling_bert",
+    "scipy.stats",
+    "pandas",
+    "lmprobe.cli.main",
+    "lmprobe.probing.probe",
+    "lmprobe.probing.page",
+    "lmprobe.models.kinds.masked",
+    "lmprobe.corpus.count",
+    "lmprobe.sweeping.sweep",
+)
+_NOBODY = 65534
+
+
+@contextmanager
+def full_disk(room: int = 0) -> Iterator[None]:
+    """Let no file grow over so many bytes, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """Let the modes of folders hold for this process, even if it is root's."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder; what depends on the clock is taken out."""
+    return {
+        str(path.relative_to(folder)): _timeless(path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _timeless(content: bytes) -> bytes:
+    content = re.sub(rb'"seconds": [0-9.e+-]+', b'"seconds": 0', content)
+    return re.sub(rb"in [0-9.]+ s, [0-9,]+ MB/s", b"", content)
+
+
+def forks() -> ForkServerContext:
+    """Return what starts processes that have lmprobe and torch loaded."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    return context
+
+
+def start(words: Sequence[str | Path], environment: Mapping[str, str], log: Path) -> BaseProcess:
+    """Run a command of lmprobe in a process of its own."""
+    arguments = (list(map(str, words)), dict(environment), str(log))
+    process = forks().Process(target=_command, args=arguments)
+    process.start()
+    return process
+
+
+def _command(words: list[str], environment: dict[str, str], log: str) -> None:
+    from lmprobe.cli.main import main
+    from lmprobe.corpus import checkpoint
+
+    # A checkpoint after every part: the more is written, the more a kill can hit.
+    checkpoint._SECONDS = 0.0
+    with Path(log).open("ab") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    os.environ.update(environment)
+    tempfile.tempdir = environment["TMPDIR"]
+    os.chdir(environment["LMPROBE_FAULTS_FOLDER"])
+    sys.argv = ["lmprobe", *words]
+    main()
+
+
+def finish(process: BaseProcess, log: Path) -> None:
+    """Wait for a command that must succeed."""
+    process.join(600)
+    assert process.exitcode == 0, log.read_text()
+
+
+def kill_at_random(process: BaseProcess, longest: float, rng: random.Random) -> bool:
+    """End a process with SIGKILL at a random moment; return whether it was still running."""
+    time.sleep(rng.uniform(0, longest))
+    alive = process.is_alive()
+    assert process.pid is not None
+    if alive:
+        os.kill(process.pid, signal.SIGKILL)
+    process.join(60)
+    return alive
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user may read, and whose subfolders a test may lock."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder

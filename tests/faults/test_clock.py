@@ -1,0 +1,58 @@
+"""A clock that jumps: what was computed does not depend on what time it is."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from lmprobe.corpus.count import count, count_words, plan
+from lmprobe.models import cache, file_hash
+
+DAY = 86_400.0
+KEY = "ab" * 32
+
+
+def test_a_count_whose_clock_jumps_back_and_forth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("She is a nurse. He is a cook.\n" * 50)
+    words = count_words(attributes=None, tasks=["nurse", "cook"])
+    jumps = itertools.cycle([0.0, 4e9, -4e9, DAY])
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    found = count(plan(path, part=200), words, checkpoint=tmp_path / "state.json")
+    assert found.counts.tolist() == [[0, 50], [50, 0]]
+    assert found.seconds >= 0
+
+
+@pytest.mark.parametrize("when", [0.0, 4e9])
+def test_an_entry_of_the_cache_from_another_time(
+    when: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMPROBE_CACHE", str(tmp_path))
+    entry = cache.Entry("tiny", {"a": (1.0,)})
+    cache.write(KEY, entry)
+    (path,) = tmp_path.rglob("*.json")
+    os.utime(path, (when, when))
+    assert cache.read(KEY) == entry
+
+
+def test_weights_that_changed_in_the_same_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy sets the time of change; other weights of the same size are still noticed."""
+    monkeypatch.setenv("LMPROBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(file_hash, "_SMALL", 0)
+    path = tmp_path / "weights"
+    path.write_bytes(b"old")
+    before = path.stat()
+    first = file_hash.file_hash(path)
+    assert file_hash.file_hash(path) == first
+    path.write_bytes(b"new")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert file_hash.file_hash(path) != first

@@ -1,0 +1,104 @@
+"""Gives one input to a reader and says whether that is a finding."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import resource
+import signal
+import time
+import traceback
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmprobe.errors import LmprobeError
+from tests.fuzz.reader import Reader
+
+MOST_SECONDS = 10.0
+MOST_BYTES = 1_000_000_000
+LONGEST_MESSAGE = 1000
+CORPUS = Path(__file__).parent / "corpus"
+"""Every input that ever was a finding, by reader; the tests give them to it again."""
+
+
+class Hang(BaseException):
+    """Raised in a reader that does not come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An input that a reader neither read nor refused in one clear line."""
+
+    reader: str
+    content: bytes
+    what: str
+
+    def save(self, folder: Path = CORPUS) -> Path:
+        """Keep the input under its hash."""
+        name = hashlib.sha256(self.content).hexdigest()[:16]
+        path = folder / self.reader / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self.content)
+        return path
+
+
+def inputs(reader: Reader, number: int, seed: int) -> Iterator[bytes]:
+    """Yield the same damaged inputs for the same seed."""
+    rng, seeds = random.Random(f"{reader.name} {seed}"), reader.seeds()
+    for _ in range(number):
+        yield reader.damage(rng, rng.choice(seeds))
+
+
+def examine(reader: Reader, content: bytes, folder: Path) -> Finding | None:
+    """Return what is wrong with how the reader takes the input, or None."""
+    path = folder / reader.file
+    path.write_bytes(content)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.process_time()
+    problem = _problem(reader, path)
+    seconds = time.process_time() - started
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    if problem is None and seconds > MOST_SECONDS:
+        problem = f"took {seconds:.0f} s"
+    if problem is None and grown > MOST_BYTES:
+        problem = f"took {grown / 1e9:.1f} GB"
+    return None if problem is None else Finding(reader.name, content, problem)
+
+
+def _problem(reader: Reader, path: Path) -> str | None:
+    def stop(*_: object) -> None:
+        raise Hang
+
+    old = signal.signal(signal.SIGALRM, stop)
+    # The machine may be busy: what counts is the processor's time, this is for what sleeps.
+    signal.setitimer(signal.ITIMER_REAL, 6 * MOST_SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader.read(path)
+    except LmprobeError as refusal:
+        return _message_problem(str(refusal))
+    except Hang:
+        return "hangs"
+    # Everything else that a reader raises is a finding.
+    except Exception as problem:
+        place = traceback.extract_tb(problem.__traceback__)
+        ours = [one for one in place if "/lmprobe/" in one.filename or "fuzz" in one.filename]
+        last = ours[-1] if ours else place[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        return f"{type(problem).__name__} at {where}: {str(problem)[:200]!r}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    return None
+
+
+def _message_problem(message: str) -> str | None:
+    if len(message) > LONGEST_MESSAGE:
+        return f"a message of {len(message)} characters"
+    if any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") for one in message):
+        return f"a message that commands the terminal: {message[:200]!r}"
+    return None

@@ -1,0 +1,168 @@
+"""Mutants of the core: one small change of behaviour each, chosen by a seed.
+
+A mutant swaps a comparison, an arithmetic operator, a constant, a boolean or a keyword's value.
+Docstrings, type hints, messages of errors and `__repr__` are left alone: no test should fix words.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CORE = (
+    "core",
+    "metrics",
+    "intervals",
+    "inference",
+    "probing",
+    "scorers",
+    "sources",
+    "tabular",
+    "leakage",
+    "sweeping",
+)
+"""The packages that decide numbers."""
+
+_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one change."""
+
+    path: Path
+    line: int
+    change: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        """Where it is and what it changes."""
+        return f"{self.path}:{self.line} {self.change}"
+
+
+def sample(root: Path, *, number: int, seed: int) -> list[Mutant]:
+    """Return so many mutants, spread evenly over all places that can be changed."""
+    places = [
+        (path, index)
+        for package in CORE
+        for path in sorted((root / "lmprobe" / package).rglob("*.py"))
+        for index in range(len(list(_places(ast.parse(path.read_text(encoding="utf-8"))))))
+    ]
+    chosen = random.Random(seed).sample(places, min(number, len(places)))
+    return [_mutant(root, path, index) for path, index in chosen]
+
+
+def _mutant(root: Path, path: Path, index: int) -> Mutant:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    node, change, apply = list(_places(tree))[index]
+    apply()
+    return Mutant(path.relative_to(root), node.lineno, change, ast.unparse(tree) + "\n")
+
+
+Place = tuple[ast.expr, str, Callable[[], None]]
+
+
+def _places(tree: ast.AST) -> Iterator[Place]:
+    """Yield every node that can be changed, with the change in words and what makes it."""
+    for node in _behaviour(tree):
+        if isinstance(node, ast.Compare):
+            yield from _comparison(node)
+        elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+            new = _ARITHMETIC[type(node.op)]
+            yield node, f"{_op(node.op)} -> {new.__name__}", _setter(node, "op", new())
+        elif isinstance(node, ast.BoolOp):
+            new_bool = ast.Or if isinstance(node.op, ast.And) else ast.And
+            yield node, f"{_op(node.op)} -> {new_bool.__name__}", _setter(node, "op", new_bool())
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield node, "drop not", _drop_not(node)
+        elif isinstance(node, ast.Constant):
+            yield from _constant(node)
+
+
+def _comparison(node: ast.Compare) -> Iterator[Place]:
+    for number, op in enumerate(node.ops):
+        new = _COMPARED.get(type(op))
+        if new is not None:
+            ops = [
+                new() if place == number else copy.copy(one) for place, one in enumerate(node.ops)
+            ]
+            yield node, f"{_op(op)} -> {new.__name__}", _setter(node, "ops", ops)
+
+
+def _constant(node: ast.Constant) -> Iterator[Place]:
+    value = node.value
+    if isinstance(value, bool):
+        yield node, f"{value} -> {not value}", _setter(node, "value", not value)
+    elif isinstance(value, int | float):
+        new = value + 1 if isinstance(value, int) else value * 2 + 0.1
+        yield node, f"{value} -> {new}", _setter(node, "value", new)
+
+
+def _drop_not(node: ast.UnaryOp) -> Callable[[], None]:
+    def apply() -> None:
+        # `not not x` is the truth of x, which is what is left without the `not`.
+        node.operand = ast.UnaryOp(ast.Not(), node.operand)
+        ast.fix_missing_locations(node)
+
+    return apply
+
+
+def _setter(node: ast.AST, name: str, value: object) -> Callable[[], None]:
+    return lambda: setattr(node, name, value)
+
+
+def _op(node: ast.AST) -> str:
+    return type(node).__name__
+
+
+def _behaviour(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions that decide behaviour, in the order of the source."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.ImportFrom | ast.Import):
+            continue
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            for part in (*child.args.defaults, *child.args.kw_defaults, *child.body):
+                if part is not None:
+                    yield from _with(part)
+            continue
+        if isinstance(child, ast.AnnAssign):
+            if child.value is not None:
+                yield from _with(child.value)
+            continue
+        if isinstance(child, ast.expr):
+            yield from _with(child)
+        else:
+            yield from _behaviour(child)
+
+
+def _with(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
+        return
+    if isinstance(node, ast.expr):
+        yield node
+    yield from _behaviour(node)
