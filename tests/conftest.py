@@ -11,13 +11,21 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from lmprobe.association import DIRECTIONS, Direction
-from lmprobe.intervals.interval import Interval
-from lmprobe.result import ProbeResult, ProbeRow
+from lmprobe import plugins
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.row import ProbeRow
+from lmprobe.results import Interval, Note, NoteKind
 
 # How long an example takes is no property of the code on a machine that is shared.
-settings.register_profile("lmprobe", deadline=None)
+settings.register_profile("lmprobe", deadline=None, max_examples=50)
 settings.load_profile("lmprobe")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow tests: at the end one worker would wait for the other."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
 
 # fmt: off
 OCCUPATIONS = (
@@ -60,6 +68,15 @@ def command(
     return runner
 
 
+@pytest.fixture
+def own_registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take out again what a test registers or loads as a plug-in."""
+    for kind in plugins.REGISTRIES:
+        registry = plugins.registry(kind)
+        registry.names()
+        monkeypatch.setattr(registry, "_found", dict(registry._found))
+
+
 @pytest.fixture(scope="session")
 def made() -> Made:
     """Return the maker of results: its words, bases and seed may be chosen."""
@@ -99,7 +116,7 @@ def make_result(
         templates=sentences,
         families=tuple(str(number) for number in range(len(sentences))),
         provenance=_provenance(model, attributes, tasks, bases),
-        notes=tuple(notes),
+        notes=tuple(Note(NoteKind.SPLIT_WORDS, text) for text in notes),
         split_words={"mover": 2, "cashier": 2},
     )
 
@@ -143,7 +160,9 @@ def _row(
         lean_weighting="joint",
         families=tuple(str(number) for number in range(templates)),
         dropped_attributes=("they",) if base == "labor" else (),
-        notes=("1 without a column, left out: they",) if base == "labor" else (),
+        notes=(Note(NoteKind.LEFT_OUT, "1 without a column, left out: they"),)
+        if base == "labor"
+        else (),
     )
 
 
@@ -163,6 +182,11 @@ def _provenance(
     return {
         "model": model,
         "revision": "0123456789abcdef",
+        "loading": {
+            "place": "bundled" if model.startswith("reference:") else "hub",
+            "kind": "auto",
+            "tokenizer": None,
+        },
         "content_hash": "f" * 64,
         "tokenizer": "BertTokenizer",
         "scorer": "word-l2r",

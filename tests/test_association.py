@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lmprobe.association import DIRECTIONS, Association
+from lmprobe.core.association import Association
+from lmprobe.core.direction import DIRECTIONS
 from lmprobe.errors import InputError
 
 COUNTS = hnp.arrays(np.int64, (2, 3), elements=st.integers(0, 6)).filter(lambda c: c.sum() > 0)

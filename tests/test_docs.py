@@ -67,6 +67,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.xdist_group("docs")
+@pytest.mark.usefixtures("own_registries")
 @pytest.mark.parametrize("page", pages())
 def test_every_example_runs(
     page: Path, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -75,10 +76,6 @@ def test_every_example_runs(
     monkeypatch.setenv("LMPROBE_CACHE", str(kept))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "80")
-    for registry in registries():
-        # What a page registers is gone after it.
-        registry.names()
-        monkeypatch.setattr(registry, "_found", dict(registry._found))
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         where = f"{page.name}, line {block.line}"
@@ -88,17 +85,9 @@ def test_every_example_runs(
             run_doctest(block, where, namespace)
         else:
             # Empty lines in front, so that a traceback names the line of the page.
-            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            source = "\n" * (block.line - 1) + block.text
+            code = compile(source, str(page), "exec", dont_inherit=True)
             exec(code, namespace)
-
-
-def registries() -> tuple[Any, ...]:
-    from lmprobe.intervals.method import intervals
-    from lmprobe.leakage.attackers.attacker import attackers
-    from lmprobe.scorers.scorer import scorers
-    from lmprobe.sources.source import sources
-
-    return intervals, attackers, scorers, sources
 
 
 def run_doctest(block: Block, where: str, namespace: dict[str, Any]) -> None:
@@ -194,13 +183,61 @@ def test_the_generated_parts_are_up_to_date(name: str, generate: ModuleType) -> 
     assert page == fresh, f"run `python docs/generate.py {name}`"
 
 
+def test_the_page_of_commands_has_their_options(generate: ModuleType) -> None:
+    sections = re.split(r"^## lmprobe ", generate.cli(), flags=re.MULTILINE)[1:]
+    assert [one.split()[0] for one in sections if "| `--json` |" not in one] == [
+        "convert",
+        "report",
+    ]
+    assert all("| `--quiet`, `-q` |" in one or one.startswith("ls\n") for one in sections)
+
+
+def cells_of(book: Any) -> list[tuple[str, str]]:
+    return [(cell.cell_type, cell.source) for cell in book.cells]
+
+
+def test_the_notebook_is_what_its_generator_writes(generate: ModuleType) -> None:
+    import nbformat
+
+    book = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
+    assert cells_of(book) == list(generate.NOTEBOOK), "run `python docs/generate.py notebook`"
+    outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
+    assert {output.output_type for output in outputs} <= {"execute_result", "stream"}
+    shown = {kind for output in outputs for kind in output.get("data", {})}
+    assert {"text/html", "image/svg+xml"} <= shown
+    text = "".join(output.get("text", "") for output in outputs)
+    assert r"\toprule" in text
+    assert "intervals.svg\nintervals.png\nintervals.pdf\n" in text
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(generate: ModuleType) -> None:
+    import nbformat
+
+    stored = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
+    fresh = generate.executed_notebook()
+    texts = [
+        [
+            "".join(output.get("data", {}).get("text/plain", output.get("text", "")))
+            for cell in book.cells
+            for output in cell.get("outputs", ())
+        ]
+        for book in (stored, fresh)
+    ]
+    number = re.compile(r"\d+\.\d+")
+    assert [number.sub("#", one) for one in texts[0]] == [number.sub("#", one) for one in texts[1]]
+
+
 @pytest.mark.slow
 def test_the_page_of_reproductions_is_up_to_date(generate: ModuleType) -> None:
     """Words must agree; numbers may differ in the last digit from machine to machine."""
-    # The attackers on imSitu train for minutes; tests/leakage checks them on less.
-    page = without_section("leakage-imsitu", (DOCS / "reproduction.md").read_text(encoding="utf-8"))
+    # Attackers train for minutes; tests/leakage and tests/reproduce check them on less.
+    without = ("leakage-imsitu", "leakage-coco")
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    for name in without:
+        page = without_section(name, page)
     with pytest.warns(UserWarning, match="first piece"):
-        fresh = generate.reproduction(images=None, without=("leakage-imsitu",))
+        fresh = generate.reproduction(images=None, without=without)
     number = re.compile(r"−?\d+\.\d+")
     assert number.sub("#", page) == number.sub("#", fresh), "run `python docs/generate.py`"
     pairs = zip(number.findall(page), number.findall(fresh), strict=True)
@@ -212,3 +249,10 @@ def without_section(name: str, page: str) -> str:
     """Return the page of reproductions without the section of one experiment."""
     sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     return "".join(one for one in sections if f"lmprobe reproduce {name}\n" not in one)
+
+
+def test_the_life_of_a_sentence_names_modules_that_exist() -> None:
+    page = (DOCS / "life-of-a-sentence.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+/[a-z_0-9/]*(?:\.py)?)`", page)
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / "lmprobe" / name).exists()] == []

@@ -14,11 +14,13 @@ from scipy import stats
 
 from lmprobe.errors import InputError
 from lmprobe.inference.comparison import compare_cells
-from lmprobe.inference.permutation import adjusted, sign_flip_p_value
+from lmprobe.inference.multiplicity import adjusted
+from lmprobe.inference.permutation import sign_flip_p_value
 from lmprobe.inference.pilot import templates_needed, variance_components
 from lmprobe.inference.planning import PLANNED, claimable_effect, sample_size
-from lmprobe.inference.results import compare_results
-from lmprobe.result import ProbeResult
+from lmprobe.intervals.methods.exact import of_counts
+from lmprobe.probing.compare import compare
+from lmprobe.probing.result import ProbeResult
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -33,6 +35,20 @@ class TestSampleSize:
     def test_ours(self) -> None:
         assert sample_size(0.05, method="stratified") == 2952
         assert claimable_effect(3160, method="stratified") < 0.05
+
+    def test_exact(self) -> None:
+        assert sample_size(0.05, method="exact") == 1641
+        assert sample_size(0.5, cost_bound=10.0, method="exact") == 1641
+
+    def test_from_the_exact_number_on_every_interval_excludes_zero(self) -> None:
+        def low(n: int) -> float:
+            a, b = n // 2, n - n // 2
+            counts = (round(0.65 * a), a, round(0.35 * b), b)
+            return of_counts(*counts, confidence=0.95)[0]
+
+        n = sample_size(0.3, method="exact")
+        assert all(low(more) > 0 for more in range(n, n + 12))
+        assert low(n - 1) <= 0
 
     @settings(deadline=None)
     @given(
@@ -58,7 +74,7 @@ class TestSampleSize:
         assert claimable_effect(n - 1, group_share=share, method=method) >= 0.1
 
     def test_a_known_variance_saves_rows(self) -> None:
-        for method in ("bernstein", "stratified-bernstein", "score", "bootstrap"):
+        for method in ("bernstein", "stratified-bernstein", "score", "bootstrap", "betting"):
             assert sample_size(0.05, variance=0.01, method=method) < sample_size(
                 0.05, method=method
             )
@@ -190,10 +206,10 @@ class TestResults:
             for row in result.rows
         ]
         other = replace(result, rows=tuple(turned))
-        for one in compare_results(result, other, names=("one", "two")):
-            assert one.difference == pytest.approx(0, abs=1e-12)
-            assert all(abs(task.difference) < 1e-12 for task in one.tasks if task.p_value == 1)
-            assert not any("not the same for both" in note for note in one.notes)
+        for one in compare([result, other]).rows:
+            assert one.value == pytest.approx(0, abs=1e-12)
+            assert all(abs(task.value) < 1e-12 for task in one.tasks if task.p_value == 1)
+            assert not any("not the same for both" in note.text for note in one.notes)
 
     def test_tasks_of_one_alone_are_left_out(self, result: ProbeResult) -> None:
         row = result.rows[0]
@@ -204,33 +220,31 @@ class TestResults:
             base_rate=row.base_rate[:, 2:],
             lean=row.lean[:, 2:],
         )
-        found = compare_results(result, replace(result, rows=(fewer,)), names=("one", "two"))
+        found = compare([result, replace(result, rows=(fewer,))]).rows
         assert len(found) == 1
         assert len(found[0].tasks) == len(row.tasks) - 2
-        assert any(row.tasks[0] in note and row.tasks[1] in note for note in found[0].notes)
+        assert any(
+            row.tasks[0] in note.text and row.tasks[1] in note.text for note in found[0].notes
+        )
 
     def test_another_scorer_is_another_measurement(self, result: ProbeResult) -> None:
         other = replace(result, provenance={**result.provenance, "scorer": "first-piece"})
         with pytest.raises(InputError, match="first-piece"):
-            compare_results(result, other, names=("one", "two"))
+            compare([result, other])
 
 
 class TestComparison:
     def compare(self, first: np.ndarray, second: np.ndarray, **more: object):  # type: ignore[no-untyped-def]
         tasks = [f"task {number}" for number in range(first.shape[2])]
-        return compare_cells(
-            first, second, names=("one", "two"), base="labor", direction="task->attribute",
-            tasks=tasks, rng=rng(), **more,
-        )  # type: ignore[arg-type]  # fmt: skip
+        return compare_cells(first, second, tasks=tasks, rng=rng(), **more)  # type: ignore[arg-type]
 
     def test_pairing_finds_what_an_unpaired_test_would_not(self) -> None:
         first = 0.3 * rng(1).normal(size=(12, 1, 1)) + 0.02 * rng(2).normal(size=(12, 2, 15))
         second = first + 0.05 + 0.02 * rng(3).normal(size=first.shape)
         found = self.compare(first, second)
-        assert found.difference == pytest.approx(0.05, abs=0.01)
+        assert found.value == pytest.approx(0.05, abs=0.01)
         assert found.interval.low > 0
         assert found.p_value < 0.01
-        assert found.verdict == "two amplifies more"
         means = (first.mean((1, 2)), second.mean((1, 2)))
         assert stats.ttest_ind(*means).pvalue > 0.5
 
@@ -243,28 +257,45 @@ class TestComparison:
         assert found.tasks[0].p_holm < 0.05
         assert all(one.p_holm >= one.p_benjamini_hochberg >= one.p_value for one in found.tasks)
         assert sum(one.p_holm <= 0.05 for one in found.tasks) == 1
+        assert [one.task for one in found.tasks if one.differs(0.05)] == ["task 3"]
+
+    def test_the_interval_of_a_task_is_students_and_bonferronis(self) -> None:
+        first = rng(4).normal(0, 0.05, (20, 2, 10))
+        second = first + rng(5).normal(0.1, 0.02, first.shape)
+        task = next(one for one in self.compare(first, second).tasks if one.task == "task 3")
+        by_template = (second - first)[:, :, 3].mean(axis=1)
+        for claims, found in ((1, task.interval), (64, task.at_once(64).interval)):
+            known = stats.ttest_1samp(by_template, 0.0).confidence_interval(1 - 0.05 / claims)
+            assert (found.low, found.high) == pytest.approx((known.low, known.high))
+
+    def test_a_difference_that_no_table_shows_is_not_claimed(self) -> None:
+        first = rng(4).normal(0, 0.05, (20, 2, 4))
+        second = first + rng(5).normal(0.00004, 0.000001, first.shape)
+        for task in self.compare(first, second).tasks:
+            assert task.p_holm <= 0.05
+            assert 0.0 not in task.interval
+            assert not task.differs(0.05)
 
     def test_the_same_model_twice_shows_nothing(self) -> None:
         cells = rng(6).normal(size=(8, 2, 8))
         found = self.compare(cells, cells)
-        assert found.difference == 0
+        assert found.value == 0
         assert math.isnan(found.interval.low)
-        assert found.verdict == "not enough evidence either way"
         assert found.p_value == 1
 
     def test_undefined_pairs_are_in_neither_value(self) -> None:
         first, second = rng(7).normal(size=(2, 8, 2, 8))
         first[:, 0, 0] = math.nan
         found = self.compare(first, second)
-        assert found.difference == pytest.approx(found.values[1] - found.values[0])
+        assert found.value == pytest.approx(found.values[1] - found.values[0])
         masked = np.where(np.isnan(first), math.nan, second)
         assert found.values[1] == pytest.approx(np.nanmean(masked, axis=(1, 2)).mean())
 
     def test_few_families_are_said(self) -> None:
         first, second = rng(8).normal(size=(2, 8, 2, 12))
         found = self.compare(first, second, families=list("aabbccdd"))
-        assert any("cannot go below 0.12" in note for note in found.notes)
-        assert found.p_templates >= 2 / 2**4
+        assert any("cannot go below 0.12" in note.text for note in found.notes)
+        assert all(task.p_value >= 2 / 2**4 for task in found.tasks)
 
     def test_a_claim_must_hold_for_templates_and_for_tasks(self) -> None:
         # One task alone moved, in every template alike: other tasks would not say the same.
@@ -272,8 +303,8 @@ class TestComparison:
         second = 0.001 * rng(9).normal(size=first.shape)
         second[:, :, 0] += 0.5
         found = self.compare(first, second)
-        assert found.p_templates < 0.01 < 0.1 < found.p_tasks
-        assert found.p_value == found.p_tasks
+        assert float(sign_flip_p_value(second.mean(axis=(1, 2)), rng())) < 0.01
+        assert found.p_value > 0.1
 
     def test_shapes_must_match(self) -> None:
         with pytest.raises(InputError, match="one shape"):

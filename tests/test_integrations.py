@@ -15,7 +15,7 @@ from lmprobe import directional_amplification, group_disparity
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.integrations.datasets import to_dataset
 from lmprobe.integrations.sklearn import bias_amplification, disparity
-from lmprobe.result import ProbeResult
+from lmprobe.probing.result import ProbeResult
 
 
 @pytest.fixture(scope="module")

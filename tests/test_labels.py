@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lmprobe.core.axis import read_axis
+from lmprobe.core.labels import Indicators, cross, indicators
 from lmprobe.errors import InputError
-from lmprobe.labels import Indicators, cross, indicators, read_axis
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,14 @@ def test_crossing_that_would_make_one_group_of_two() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["association", "metrics.mals", "metrics.thresholds", "inference.disparity", "result"]
+    "module",
+    [
+        "core.association",
+        "metrics.mals",
+        "metrics.thresholds",
+        "inference.disparity",
+        "probing.result",
+    ],
 )
 def test_the_metric_core_starts_without_pandas(module: str) -> None:
     program = f"import sys, lmprobe.{module}; print('pandas' in sys.modules)"

@@ -13,6 +13,7 @@ import pytest
 from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.results import Note, NoteKind
 
 WORDS = ("nurse", "lawyer", "driver", "editor", "cook")
 
@@ -69,7 +70,7 @@ def test_the_lean_of_uniform_comes_from_winobias(result: ProbeResult) -> None:
     assert dict(zip(row.tasks, row.lean[0], strict=True)) == {
         "nurse": -1, "lawyer": 1, "driver": 1, "editor": -1, "cook": 1,
     }  # fmt: skip
-    assert "the lean comes from winobias-majority" in row.notes
+    assert Note(NoteKind.LEAN, "the lean comes from winobias-majority") in row.notes
 
 
 def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
@@ -99,9 +100,21 @@ def test_another_base_asks_the_model_nothing(monkeypatch: pytest.MonkeyPatch) ->
     probe(model, base=["labor", "winobias"], tasks=WORDS)
 
 
-def test_a_zero_count_is_undefined_counted_and_left_out() -> None:
+def test_a_zero_count_leaves_the_candidates_in_both_directions() -> None:
     table = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
-    row = probe("reference:amplified", base=table, tasks=["nurse", "cook", "editor"]).rows[0]
+    words = ["nurse", "cook", "editor"]
+    found = probe("reference:amplified", base=table, tasks=words)
+    without = probe("reference:amplified", base=table, tasks=words[:2])
+    for row, other in zip(found.rows, without.rows, strict=True):
+        assert (row.tasks, row.dropped_tasks) == (("nurse", "cook"), ("editor",))
+        assert row.value == pytest.approx(other.value)
+        np.testing.assert_allclose(row.predicted, other.predicted)
+
+
+def test_a_zero_count_that_is_kept_is_undefined_and_counted() -> None:
+    table = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
+    words = ["nurse", "cook", "editor"]
+    row = probe("reference:amplified", base=table, tasks=words, missing="keep").rows[0]
     assert row.undefined_pairs == 2
     assert row.value == pytest.approx(float(defined_mean(row.cells[:, :, :2], axis=(1, 2)).mean()))
     assert "null" in json.dumps(row.to_dict(), allow_nan=False)
@@ -150,21 +163,21 @@ def test_provenance_names_all_that_went_in(result: ProbeResult) -> None:
     assert len(facts["templates"]["sha256"]) == 64
     assert len(facts["bases"]["labor"]["sha256"]) == 64
     assert {"winobias-majority", "uniform", "labor"} <= set(facts["bases"])
-    assert facts["scorer"] == "word-l2r"
+    assert facts["scorer"] == "difference-l2r"
     assert facts["settings"]["tasks"] == WORDS or facts["settings"]["tasks"] == list(WORDS)
 
 
 def test_articles_in_sight_are_told_where_they_matter() -> None:
     told = {
         scorer: [
-            any("a and an are in sight" in note for note in row.notes)
+            any(note.kind is NoteKind.ARTICLE for note in row.notes)
             for row in probe("reference:faithful", "neutral", scorer=scorer).rows
         ]
         for scorer in ("word-l2r", "phrase-l2r")
     }
     assert told == {"word-l2r": [False, True], "phrase-l2r": [False, False]}
     plain = probe("reference:faithful")
-    assert not any("in sight" in note for row in plain.rows for note in row.notes)
+    assert not any(note.kind is NoteKind.ARTICLE for row in plain.rows for note in row.notes)
 
 
 def test_first_piece_says_which_words_it_cuts() -> None:
@@ -173,7 +186,7 @@ def test_first_piece_says_which_words_it_cuts() -> None:
         found = probe("reference:amplified", base="labor", scorer="first-piece")
     assert any("first-piece" in str(one.message) for one in heard)
     assert found.split_words
-    assert any("first piece alone" in note for note in found.notes)
+    assert any("first piece alone" in note.text for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +200,7 @@ def test_first_piece_says_which_words_it_cuts() -> None:
         ({"interval": "bootstrapp"}, "did you mean"),
         ({"confidence": 1.5}, "confidence"),
         ({"scorer": "l2r"}, "no scorer called"),
-        ({"missing": "ignore"}, "no policy"),
+        ({"missing": "ignore"}, 'no missing "ignore"'),
     ],
 )
 def test_wrong_arguments_say_what_would_do(arguments: dict[str, object], message: str) -> None:
@@ -198,8 +211,9 @@ def test_wrong_arguments_say_what_would_do(arguments: dict[str, object], message
 
 
 def test_uniform_without_a_lean_for_these_words_says_so() -> None:
-    with pytest.raises(InputError, match="lean"):
-        probe("reference:amplified", templates="nationalities", base="uniform")
+    result = probe("reference:amplified", templates="nationalities", base="uniform")
+    assert all(row.unevenness is not None for row in result.rows)
+    assert "no lean is known" in str(result)
 
 
 def test_two_bases_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -215,7 +229,7 @@ def test_two_bases_of_one_name_are_refused(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("{]", "not a JSON document"),
-        ('{"schema": "lmprobe.result/0"}', "this lmprobe reads 'lmprobe.result/1'"),
+        ('{"schema": "lmprobe.result/0"}', "this lmprobe reads 'lmprobe.result/2'"),
         ('{"schema": "lmprobe.result/1", "rows": [{}]}', "damaged result"),
         ("missing.json", "no such result file"),
     ],

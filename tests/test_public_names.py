@@ -22,7 +22,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "first", ["import lmprobe.probe", "from lmprobe.probe import probe", "import lmprobe"]
+    "first",
+    ["import lmprobe.probing.probe", "from lmprobe.probing.probe import probe", "import lmprobe"],
 )
 def test_probe_is_the_function_whatever_was_imported_before(first: str) -> None:
     program = f"{first}; from lmprobe import probe; print(callable(probe))"

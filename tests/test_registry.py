@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,10 @@ def test_an_extension_that_does_not_load_is_one_clear_error(
     kinds: Registry[str], tmp_path: Path
 ) -> None:
     (tmp_path / "some_plugin.py").write_text("import no_such_library\n")
-    with pytest.raises(InputError, match=r'"outer" cannot be loaded \(ModuleNotFoundError: No mod'):
+    with pytest.raises(
+        InputError,
+        match=r'"outer" of the package some_plugin cannot be loaded \(ModuleNotFoundError: No mod',
+    ):
         kinds.get("outer")
     assert kinds.get("inner") == "built in"
 
@@ -61,3 +65,33 @@ def test_two_of_the_same_name(kinds: Registry[str]) -> None:
     kinds.register("mine")("one")
     with pytest.raises(InputError, match='two kinds are called "mine"'):
         kinds.register("mine")("other")
+
+
+def test_two_packages_with_one_name(kinds: Registry[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    same = [EntryPoint("outer", f"{name}:x", "lmprobe.kinds") for name in ("one_plugin", "other")]
+    monkeypatch.setattr(module, "entry_points", lambda group: same)
+    with pytest.raises(InputError, match="in two packages, one_plugin and other; remove"):
+        kinds.names()
+
+
+def test_a_plug_in_that_raises_is_named(kinds: Registry[Any], tmp_path: Path) -> None:
+    (tmp_path / "some_plugin.py").write_text(
+        "import json\n\ndef extension(text):\n    return json.loads(text)\n"
+    )
+    extension = kinds.get("outer")
+    with pytest.raises(ValueError, match="Expecting") as raised:
+        extension("{")
+    failure = module.plugin_failure(raised.value)
+    # The json library raised, but the plug-in called it.
+    assert failure is not None
+    assert failure.startswith("the plug-in some_plugin failed in some_plugin, line 4: JSONDecode")
+
+
+def test_an_error_of_lmprobe_is_not_blamed_on_a_plug_in(
+    kinds: Registry[Any], tmp_path: Path
+) -> None:
+    (tmp_path / "some_plugin.py").write_text("def extension(call):\n    return call()\n")
+    extension = kinds.get("outer")
+    with pytest.raises(InputError) as raised:
+        extension(lambda: kinds.get("iner"))
+    assert module.plugin_failure(raised.value) is None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lmprobe import resources
 from lmprobe.errors import DataFileError
+from lmprobe.io import resources
 
 
 def test_shipped_files_are_found_by_name() -> None:

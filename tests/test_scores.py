@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,12 @@ import numpy as np
 import pytest
 from checkpoints import checkpoint, own_cache
 
-from lmprobe import scores as scores_module
-from lmprobe.association import DIRECTIONS, Direction
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError, ModelError
-from lmprobe.models import Blank, MaskedModel, cache, load_model
+from lmprobe.models import Cloze, MaskedModel, cache, load_model
+from lmprobe.probing.scores import Scores
+from lmprobe.probing.scoring import score_directions, score_templates
 from lmprobe.scorers import SplitWordWarning, score
-from lmprobe.scores import Scores, score_templates
 from lmprobe.templates import TemplateSet, load_templates
 
 __all__ = ["checkpoint", "own_cache"]
@@ -78,7 +81,7 @@ def test_every_cell_is_the_score_of_its_sentence(
                 sentence = template.sentence(attribute, task)
                 guessed = direction == "task->attribute"
                 span = sentence.attribute_span if guessed else sentence.task_span
-                alone = score(model, [Blank(sentence.text, *span)]).log_probability[0]
+                alone = score(model, [Cloze(sentence.text, *span)]).log_probability[0]
                 assert found.log_probability[k, a, t] == pytest.approx(alone, abs=1e-5)
 
 
@@ -103,7 +106,7 @@ def test_the_prior_divides_by_the_probability_without_the_other_word(
     sentence = templates.templates[0].sentence("she", "baker")
     spans = sentence.attribute_span, sentence.task_span
     guessed, other = spans if direction == "task->attribute" else spans[::-1]
-    hidden = score(model, [Blank(sentence.text, *guessed, hidden=(other,))]).log_probability[0]
+    hidden = score(model, [Cloze(sentence.text, *guessed, hidden=(other,))]).log_probability[0]
     assert found.log_prior[0, 1, 1] == pytest.approx(hidden, abs=1e-5)
     # Kurita et al. 2019: with the other word masked, it no longer matters which it was.
     axis = 2 if direction == "task->attribute" else 1
@@ -163,7 +166,8 @@ def test_candidates_of_one_token_share_a_forward_pass(
     steps: list[tuple[int, int]] = []
     score_templates(model, templates, "task->attribute", progress=lambda *step: steps.append(step))
     assert sum(rows) == 3 * 4, "one masked sentence per template and given task"
-    assert steps[-1] == (12, 12)
+    assert steps[-1] == (36, 36), "three templates, twelve candidates each"
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
 
 
 def test_a_second_run_asks_nothing_and_reads_no_weights(
@@ -249,13 +253,12 @@ def test_without_the_cache_nothing_is_written(
 def test_an_interrupted_run_goes_on_where_it_stopped(
     checkpoint: Checkpoint, templates: TemplateSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scores_module, "_TOGETHER", 1)
     whole = score_templates(
         load_model(checkpoint("Bert")), templates, "task->attribute", cache=False
     )
 
     def stop(done: int, total: int) -> None:
-        if done > 4:
+        if done > 12:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -265,7 +268,100 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     rows = count_sentences(model, monkeypatch)
     resumed = score_templates(model, templates, "task->attribute")
     assert sum(rows) == 8, "two of the three templates were left"
-    np.testing.assert_allclose(resumed.log_probability, whole.log_probability, atol=1e-5)
+    np.testing.assert_array_equal(resumed.log_probability, whole.log_probability)
+
+
+def test_both_directions_are_asked_together(
+    model: MaskedModel, templates: TemplateSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = {one: score_templates(model, templates, one, cache=False) for one in DIRECTIONS}
+    rows = count_sentences(model, monkeypatch)
+    both = score_directions(model, templates)
+    assert len(rows) == len(templates.templates), "one batch for each template"
+    assert len(cache.contents()) == len(templates.templates)
+    for direction, found in both.items():
+        expected = alone[direction].log_probability
+        np.testing.assert_allclose(found.log_probability, expected, atol=1e-5)
+        assert score_directions(model, templates)[direction].cached
+
+
+def test_a_well_formed_entry_with_other_content_is_redone(
+    model: MaskedModel, templates: TemplateSet
+) -> None:
+    """The checksum is right, the numbers are not those of this sheet."""
+    first = score_templates(model, templates, "task->attribute")
+    path, entry = cache.contents()[0]
+    assert entry is not None
+    short = {name: row[:-1] for name, row in entry.numbers.items()}
+    for numbers in ({}, short, {name: [None] for name in short}, {name: ["x"] for name in short}):
+        content = {"model": "m", "threads": 1, "numbers": numbers}
+        checksum = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        path.write_text(json.dumps({"sha256": checksum, **content}))
+        again = score_templates(model, templates, "task->attribute")
+        assert not again.cached
+        np.testing.assert_array_equal(again.log_probability, first.log_probability)
+
+
+def test_groups_by_hand() -> None:
+    """Guessed, a group has the sum of its words; given, it is the mean over them."""
+    table = np.log([[[0.4, 0.1, 0.1], [0.2, 0.1, 0.3], [0.2, 0.2, 0.4]]])
+    scores = Scores(
+        Direction.TASK_TO_ATTRIBUTE,
+        ("k",),
+        ("men", "women"),
+        ("care", "law"),
+        table,
+        None,
+        {},
+        "x",
+        False,
+        attribute_of=("men", "women", "men"),
+        task_of=("care", "care", "law"),
+    )
+    men = [(0.6 / 0.8 + 0.3 / 0.4) / 2, 0.5 / 0.8]
+    np.testing.assert_allclose(scores.probabilities()[0], [men, [1 - men[0], 1 - men[1]]])
+    np.testing.assert_allclose(scores.probabilities(["women", "men"])[0, 1], men)
+    np.testing.assert_allclose(scores.probabilities(tasks=["law"])[0, 0], [0.5 / 0.8])
+    np.testing.assert_allclose(scores.candidate_mass(), [(0.8 + 0.4 + 0.8) / 3])
+    turned = replace(scores, direction=Direction.ATTRIBUTE_TO_TASK)
+    care = [(0.5 / 0.6 + 0.4 / 0.8) / 2, 0.3 / 0.6]
+    np.testing.assert_allclose(turned.probabilities()[0, :, 0], care)
+
+
+AGREEING = """
+name = "agreeing"
+description = "a verb that gives the pronoun away"
+source = "this test"
+attribute = "pronoun"
+task = "job"
+sentences = ["{pronoun} {verb} {a:job}.", "{a:job} {verb} what {pronoun} became."]
+
+[slots]
+pronoun = ["he", "she", { word = "they", number = "plural" }]
+job = ["nurse", "baker", "engineer"]
+verb = [{ word = "was", forms = { plural = "were" } }]
+"""
+
+
+def test_what_differs_is_hidden_and_nothing_else(model: MaskedModel, tmp_path: Path) -> None:
+    """The verb agrees with they: it is guessed with the pronoun, unless only he and she are."""
+    path = tmp_path / "agreeing.toml"
+    path.write_text(AGREEING)
+    agreeing = load_templates(path)
+    for attributes, verb in ((("he", "she", "they"), True), (("he", "she"), False)):
+        found = score_directions(model, agreeing, attributes=attributes)
+        for k, template in enumerate(agreeing.templates):
+            sentence = template.sentence(attributes[-1], "engineer")
+            spans = {span.slot: (span.start, span.end) for span in sentence.spans}
+            hidden = [spans["pronoun"], *([spans["verb"]] if verb else [])]
+            cloze = Cloze(sentence.text, *sentence.attribute_span, differing=tuple(hidden))
+            alone = score(model, [cloze]).log_probability[0]
+            guessed = found[Direction.TASK_TO_ATTRIBUTE].log_probability[k, -1, -1]
+            assert guessed == pytest.approx(alone, abs=1e-5)
+            cloze = Cloze(sentence.text, *sentence.task_span, article=sentence.task_article)
+            alone = score(model, [cloze], scorer="phrase-l2r").log_probability[0]
+            guessed = found[Direction.ATTRIBUTE_TO_TASK].log_probability[k, -1, -1]
+            assert guessed == pytest.approx(alone, abs=1e-5), "with its article, even the same one"
 
 
 def test_a_damaged_entry_is_redone(
@@ -285,8 +381,8 @@ def test_a_damaged_entry_is_redone(
 def test_first_piece_warns_also_from_the_cache(model: MaskedModel, templates: TemplateSet) -> None:
     for cached in (False, True):
         with pytest.warns(SplitWordWarning, match="lawyer") as seen:
-            found = score_templates(model, templates, "attribute->task", scorer="first-piece")
-        assert found.cached is cached
+            found = score_directions(model, templates, scorer="first-piece")
+        assert found[Direction.ATTRIBUTE_TO_TASK].cached is cached
         assert [one.filename for one in seen] == [__file__]
 
 

@@ -1,4 +1,4 @@
-"""Table files: the same rows in every format, whole or in chunks, and clear errors."""
+"""Tables: the same rows in every format, from files or memory, and clear errors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
+import zstandard
 
-from lmprobe import tables
-from lmprobe.errors import DataFileError
-from lmprobe.tables import column_names, read_chunks, read_columns
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.table_source import Relation, TableSource
+from lmprobe.io.tables import column_names, read_columns, refuse_missing
 
 FRAME = pd.DataFrame(
     {"name": ["a", "NA", 'quote " and,\ncomma', "d", "e"], "n": [1, 2, 3, 4, 5], "x": [0.5] * 5}
@@ -21,57 +23,112 @@ FRAME = pd.DataFrame(
 
 def written(folder: Path, kind: str) -> Path:
     path = folder / f"table.{kind}"
-    if kind == "parquet":
+    plain, _, packed = kind.partition(".")
+    if plain == "parquet":
         FRAME.to_parquet(path)
-    elif kind.startswith("jsonl"):
+        return path
+    if plain == "jsonl":
         text = "\n".join(json.dumps(row) for row in FRAME.to_dict("records")) + "\n\n"
-        path.write_bytes(gzip.compress(text.encode()) if kind.endswith("gz") else text.encode())
     else:
-        FRAME.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+        text = FRAME.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+    pack = {"": bytes, "gz": gzip.compress, "zst": zstandard.compress}[packed]
+    path.write_bytes(pack(text.encode()))
     return path
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "csv.gz", "parquet", "jsonl", "jsonl.gz"])
+KINDS = ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "jsonl", "jsonl.gz", "jsonl.zst"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_format_reads_the_same(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, kind)
     assert column_names(path) == ("name", "n", "x")
     whole = read_columns(path)
     assert whole.to_dict("list") == FRAME.to_dict("list")
-    parts = list(read_chunks(path, ["x", "n"], rows=2, text=["n"]))
-    assert [len(part) for part in parts] == [2, 2, 1]
-    assert list(parts[0].columns) == ["x", "n"]
-    assert pd.concat(parts)["n"].tolist() == ["1", "2", "3", "4", "5"]
+    some = read_columns(path, ["x", "n"], text=["n"])
+    assert list(some.columns) == ["x", "n"]
+    assert some["n"].tolist() == ["1", "2", "3", "4", "5"]
 
 
-def test_a_later_row_decides_the_type_of_a_whole_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "_BLOCK", 64)
+@pytest.mark.parametrize("form", ["frame", "arrow", "stream"])
+def test_tables_in_memory_read_the_same(form: str) -> None:
+    arrow = pyarrow.Table.from_pandas(FRAME, preserve_index=False)
+    table = {"frame": FRAME, "arrow": arrow, "stream": arrow.to_reader()}[form]
+    assert read_columns(table).to_dict("list") == FRAME.to_dict("list")
+
+
+def test_a_frame_may_hold_what_arrow_has_no_type_for() -> None:
+    mixed = pd.DataFrame({"a": [1, "z", None], "b": pd.Categorical(["x", "y", "x"])})
+    found = read_columns(mixed)
+    assert found["a"].tolist()[:2] == ["1", "z"]
+    assert found["a"].isna().tolist() == [False, False, True]
+    assert found["b"].tolist() == ["x", "y", "x"]
+    with pytest.raises(InputError, match='the column "x" appears twice'):
+        read_columns(pd.DataFrame([[1, 2]], columns=["x", "x"]))
+    with pytest.raises(InputError, match="found list"):
+        read_columns([1, 2])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl.gz"])
+def test_folders_and_patterns_are_one_table(tmp_path: Path, kind: str) -> None:
+    for number, part in enumerate(("2020", "2021")):
+        (tmp_path / part).mkdir()
+        written(tmp_path / part, kind).rename(tmp_path / part / f"run [{number}].{kind}")
+    (tmp_path / "notes.txt").write_text("no table")
+    for source in (tmp_path, str(tmp_path / "*" / f"*.{kind}")):
+        assert read_columns(source)["n"].tolist() == [*range(1, 6)] * 2
+    with TableSource(tmp_path) as table:
+        found = table.first_row("n", lambda rows, name: f"{rows.number(name)} = 4")
+    assert found is not None
+    assert (Path(found.place).parent.name, found.row, int(found.value)) == ("2020", 4, 4)
+
+
+def test_files_of_one_table_must_agree(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("y,x\n1,2\n")
+    with pytest.raises(
+        DataFileError, match=r"b.csv: other columns than .*a.csv has \(their order\)"
+    ):
+        read_columns(tmp_path)
+    (tmp_path / "b.csv").unlink()
+    (tmp_path / "b.jsonl").write_text('{"x": 1}\n')
+    with pytest.raises(DataFileError, match="different formats"):
+        read_columns(tmp_path)
+    with pytest.raises(DataFileError, match="no file matches"):
+        read_columns(tmp_path / "*.parquet")
+
+
+def test_a_later_row_decides_the_type_of_a_whole_column(tmp_path: Path) -> None:
     path = tmp_path / "late.csv"
-    path.write_text("x\n" + "1\n" * 60 + "a\n")
+    path.write_text("x\n" + "1\n" * 30_000 + "a\n")
     assert read_columns(path)["x"].tolist()[-2:] == ["1", "a"]
-    with pytest.raises(DataFileError, match=r"late.csv: row 62: 'a' in the column"):
-        list(read_chunks(path))
-    assert pd.concat(read_chunks(path, text=["x"]))["x"].tolist()[-1] == "a"
+
+    def numbers(rows: Relation) -> str:
+        return f"SELECT count({rows.number('x')}) AS n, count(*) AS rows FROM {rows.sql}"
+
+    with TableSource(path) as source:
+        assert source.query(["x"], numbers).to_pylist() == [{"n": 30_000, "rows": 30_001}]
 
 
-def test_chunks_hold_a_part_of_the_file_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "_BLOCK", 4096)
-    path = tmp_path / "long.csv"
-    path.write_text("x,y\n" + "some words,12345\n" * 200_000)
-    before = pyarrow.total_allocated_bytes()
-    held = [pyarrow.total_allocated_bytes() - before for _ in read_chunks(path)]
-    assert len(held) > 500
-    assert max(held) < path.stat().st_size / 4
+def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
+    n = 300_000
+    pd.DataFrame({"x": np.arange(n)}).to_csv(tmp_path / "long.csv", index=False)
+    pd.DataFrame({"x": np.arange(n)}).to_parquet(tmp_path / "long.parquet", row_group_size=1000)
+    for kind in ("csv", "parquet"):
+        with TableSource(tmp_path / f"long.{kind}") as source:
+            found = source.first_row("x", lambda rows, name: f"{rows.number(name)} >= 250000")
+        assert found is not None
+        assert found.row == 250_001
 
 
 def test_an_empty_field_is_missing_and_a_key_left_out_too(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('x,y\n1,\n2,""\n')
     assert read_columns(tmp_path / "a.csv")["y"].isna().tolist() == [True, False]
     (tmp_path / "a.jsonl").write_text('{"x": 1, "y": "a"}\n{"x": 2}\n')
-    assert read_columns(tmp_path / "a.jsonl")["y"].isna().tolist() == [False, True]
+    missing = read_columns(tmp_path / "a.jsonl")
+    assert missing["y"].isna().tolist() == [False, True]
+    with pytest.raises(DataFileError, match='the column "y" has no value in row 2'):
+        refuse_missing(missing, "a.jsonl")
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
@@ -105,20 +162,10 @@ def test_every_mistake_is_one_clear_error(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    for read in (read_columns, lambda path: list(read_chunks(path))):
-        with pytest.raises(DataFileError, match=message) as caught:
-            read(path)
-        assert str(path) in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-
-def test_a_late_value_of_another_type_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n" + "1,2\n" * 300_000 + "1,z\n")
-    with pytest.raises(DataFileError, match="row 300002: 'z' in the column \"y\" is not int64 as"):
-        list(read_chunks(path))
-    with pytest.raises(DataFileError, match="'z' in the column \"y\" is not a number"):
-        list(read_chunks(path, ["y"], numbers=["y"]))
+    with pytest.raises(DataFileError, match=message) as caught:
+        read_columns(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_late_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
@@ -126,8 +173,6 @@ def test_late_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     path.write_bytes(b"x\n" + b"a\n" * 20_000 + b"\xe9\n")
     with pytest.raises(DataFileError, match="not UTF-8"):
         read_columns(path)
-    with pytest.raises(DataFileError, match="not UTF-8"):
-        list(read_chunks(path, text=["x"]))
 
 
 def test_files_and_columns_that_are_not_there(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmprobe import tally as module
+from lmprobe.core import tally as module
+from lmprobe.core.tally import checked_weight, tally
 from lmprobe.errors import InputError
-from lmprobe.tally import checked_weight, tally
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, bool, np.float64])

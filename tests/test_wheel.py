@@ -39,7 +39,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
     run(*build, folder=folder)
-    (wheel,) = folder.glob("lmprobe-*.whl")
+    (wheel,) = folder.glob("lmprobe_bias-*.whl")
     venv.create(folder / "env", with_pip=False, symlinks=True)
     scripts = folder / "env" / "bin"
     site = Path(

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmprobe.report.html import html_report
-from lmprobe.result import ProbeResult
+from lmprobe.probing.result import ProbeResult
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -54,7 +53,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(result: ProbeResult, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(html_report(result), encoding="utf-8")
+    path.write_text(result.to_html(), encoding="utf-8")
     return path.as_uri()
 
 
@@ -99,7 +98,7 @@ def test_it_renders_without_an_error_and_asks_nobody(opened: Any, page: str) -> 
     )
     assert len(sizes) == 2 + 4 + 2 + 2
     assert all(width > 200 and height > 100 for width, height in sizes)
-    assert opened.title == "example/made-up-model: bias amplification"
+    assert opened.title == "Does example/made-up-model exaggerate the base rates?"
     assert opened.get_log("browser") == []
     assert set(asked_for(opened)) <= {page}
 
@@ -116,7 +115,7 @@ def test_sorting_follows_the_numbers_and_puts_the_undefined_last(opened: Any) ->
     assert [float(cell.replace("−", "-")) for cell in rising[:-4]] == sorted(values)
     assert rising[-4:] == ["undefined"] * 4
     ways = opened.execute_script(
-        "return [...document.querySelectorAll('#pairs-table th')].map((one) => one.ariaSort)"
+        "return [...document.querySelectorAll('#pairs-table thead th')].map((one) => one.ariaSort)"
     )
     assert ways == [None] * 4 + ["ascending"] + [None] * 3
 
@@ -132,11 +131,11 @@ def test_sorting_works_by_the_keyboard(opened: Any) -> None:
 
 def test_searching_keeps_the_rows_that_hold_every_word(opened: Any) -> None:
     everything = len(column(opened, 0))
-    box = opened.find_element("id", "pairs-search")
+    box = opened.find_element("id", "pairs-table-search")
     box.send_keys("Nurse she")
     assert set(column(opened, 3)) == {"nurse"}
     assert set(column(opened, 2)) == {"she"}
-    assert opened.find_element("id", "pairs-count").text == f"8 of {everything} pairs"
+    assert opened.find_element("id", "pairs-table-count").text == f"8 of {everything} rows"
     chosen = opened.find_element("css selector", "select[data-column='0']")
     chosen.find_element("xpath", "option[. = 'labor']").click()
     assert column(opened, 0) == ["labor", "labor"]
@@ -162,13 +161,27 @@ def test_a_phone_scrolls_in_one_direction_only(opened: Any, page: str) -> None:
     assert end <= edge
 
 
+def test_on_a_phone_every_word_can_be_read(opened: Any, page: str) -> None:
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
+    opened.get(page)
+    small = opened.execute_script(
+        "return [...document.querySelectorAll('svg.figure text, main td, main p, main li')]"
+        ".map((one) => { const svg = one.closest('svg');"
+        "const scale = svg ? svg.getScreenCTM().a : 1;"
+        "return [scale * parseFloat(getComputedStyle(one).fontSize), one.textContent]; })"
+        ".filter(([size]) => size < 10.8)"
+    )
+    assert small == []
+
+
 def test_a_word_of_any_length_keeps_to_its_place(
     opened: Any, made: Callable[..., ProbeResult], tmp_path: Path
 ) -> None:
     endless = "w" * 200
     result = made(tasks=(endless, "nurse"), bases=("labor", endless), model=endless)
     path = tmp_path / "endless.html"
-    path.write_text(html_report(result), encoding="utf-8")
+    path.write_text(result.to_html(), encoding="utf-8")
     opened.get(path.as_uri())
     wide, room = opened.execute_script(
         "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
@@ -210,7 +223,7 @@ def test_without_scripts_everything_can_be_read(opened: Any, page: str) -> None:
     command(opened, "Emulation.setScriptExecutionDisabled", value=True)
     opened.get(page)
     command(opened, "Emulation.setScriptExecutionDisabled", value=False)
-    assert not opened.find_element("id", "pairs-controls").is_displayed()
+    assert not opened.find_element("id", "pairs-table-controls").is_displayed()
     assert len(column(opened, 0)) == 512
     assert opened.find_element("css selector", "#pairs-table tbody tr").is_displayed()
 
@@ -246,10 +259,10 @@ def test_evil_words_do_nothing(
     )
     result = made(evil[:2], evil, evil[:2], evil, model=evil[0], notes=evil)
     path = tmp_path / "evil.html"
-    path.write_text(html_report(result), encoding="utf-8")
+    path.write_text(result.to_html(), encoding="utf-8")
     opened.get(path.as_uri())
     assert "owned" not in opened.title.replace(evil[0], "")
     assert opened.execute_script("return document.images.length") == 0
-    assert opened.find_element("id", "pairs-count").text == "32 of 32 pairs"
+    assert opened.find_element("id", "pairs-table-count").text == "32 of 32 rows"
     assert opened.get_log("browser") == []
     assert all(url.startswith("file:") for url in asked_for(opened))

@@ -1,4 +1,4 @@
-"""`lmprobe amplify`: the library's numbers from files, in chunks, and clear errors."""
+"""`lmprobe amplify`: the library's numbers from tables of any kind, and clear errors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe import tables
-from lmprobe.cli.tabular import columns, counting
-from lmprobe.labels import cross
+from lmprobe.core.labels import cross
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.thresholds import amplification_curves
+from lmprobe.tabular import counting
+from lmprobe.tabular.result import AmplificationResult
 
 Run = Callable[..., Any]
 
@@ -57,21 +57,15 @@ def file(people: pd.DataFrame, tmp_path: Path) -> Path:
 
 
 def document(run: Run, *words: str | Path) -> dict[str, Any]:
-    code, out, _ = run(*words, "--json", "--quiet", "--no-interval")
+    code, out, _ = run(*words, "--json", "--quiet", "--interval", "none")
     assert code == 0
     found: dict[str, Any] = json.loads(out)
     return found
 
 
-@pytest.mark.parametrize("rows", [50, 100_000])
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-def test_any_file_in_any_chunks_gives_the_numbers_of_the_library(
-    run: Run,
-    people: pd.DataFrame,
-    tmp_path: Path,
-    kind: str,
-    rows: int,
-    monkeypatch: pytest.MonkeyPatch,
+def test_any_file_gives_the_numbers_of_the_library(
+    run: Run, people: pd.DataFrame, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / f"people.{kind}"
     if kind == "csv":
@@ -80,9 +74,6 @@ def test_any_file_in_any_chunks_gives_the_numbers_of_the_library(
         people.to_parquet(path)
     else:
         people.to_json(path, orient="records", lines=True)
-    # Chunks of 50 rows, and CSV blocks of a few lines.
-    monkeypatch.setattr(columns, "read_chunks", chunked(rows))
-    monkeypatch.setattr(tables, "_BLOCK", 4096)
     words = ("-a", "sex", "-t", "hired", "-p", "said", "--attribute-prediction", "sex_said")
     found = document(run, path, *words, "--weight", "weight")
     expected = directional_amplification(
@@ -93,20 +84,13 @@ def test_any_file_in_any_chunks_gives_the_numbers_of_the_library(
         sample_weight=people["weight"],
     )
     assert found["rows_read"] == len(people)
-    for row, one in zip(found["rows"], expected.directions, strict=True):
+    order = sorted(expected.directions, key=lambda one: one.direction != "attribute->task")
+    for row, one in zip(found["rows"], order, strict=True):
         assert row["direction"] == one.direction
         assert row["value"] == pytest.approx(one.value, abs=1e-12)
         assert row["absolute"] == pytest.approx(one.absolute, abs=1e-12)
-        assert [pair["amplification"] for pair in row["pairs"]] == pytest.approx(
-            one.by_pair.ravel().tolist(), abs=1e-12
-        )
-
-
-def chunked(rows: int) -> Any:
-    def read(path: Path, columns: Any, **more: Any) -> Any:
-        return tables.read_chunks(path, columns, **more | {"rows": rows})
-
-    return read
+        found_pairs = np.array(row["runs"][0]["amplification"])
+        np.testing.assert_allclose(found_pairs, one.by_pair, atol=1e-12)
 
 
 def test_intersections_categories_and_a_train_file(
@@ -163,7 +147,7 @@ def test_scores_are_cut_where_told(run: Run, file: Path, people: pd.DataFrame) -
     everywhere = document(run, file, *words, "--threshold", "all")
     (curve,) = amplification_curves(people["sex"], people["hired"], task_scores=people["score"])
     assert everywhere["curves"][0]["integral"] == pytest.approx(curve.integral)
-    assert everywhere["curves"][0]["threshold"][0] is None
+    assert everywhere["curves"][0]["cuts"][0] is None
 
 
 def test_a_validation_file_chooses_the_threshold(run: Run, file: Path) -> None:
@@ -182,20 +166,17 @@ def test_few_validation_rows_are_not_called_tied(run: Run, file: Path, tmp_path:
     validation.write_text("score\n0.2\n0.5\n0.7\n")
     assert document(run, file, *words)["notes"] == []
     validation.write_text("score\n0.5\n0.5\n0.5\n")
-    assert "tied scores" in document(run, file, *words)["notes"][0]
+    assert "tied scores" in document(run, file, *words)["notes"][0]["text"]
 
 
 @pytest.mark.parametrize("late", ["score", "weight"])
-def test_the_first_fraction_may_come_late(
-    run: Run, tmp_path: Path, late: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "_BLOCK", 4096)
-    table = pd.DataFrame({"sex": ["f", "m"] * 2000, "hired": [1, 0, 0, 1] * 1000})
+def test_the_first_fraction_may_come_late(run: Run, tmp_path: Path, late: str) -> None:
+    table = pd.DataFrame({"sex": ["f", "m"] * 12_000, "hired": [1, 0, 0, 1] * 6000})
     table["score"], table["weight"] = table["hired"].astype(object), 1
     table[late] = [*table[late][:-1], 0.5]
     table.to_csv(tmp_path / "late.csv", index=False)
     words = ("-a", "sex", "-t", "hired", "--score", "score", "--weight", "weight")
-    assert document(run, tmp_path / "late.csv", *words)["rows_read"] == 4000
+    assert document(run, tmp_path / "late.csv", *words)["rows_read"] == 24_000
 
 
 def test_one_task_may_be_labelled_with_probabilities(
@@ -207,25 +188,16 @@ def test_one_task_may_be_labelled_with_probabilities(
     ).attribute_to_task
     assert expected is not None
     assert found["rows"][0]["value"] == pytest.approx(expected.value, abs=1e-12)
-    assert len(found["rows"][0]["pairs"]) == 2
+    assert np.shape(found["rows"][0]["runs"][0]["lean"]) == (2, 1)
 
 
 def test_a_column_that_numbers_the_rows_is_refused(
     run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(columns, "KINDS", 2)
+    monkeypatch.setattr(counting, "KINDS", 2)
     code, _, err = run(file, "-a", "sex", "-t", "job", "-p", "guess")
     assert code == 2
     assert '"job" has more than 2 different values; name a column of groups or of tasks' in err
-
-
-def test_many_tasks_are_counted_a_few_rows_at_a_time(
-    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("-a", "sex", "-t", "job", "-p", "guess")
-    whole = document(run, file, *words)
-    monkeypatch.setattr(counting, "_CHUNK", 35)
-    assert document(run, file, *words)["rows"] == whole["rows"]
 
 
 @pytest.mark.parametrize("weight", ["inf", "-1"])
@@ -238,49 +210,94 @@ def test_weights_must_be_finite_and_not_negative(run: Run, tmp_path: Path, weigh
 
 
 def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
-    words = ["-a", "sex", "-t", "job", "-p", "guess", "--top", "1"]
+    words = ["-a", "sex", "-t", "job", "-p", "guess"]
     code, out, err = run(file, *words, "--output", tmp_path / "out")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
-    assert "attribute->task" in out
+    assert "attribute → task" in out
     assert " to " in out  # the interval
-    assert "attribute->task: not enough evidence either way, at 0.95 confidence" in out
-    assert "..." in out
-    assert (tmp_path / "out" / "amplification.json").is_file()
+    assert "shows no clear difference" in " ".join(out.split())
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "amplification.csv",
+        "pairs.csv",
+        "report.html",
+        "result.json",
+    }
     assert len(pd.read_csv(tmp_path / "out" / "pairs.csv")) == 6
-    assert err.count("wrote") == 2
-    code, out, err = run(file, *words, "--quiet", "--no-interval")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Do the predictions exaggerate the link between sex and job?" in page
+    assert page.count("<svg") == 1
+    code, out, err = run(file, *words, "--quiet", "--interval", "none")
     assert err == ""
     assert " to " not in out
+
+
+def test_no_label_can_be_taken_for_a_formula(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sex,task,said\n=1+1,1,1\nm,0,1\n")
+    code, _, _ = run(path, "-a", "sex", "-t", "task", "-p", "said", "-o", tmp_path / "out")
+    assert code == 0
+    assert '"\'=1+1"' in (tmp_path / "out" / "pairs.csv").read_text()
+
+
+def test_the_json_comes_back_whole(run: Run, file: Path, tmp_path: Path) -> None:
+    words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all"]
+    _, out, _ = run(file, *words, "--json")
+    found = json.loads(out)
+    assert (found["schema"], found["kind"]) == ("lmprobe.result/2", "amplification")
+    assert found["rows"][0]["interval"]["status"] == "ok"
+    result = AmplificationResult.from_json(out)
+    assert result.to_json() == out
+    assert result.row("A->T").value == found["rows"][0]["value"]
+    assert result.figure("curves").figure.series[0].name == "hired"
+    again = result.page().sections[-1].commands[0]
+    assert again == f"lmprobe amplify {file} " + " ".join(
+        ["--attribute sex --task hired --score score --threshold all"]
+    )
 
 
 def test_the_interval_says_what_it_assumes_and_where_it_is_short(
     run: Run, people: pd.DataFrame, tmp_path: Path
 ) -> None:
-    def notes(table: pd.DataFrame, *words: str | Path) -> list[str]:
+    def notes(table: pd.DataFrame, *words: str | Path) -> list[tuple[str, str]]:
         table.to_csv(tmp_path / "some.csv", index=False)
         options = ("-a", "sex", "-t", "job", "-p", "guess", *words)
-        _, out, err = run(tmp_path / "some.csv", *options, "--json")
-        found: list[str] = json.loads(out)["notes"]
-        assert all(note in err for note in found)
-        return found
+        _, out, _ = run(tmp_path / "some.csv", *options, "--json")
+        found = json.loads(out)
+        every = [*found["notes"], *found["rows"][0]["notes"]]
+        return [(note["kind"], note["text"]) for note in every]
 
-    assert [note for note in notes(people) if "less often" in note] == []
-    assert "that of these rows" in notes(people)[0]
+    # Sex and job are independent here, so only chance decides which way the pairs lean.
+    (kind, text), (tie, pairs) = notes(people)
+    assert (kind, tie) == ("assumption", "tie")
+    assert "cross-fitted on other rows" in text
+    assert pairs.startswith("6 of 6 pairs are within two standard errors of a tie")
+    linked = people.assign(job=np.where(people["sex"] == "f", "nurse", "cook"))
+    ((_, text),) = notes(linked)
+    assert "takes the lean of these rows as known" in text
     train = tmp_path / "train.csv"
     people.to_csv(train, index=False)
-    assert "that of the train file" in notes(people, "--train", train)[0]
-    assert "only 99 rows" in notes(people[:99])[1]
+    assert "the lean of the train table" in notes(people, "--train", train)[0][1]
+    assert notes(people[:99])[2][0] == "few_units"
+    assert "only 99 rows" in notes(people[:99])[2][1]
     rare = people.assign(sex=np.where(people.index < 19, "x", people["sex"]))
-    assert "attribute->task: fewer than 20 rows have x:" in notes(rare)[1]
+    assert "fewer than 20 rows have x:" in notes(rare)[2][1]
 
 
 def test_what_the_train_file_never_saw(run: Run, file: Path, tmp_path: Path) -> None:
     train = tmp_path / "train.csv"
-    train.write_text("sex,job\nf,cook\nf,nurse\n")
+    train.write_text("sex,job\nf,cook\nf,nurse\nm,cook\n")
     words = (file, "-a", "sex", "-t", "job", "-p", "guess", "--train", train)
-    note = "the train file has no row with m, driver: their pairs lean nowhere, count 0"
-    assert document(run, *words)["notes"] == [note]
+    found = document(run, *words)
+    (note,) = found["notes"]
+    assert note["kind"] == "left_out"
+    assert note["text"] == (
+        "the train table has no row with driver: their pairs are left out of the mean"
+    )
+    assert found["rows"][0]["undefined_pairs"] == 2
+    kept = document(run, *words, "--keep-unseen")
+    assert kept["rows"][0]["undefined_pairs"] == 0
+    assert kept["rows"][0]["value"] == pytest.approx(found["rows"][0]["value"] * 4 / 6)
     train.write_text("sex,job\nfemale,cook\nmale,nurse\n")
     code, _, err = run(*words)
     assert code == 2
@@ -291,12 +308,24 @@ def test_what_the_train_file_never_saw(run: Run, file: Path, tmp_path: Path) -> 
     assert "train.csv (Cook, Nurse) is one of those labelled (cook, driver, nurse)" in err
 
 
+def test_classes_that_no_row_is_labelled_with_are_named(
+    run: Run, people: pd.DataFrame, tmp_path: Path
+) -> None:
+    stray = people.assign(guess=np.where(people.index < 3, "pilot", people["guess"]))
+    stray.to_csv(tmp_path / "stray.csv", index=False)
+    found = document(run, tmp_path / "stray.csv", "-a", "sex", "-t", "job", "-p", "guess")
+    assert [note["text"] for note in found["notes"]] == [
+        "no row is labelled pilot: their pairs are left out of the mean"
+    ]
+    assert found["rows"][0]["by_task"]["pilot"] is None
+
+
 def test_curves_are_written(run: Run, file: Path, tmp_path: Path) -> None:
-    words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all", "--no-interval"]
-    code, out, _ = run(file, *words, "-o", tmp_path / "out")
+    words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all"]
+    code, out, _ = run(file, *words, "--interval", "none", "-o", tmp_path / "out")
     assert code == 0
     assert "over all thresholds" in out
-    assert (tmp_path / "out" / "curves.svg").read_text().startswith("<svg")
+    assert (tmp_path / "out" / "report.html").read_text().count("<svg") == 2
     assert len(pd.read_csv(tmp_path / "out" / "curves.csv")) > 50
 
 
@@ -304,23 +333,12 @@ def test_undefined_pairs_are_counted_and_named(run: Run, tmp_path: Path) -> None
     path, train = tmp_path / "a.csv", tmp_path / "train.csv"
     path.write_text("sex,task,said\nf,1,1\nm,0,1\n")
     train.write_text("sex,task\nf,1\nm,0\nx,1\n")
-    words = ("-a", "sex", "-t", "task", "-p", "said", "--train", train, "--no-interval")
+    words = ("-a", "sex", "-t", "task", "-p", "said", "--train", train, "--interval", "none")
     _, out, _ = run(path, *words)
     assert "1 of 3" in out
-    assert "1 pairs are undefined: no row has x" in out
     _, out, _ = run(path, *words, "--json")
     assert "NaN" not in out
     assert json.loads(out)["rows"][0]["undefined_pairs"] == 1
-
-
-def test_a_long_file_is_counted_without_an_interval(
-    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counting, "HELD", 10)
-    code, out, err = run(file, "-a", "sex", "-t", "hired", "-p", "said")
-    assert code == 0
-    assert "too long to hold" in err
-    assert " to " not in out
 
 
 @pytest.mark.parametrize(
@@ -366,4 +384,4 @@ def test_yes_and_no_in_words_and_floats(run: Run, tmp_path: Path) -> None:
     path.write_text("group,task,said\n1.0,true,false\n2.0,false,false\n1.0,true,true\n")
     found = document(run, path, "-a", "group", "-t", "task", "-p", "said")
     assert found["rows"][0]["by_attribute"].keys() == {"1", "2"}
-    assert found["rows"][0]["pairs"][0]["predicted"] == 0.5
+    assert found["rows"][0]["runs"][0]["predicted"][0] == [0.5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from lmprobe.cli.main import app
 from lmprobe.errors import InputError
-from lmprobe.result import ProbeResult
+from lmprobe.probing.result import ProbeResult
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_the_worst_row_decides(saved: Path) -> None:
 def test_json_is_one_document(saved: Path, result: ProbeResult) -> None:
     done = check(saved, "--max", "0.02", "--base", "labor", "--json")
     document = json.loads(done.stdout)
-    assert document["schema"] == "lmprobe.check/1"
+    assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "check")
     assert document["exit_code"] == done.exit_code == 1
     assert [row["direction"] for row in document["rows"]] == ["task->attribute", "attribute->task"]
     assert document["rows"][0]["value"] == result.row("labor", "task->attribute").value
@@ -83,5 +84,28 @@ def test_a_wrong_name_is_a_mistake_not_a_verdict(
 
 
 def test_a_limit_must_be_a_number(saved: Path) -> None:
-    assert isinstance(check(saved, "--max", "nan").exception, InputError)
-    assert check(saved).exit_code == 2
+    for limit in ("nan", "labor", "labor=", "labour=0.1"):
+        assert isinstance(check(saved, "--max", limit).exception, InputError)
+    assert isinstance(check(saved).exception, InputError)
+
+
+def test_limits_by_base_and_direction(saved: Path) -> None:
+    done = check(saved, "--max", "0.9", "--max", "labor:T->A=0.02", "--json")
+    limits = {
+        (row["base"], row["direction"]): row["max"] for row in json.loads(done.stdout)["rows"]
+    }
+    assert limits.pop(("labor", "task->attribute")) == 0.02
+    assert set(limits.values()) == {0.9}
+    assert done.exit_code == 1
+
+
+def test_against_the_model_in_production(
+    saved: Path, made: Callable[..., ProbeResult], tmp_path: Path
+) -> None:
+    done = check(saved, "--against", str(saved))
+    assert done.exit_code == 0
+    other = tmp_path / "other.json"
+    other.write_text(made(seed=1).to_json(), encoding="utf-8")
+    done = check(saved, "--against", str(other), "--max", "1", "--direction", "T->A")
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) == 4

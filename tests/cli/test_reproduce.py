@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmprobe.reproduce.experiment import Reproduction, experiments, in_order
+from lmprobe.reproduce.experiment import experiments, in_order
 
 Run = Callable[..., Any]
 NAMES = ("shortcomings", "figure-2", "compas")
@@ -34,7 +34,7 @@ def test_json_is_one_document_with_ours_beside_the_papers(run: Run, name: str) -
     code, out, _ = run(name, "--json")
     assert code == 0
     found = json.loads(out)
-    assert found["schema"] == "lmprobe.reproduction/1"
+    assert (found["schema"], found["kind"]) == ("lmprobe.result/2", "reproduction")
     assert found["experiment"] == name
     assert found["rows"]
     for row in found["rows"]:
@@ -44,15 +44,16 @@ def test_json_is_one_document_with_ours_beside_the_papers(run: Run, name: str) -
 def test_files_are_written(run: Run, tmp_path: Path) -> None:
     code, _, err = run("compas", "--output", tmp_path)
     assert code == 0
-    assert json.loads((tmp_path / "compas.json").read_text())["experiment"] == "compas"
-    assert (tmp_path / "compas-race.svg").read_text().startswith("<svg")
-    for path in tmp_path.iterdir():
-        assert path.name in err
+    assert json.loads((tmp_path / "result.json").read_text())["experiment"] == "compas"
+    assert (tmp_path / "race.svg").read_text().startswith("<svg")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"result.json", "report.html", "values.csv", "race.svg", "sex.svg"}
+    assert all(name in err for name in ("result.json", "report.html", "values.csv"))
 
 
 def test_quiet_leaves_the_notes_out(run: Run) -> None:
-    assert "* " in run("shortcomings")[1]
-    assert "* " not in run("shortcomings", "--quiet")[1]
+    assert "* " in run("shortcomings")[2]
+    assert run("shortcomings", "--quiet")[2] == ""
 
 
 def test_all_runs_every_experiment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,11 +67,6 @@ def test_all_runs_every_experiment(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_tables_of_fitbert_come_first() -> None:
     assert in_order()[:3] == ("fitbert", "fitbert-iclr", "bernstein")
     assert sorted(in_order()) == list(experiments.names())
-
-
-def test_an_experiment_may_have_a_document_of_its_own() -> None:
-    own = Reproduction("x", "X", "a paper", rows=(), document={"schema": "other/1"})
-    assert own.to_dict() == {"schema": "other/1"}
 
 
 def test_an_unknown_experiment(run: Run) -> None:

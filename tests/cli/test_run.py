@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import shlex
 import subprocess
 import sys
@@ -12,22 +14,89 @@ import pytest
 from typer.testing import CliRunner
 
 from lmprobe.cli.main import app
-from lmprobe.cli.run import _leave
-from lmprobe.result import ProbeResult
+from lmprobe.cli.run import _hints
+from lmprobe.cli.run import command as run_command
+from lmprobe.models import load_model
+from lmprobe.probing.probe import probe
+from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.settings import ModelSettings
+from lmprobe.report.files import write_outputs
+from lmprobe.report.loading import load_result
+from lmprobe.results.settings import options_of
+
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize("base", ["labor", "our town's; rm"])
-def test_the_gate_it_proposes_works(
+def test_the_check_it_proposes_works(
     base: str, made: Callable[..., ProbeResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = _leave(made(bases=("uniform", base)), Path("out"))
-    told = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
-    assert all(len(line) <= 80 for line in lines)
-    assert Path(told["report"].split()[0]).is_file()
-    program, *words = shlex.split(told["gate"])
+    result = made(bases=(base, "uniform"))
+    write_outputs(result, "out")
+    hints = {line.split()[0]: line.split(maxsplit=1)[1] for line in _hints(result, Path("out"))}
+    program, *words = shlex.split(hints["check"])
     assert program == "lmprobe"
+    assert words[words.index("--base") + 1] == base, "uniform has no lean of its own"
     assert CliRunner().invoke(app, words).exit_code in (0, 1, 3)
+
+
+def test_the_next_step_fits_the_run(made: Callable[..., ProbeResult]) -> None:
+    bundled = _hints(made(model="reference:faithful", bases=("wikipedia",)), Path("out"))
+    assert "lmprobe run YOUR-MODEL --templates fitbert --base wikipedia" in bundled[-1]
+    own = _hints(made(model="my/model"), Path("out"))
+    assert "lmprobe compare out/result.json ANOTHER" in own[-1]
+    assert _hints(made(), None) == ["add --output DIR to save this result and its report"]
+
+
+def test_quiet_prints_no_notes(command: Callable[..., Run]) -> None:
+    run = command("run")
+    code, out, err = run("--quiet", "--base", "labor", "--task", "nurse,cook,lawyer")
+    assert (code, err) == (0, "")
+    assert "neither people nor" not in out
+    _, out, err = run("--base", "labor", "--task", "nurse,cook,lawyer")
+    assert "neither people nor" in err
+
+
+def test_every_option_of_probe_is_one_of_run_and_the_other_way_round() -> None:
+    options = set(inspect.signature(run_command).parameters)
+    beside = {"model", "templates", "base", "no_cache", "json", "output", "quiet"}
+    loading = {option.name for option in options_of(ModelSettings)}
+    arguments = set(inspect.signature(probe).parameters)
+    probing = arguments - {"model", "templates", "base", "cache", "progress"}
+    assert options == beside | loading | probing
+    assert loading <= set(inspect.signature(load_model).parameters)
+
+
+def test_several_template_sets_give_a_sweep(command: Callable[..., Run], tmp_path: Path) -> None:
+    words = ("--templates", "fitbert", "--templates", "neutral", "--base", "labor")
+    code, out, err = command("run")(*words, "--json", "--quiet", "--output", tmp_path / "out")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["kind"] == "sweep"
+    assert {row["templates"] for row in document["rows"]} == {"fitbert", "neutral"}
+    single = probe("reference:amplified", "neutral", "labor").row("labor", "T->A")
+    (row,) = [
+        row
+        for row in document["rows"]
+        if (row["templates"], row["direction"]) == ("neutral", "task->attribute")
+    ]
+    assert row["value"] == pytest.approx(single.value, abs=1e-9)
+    assert load_result(tmp_path / "out").kind == "sweep"
+
+
+def test_words_are_a_list_or_repeated(command: Callable[..., Run]) -> None:
+    run = command("run")
+    listed, repeated, plural = (
+        run("--json", "--quiet", "--base", "labor", *words)[1]
+        for words in (
+            ("--task", "nurse,cook"),
+            ("--task", "nurse", "--task", "cook"),
+            ("--tasks", "nurse, cook"),
+        )
+    )
+    assert listed == repeated == plural
+    assert json.loads(listed)["provenance"]["settings"]["tasks"] == ["nurse", "cook"]
 
 
 def test_python_finds_the_command_line_where_the_shell_does_not() -> None:

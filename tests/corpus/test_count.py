@@ -20,13 +20,13 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
 from lmprobe.corpus.count import Count, count, count_cooccurrences
-from lmprobe.corpus.engines import engines
+from lmprobe.corpus.engines.engine import engines
 from lmprobe.corpus.lexicon import lexicon
 from lmprobe.corpus.plan import joined, plan
 from lmprobe.errors import DataFileError, InputError, LmprobeError, MissingExtraError
-from lmprobe.sources import load_base_rates, world
+from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.sources.csv_file import write_table
 
 WORDS = lexicon({"he": ["he", "his"], "she": ["she", "her"]}, ["cook", "editor", "nurse"])
@@ -215,13 +215,15 @@ def test_a_checkpoint_of_another_count_is_refused(file: Path, tmp_path: Path) ->
         count(plan(DOCUMENTS), WORDS, checkpoint=state)
 
 
-def test_a_part_counts_once_even_if_an_engine_reports_it_twice(file: Path) -> None:
-    @engines.register("stuttering")
+def test_a_part_counts_once_even_if_an_engine_reports_it_twice(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def twice(job: Any, parts: Any, workers: int) -> Iterator[Any]:
         for one in engines.get("local")(job, parts, workers):
             yield one
             yield one
 
+    monkeypatch.setitem(engines._found, "stuttering", twice)
     found = count(plan(file, part=300), WORDS, engine="stuttering")
     assert found.counts.tolist() == sizes(file).counts.tolist()
 
@@ -233,7 +235,7 @@ def test_the_table_can_be_used_as_base(file: Path, tmp_path: Path) -> None:
     assert source.provenance == table.provenance
     assert source.provenance["unit"] == "sentences"
     assert 'rule "word"' in source.provenance["method"]
-    found = world(source, ["she", "he"], ["nurse", "cook"]).association
+    found = align_base_rates(source, ["she", "he"], ["nurse", "cook"]).association
     assert found.counts is not None
     assert found.counts.tolist() == [[7, 0], [0, 14]]
 
@@ -340,7 +342,7 @@ def test_a_dataset_with_splits_asks_for_one(tmp_path: Path) -> None:
 
 def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "lmprobe\[ray\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "lmprobe-bias\[ray\]"'):
         count(plan(file), WORDS, engine="ray")
 
 

@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lmprobe.cli.main import app
+from lmprobe.corpus.count import count_cooccurrences
+from lmprobe.corpus.result import CountResult
 from lmprobe.errors import LmprobeError
 from lmprobe.sources import load_base_rates
 
@@ -109,7 +111,7 @@ def test_an_interrupted_count_says_how_to_go_on(
     ("options", "message"),
     [
         (["--name", "../mine", "--output", "rates"], "--name .* must be a name such as wiki"),
-        (["--name", "mine.csv", "--register"], "--name .* without .csv"),
+        (["--name", "mine.csv", "--register"], "--name .* no .csv"),
         (["--name", ""], "--name"),
         (["--output", "{file}"], "this is a file, not a folder"),
         (["--tasks", "cook"], "or write words with a comma, such as nurse,cook"),
@@ -133,3 +135,30 @@ def test_a_mistake_is_one_line_and_exit_2(file: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "no sentence of" in done.stderr
+
+
+def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path) -> None:
+    text = run(file, "--tasks", "cook,nurse,pilot", "--json", "--output", tmp_path / "out")
+    found = CountResult.from_json(text)
+    assert json.loads(text)["kind"] == "count"
+    assert found.to_json() == text
+    assert found.never_counted == ("pilot",)
+    assert found.association.counts is not None
+    assert found.association.counts.tolist() == [[1, 0, 0], [0, 2, 0]]
+    # The table is left as base rates, not twice.
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"counts.csv", "counts.toml", "result.json", "report.html"}
+    assert found.files == (str(tmp_path / "out" / "counts.csv"),)
+
+
+def test_the_public_function_counts_what_the_command_counts(file: Path) -> None:
+    file.write_text("The son of a nurse. He is a cook. Her boys met a Nurse.\n")
+    for rule in ("word", "paper"):
+        found = json.loads(run(file, "--rule", rule, "--json"))
+        counted = count_cooccurrences(file, rule=rule)
+        assert counted.counts is not None
+        assert (list(counted.attributes), list(counted.tasks)) == (
+            found["attributes"],
+            found["tasks"],
+        )
+        assert counted.counts.tolist() == found["counts"]

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_data import REFERENCE, needs_reference
 
+from lmprobe.corpus.languages import LANGUAGES
 from lmprobe.corpus.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
-from lmprobe.corpus.rules import rules
-from lmprobe.corpus.sentences import ABBREVIATIONS, sentence_round
+from lmprobe.corpus.rules.rule import rules
+from lmprobe.corpus.sentences import Sentences
 from lmprobe.sources import load_base_rates
 
 TASKS = {
@@ -27,6 +28,12 @@ TASKS = {
 LEXICON = lexicon(ATTRIBUTES, TASKS)
 PAPER = lexicon(PAPER_ATTRIBUTES, TASKS)
 Pairs = Counter[tuple[int, int]]
+ABBREVIATIONS = LANGUAGES["en"].abbreviations
+
+
+def sentence_round(block: bytes, place: int) -> tuple[int, int]:
+    """Return the sentence of the block that has the letter at `place`."""
+    return next(Sentences().around(block, [place]))
 
 
 def counted(rule: str, words: Lexicon, text: str) -> Pairs:

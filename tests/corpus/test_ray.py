@@ -35,6 +35,7 @@ class Deadly(WordRule):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own, in its threads and at its end
 @pytest.mark.xdist_group("ray")
+@pytest.mark.usefixtures("own_registries")
 def test_ray_counts_the_same_and_survives_a_killed_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

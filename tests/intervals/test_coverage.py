@@ -1,34 +1,21 @@
-"""Guaranteed intervals hold the truth as often as they promise, and the rest nearly."""
+"""Guaranteed intervals cover as often as they promise, the rest nearly; what the docs print."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.coverage import disparities, page, probes, rows
 from lmprobe.intervals.method import Sample, interval
 
-STUDY = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
 
-
-@pytest.fixture(scope="module")
-def study() -> ModuleType:
-    """Return the coverage study itself: what the docs print is what is tested."""
-    found = importlib.util.spec_from_file_location("coverage_study", STUDY)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    found.loader.exec_module(module)
-    # Fewer replicates than the docs' table: the ends are a little rougher.
-    module.REPLICATES = 600
-    return module
+@pytest.fixture(autouse=True)
+def fewer_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer than the docs' table: the ends are a little rougher."""
+    monkeypatch.setattr("benchmarks.coverage.tally.REPLICATES", 600)
 
 
 def holds(tally: Any, promise: float = 0.95) -> bool:
@@ -39,9 +26,11 @@ def holds(tally: Any, promise: float = 0.95) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 @pytest.mark.parametrize("n", [50, 500])
-def test_guaranteed_methods_keep_their_promise(study: ModuleType, number: int, n: int) -> None:
-    found = study.disparity_study(study.POPULATIONS[number], n, 150, np.random.default_rng(n))
-    for name in (*study.GUARANTEED, "bernstein"):
+def test_guaranteed_methods_keep_their_promise(number: int, n: int) -> None:
+    found = disparities.disparity_study(
+        disparities.POPULATIONS[number], n, 150, np.random.default_rng(n)
+    )
+    for name in (*disparities.GUARANTEED, "bernstein"):
         assert holds(found[name]), name
     if "score" in found:
         # Nearly exact, not guaranteed.
@@ -53,29 +42,29 @@ def test_guaranteed_methods_keep_their_promise(study: ModuleType, number: int, n
 
 
 @pytest.mark.slow
-def test_the_bootstrap_falls_short_where_costs_are_unseen(study: ModuleType) -> None:
-    rare = study.POPULATIONS[3]
-    found = study.disparity_study(rare, 50, 200, np.random.default_rng(1))
+def test_the_bootstrap_falls_short_where_costs_are_unseen() -> None:
+    rare = disparities.POPULATIONS[3]
+    found = disparities.disparity_study(rare, 50, 200, np.random.default_rng(1))
     assert found["bootstrap"].coverage < 0.8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 5, 6, 8, 9])
-def test_the_crossed_bootstrap_holds(study: ModuleType, number: int) -> None:
-    probe = study.PROBES[number]
-    found = study.probe_study(probe, 200, np.random.default_rng(number))
+def test_the_crossed_bootstrap_holds(number: int) -> None:
+    probe = probes.PROBES[number]
+    found = probes.probe_study(probe, 200, np.random.default_rng(number))
     assert holds(found["bootstrap"], 0.95 if probe.tasks > 8 else 0.9)
 
 
 @pytest.mark.slow
-def test_drawing_templates_alone_forgets_the_tasks(study: ModuleType) -> None:
-    found = study.probe_study(study.PROBES[2], 200, np.random.default_rng(0), "templates")
+def test_drawing_templates_alone_forgets_the_tasks() -> None:
+    found = probes.probe_study(probes.PROBES[2], 200, np.random.default_rng(0), "templates")
     assert found["bootstrap"].coverage < 0.8
 
 
 @pytest.mark.slow
-def test_rows_hold_once_the_lean_is_clear(study: ModuleType) -> None:
-    assert holds(study.rows_study(500, "fixed", 300, np.random.default_rng(0)), 0.93)
+def test_rows_hold_once_the_lean_is_clear() -> None:
+    assert holds(rows.rows_study(500, "fixed", 300, np.random.default_rng(0)), 0.93)
 
 
 @pytest.mark.parametrize("name", ["hoeffding", "empirical-bernstein"])
@@ -87,3 +76,12 @@ def test_means_of_bounded_values(name: str) -> None:
         sample = Sample(float(values.mean()), values)
         held += -0.8 in interval(sample, method=name, rng=draw)
     assert stats.binomtest(held, 500, 0.95, alternative="less").pvalue > 1e-4
+
+
+def test_a_study_alone_leaves_the_other_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    studies = {"a": lambda *_: iter(["## a\n", "old"]), "b": lambda *_: iter(["## b\n", "old"])}
+    monkeypatch.setattr(page, "STUDIES", studies)
+    before = page.page(100, 0)
+    monkeypatch.setitem(studies, "b", lambda *_: iter(["## b\n", "new"]))
+    after = page.page(100, 0, only=["b"], old=before)
+    assert after == before.replace("## b\n\nold", "## b\n\nnew") != before

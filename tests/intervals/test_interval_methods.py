@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from lmprobe.errors import InputError
-from lmprobe.intervals import empirical_bernstein, stratified
-from lmprobe.intervals.bernstein import bernstein_halfwidth
-from lmprobe.intervals.interval import Interval
 from lmprobe.intervals.method import Sample, interval, intervals
+from lmprobe.intervals.methods import empirical_bernstein, stratified
+from lmprobe.intervals.methods.bernstein import bernstein_halfwidth
+from lmprobe.intervals.methods.t import interval_over_runs
 from lmprobe.intervals.probe import CellTable, probe_sample
-from lmprobe.intervals.t import interval_over_runs
 from lmprobe.intervals.two_groups import groups_sample, resampled
+from lmprobe.results.interval import Interval
 
-TWO_GROUPS = ("stratified", "stratified-bernstein", "score")
+TWO_GROUPS = ("stratified", "stratified-bernstein", "score", "exact", "betting")
+PROBES = ("t-crossed",)
 
 
 def rng() -> np.random.Generator:
@@ -41,7 +42,7 @@ SAMPLES = [
     (name, sample)
     for name in intervals.names()
     for sample in (two_groups, probed)
-    if name not in TWO_GROUPS or sample is two_groups
+    if name not in (PROBES if sample is two_groups else TWO_GROUPS)
 ]
 
 
@@ -98,7 +99,7 @@ class TestNeverZeroWidth:
         found = interval(sample, method=name, rng=rng())
         assert math.isnan(found.low) or found.width > 0
 
-    @pytest.mark.parametrize("name", intervals.names())
+    @pytest.mark.parametrize("name", [n for n in intervals.names() if n not in PROBES])
     @pytest.mark.parametrize("cost", [0.0, 1.0])
     def test_constant_costs(self, name: str, cost: float) -> None:
         costs = np.full(40, cost)
@@ -174,8 +175,20 @@ class TestBernstein:
         assert sample.observations is not None
         found = interval(sample, method="bernstein", rng=rng())
         half = bernstein_halfwidth(400, float(sample.observations.var()), 0.2)
+        saved = np.concatenate([(1 - costs[0]) / 0.25, -(1 - costs[1]) / 0.75])
+        half = min(half, bernstein_halfwidth(400, float(saved.var()), 0.2))
         assert found.high - sample.value == pytest.approx(half, rel=1e-12)
         assert sample.observations.mean() == pytest.approx(sample.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["bernstein", "empirical-bernstein", "hoeffding", "stratified"])
+def test_told_as_loss_or_as_accuracy_is_the_same(name: str) -> None:
+    loss = np.repeat([1.0, 0.0], [8, 152]), np.repeat([1.0, 0.0], [5, 235])
+    found, turned = (
+        interval(groups_sample(*costs, cost_bound=1.0, group_share=0.4), method=name, rng=rng())
+        for costs in (loss, (1 - loss[0], 1 - loss[1]))
+    )
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low), abs=1e-12)
 
 
 def test_empirical_bernstein_from_the_theorem() -> None:

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lmprobe.errors import InputError
-from lmprobe.intervals.interval import Interval
+from lmprobe.intervals.method import Sample, Traits, declare
 from lmprobe.intervals.probe import (
     CellTable,
     probe_interval,
     probe_sample,
     robustness,
-    verdict,
 )
 from lmprobe.intervals.weights import draws, poisson_table
 from lmprobe.metrics.directional import defined_mean
+from lmprobe.results import Interval, NoteKind, Verdict, decide
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -141,26 +141,26 @@ class TestNotes:
     def test_what_it_assumes_is_always_said(self) -> None:
         _, notes = probe_interval(rng().normal(size=(12, 2, 12)), rng=rng())
         assert len(notes) == 1
-        assert "12 templates crossed with 12 tasks" in notes[0]
-        assert "not of people" in notes[0]
+        assert "12 templates crossed with 12 tasks" in notes[0].text
+        assert "neither people nor" in notes[0].text
 
     def test_few_families_are_a_warning(self) -> None:
         cells = rng().normal(size=(12, 2, 12))
         _, notes = probe_interval(cells, rng=rng(), families=list("aabbccddeeff"))
-        assert any("only 6 paraphrase families" in note for note in notes)
+        assert any("only 6 paraphrase families" in note.text for note in notes)
 
     def test_one_template_has_no_interval(self) -> None:
         found, notes = probe_interval(rng().normal(size=(1, 2, 12)), rng=rng())
         assert (found.low, found.high) == (-math.inf, math.inf)
-        assert any("one template says nothing" in note for note in notes)
+        assert any("with one template the spread" in note.text for note in notes)
         tasks, _ = probe_interval(rng().normal(size=(1, 2, 12)), rng=rng(), resample="tasks")
         assert math.isfinite(tasks.width)
 
     def test_no_spread_has_no_interval(self) -> None:
         found, notes = probe_interval(np.full((12, 2, 12), 0.1), rng=rng())
         assert math.isnan(found.low)
-        assert "no interval" in notes[-1]
-        assert verdict(found) == "not enough evidence either way"
+        assert "no interval" in notes[-1].text
+        assert decide(found) is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ class TestRobustness:
     [
         (0.01, 0.2, "amplifies"),
         (-0.2, -0.01, "reduces"),
-        (-0.1, 0.1, "not enough evidence either way"),
-        (0.0, 0.1, "not enough evidence either way"),
-        (math.nan, math.nan, "not enough evidence either way"),
-        (-math.inf, math.inf, "not enough evidence either way"),
+        (-0.1, 0.1, "undecided"),
+        (0.0, 0.1, "undecided"),
+        (math.nan, math.nan, "undecided"),
+        (-math.inf, math.inf, "undecided"),
     ],
 )
 def test_verdict_follows_the_interval(low: float, high: float, expected: str) -> None:
-    assert verdict(Interval(low, high, 0.95, "t")) == expected
+    assert decide(Interval(low, high, 0.95, "t")) == expected
 
 
 def test_poisson_weights_have_mean_and_variance_one() -> None:
@@ -219,3 +219,25 @@ def test_poisson_weights_have_mean_and_variance_one() -> None:
     assert table.mean() == 1
     assert table.var() == pytest.approx(1, abs=1e-3)
     assert np.mean(table == 0) == pytest.approx(math.exp(-1), abs=1e-4)
+
+
+def test_a_plug_in_method_gets_true_notes() -> None:
+    """What a note says follows from what the method declares, not from what it is called."""
+
+    @declare(Traits(resamples=True, approximate=True, caveat="seen once"))
+    def mine(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
+        return Interval(sample.value - 1, sample.value + 1, confidence, "mine")
+
+    cells = rng().normal(size=(5, 2, 12))
+    _, notes = probe_interval(cells, method=mine, rng=rng())
+    kinds = {note.kind: note.text for note in notes}
+    assert "5 templates crossed with 12 tasks" in kinds[NoteKind.ASSUMPTION]
+    assert "only 5 templates" in kinds[NoteKind.FEW_UNITS]
+    assert kinds[NoteKind.METHOD] == "seen once"
+
+    def plain(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
+        return Interval(sample.value - 1, sample.value + 1, confidence, "bootstrap-like")
+
+    _, notes = probe_interval(cells, method=plain, rng=rng())
+    assert [note.kind for note in notes] == [NoteKind.ASSUMPTION]
+    assert "the tasks are taken as fixed" in notes[0].text

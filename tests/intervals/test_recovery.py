@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 import lmprobe.models.reference
-from lmprobe.association import DIRECTIONS, Direction
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.intervals.probe import probe_interval
-from lmprobe.probe import probe
-from lmprobe.result import ProbeResult
+from lmprobe.probing.probe import probe
+from lmprobe.probing.result import ProbeResult
 
 BUNDLED = Path(lmprobe.models.reference.__file__).parent
 RUNS = 150
@@ -54,7 +54,7 @@ def test_the_planted_truth_is_held(kind: str, direction: Direction) -> None:
 @pytest.mark.xdist_group("reference")
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [("faithful", "not enough evidence either way"), ("amplified", "amplifies")],
+    [("faithful", "undecided"), ("amplified", "amplifies")],
 )
 def test_the_verdict_on_all_templates(kind: str, expected: str) -> None:
     row = probed(kind).row("labor", "task->attribute")

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.association import Direction
+from lmprobe.core.axis import read_axis
+from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
-from lmprobe.intervals.rows import _codes, _Rows, _Sums, amplification_interval
-from lmprobe.labels import read_axis
+from lmprobe.intervals import rows as rows_module
+from lmprobe.intervals.row_sums import RowSums, bin_of
+from lmprobe.intervals.rows import _codes, amplification_interval, row_sums
 from lmprobe.metrics.directional import directional_amplification
 
 A_TO_T: Direction = "attribute->task"
@@ -62,10 +64,12 @@ def loop(rows: dict[str, Any], replicates: int, clusters: np.ndarray | None = No
     return found
 
 
-@pytest.mark.parametrize("few_kinds", [True, False])
-def test_it_agrees_with_a_loop(few_kinds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not few_kinds:
-        monkeypatch.setattr(_Rows, "_alike", lambda self: None)
+@pytest.mark.parametrize("way", ["distinct rows", "poisson", "bins"])
+def test_it_agrees_with_a_loop(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if way == "poisson":
+        monkeypatch.setattr("lmprobe.intervals.row_sums._MULTINOMIAL", 0)
+    if way == "bins":
+        monkeypatch.setattr(rows_module, "PATTERNS", 1)
     rows = people()
     expected = loop(rows, 300)
     found = amplification_interval(**rows, rng=rng(), replicates=2000)
@@ -88,42 +92,73 @@ def test_clusters_are_drawn_whole() -> None:
         assert naive[direction].width < 0.7 * together[direction].width
 
 
-def whole(rows: _Rows) -> _Sums:
-    """Return what the rows themselves count, as one replicate."""
-    total = sum(part.sum(axis=0, keepdims=True) for part in rows._blocks())
-    return rows.sums(np.asarray(total, dtype=np.float64))
+def counted(rows: dict[str, Any], weight: Any = None, clusters: Any = None) -> RowSums:
+    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
+    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
+    return row_sums(groups, tasks, weight, clusters)
 
 
-def test_blocks_of_clusters_lose_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_lose_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = people(100)
-    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
-    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
-    plain = whole(_Rows.of(groups, tasks, None, None))
-    monkeypatch.setattr("lmprobe.intervals.rows._ROWS", 7)
-    clusters = rng().integers(0, 13, 100)
-    cut = _Rows.of(groups, tasks, None, clusters)
-    assert np.allclose(whole(cut).columns, plain.columns)
-    assert sum(len(block) for block in cut._blocks()) == cut.units
+    plain = counted(rows).total.columns
+    monkeypatch.setattr(rows_module, "_ROWS", 7)
+    cut = counted(rows, clusters=rng().integers(0, 13, 100))
+    assert np.allclose(cut.total.columns, plain)
+    assert cut.units == 13
+    monkeypatch.setattr(rows_module, "PATTERNS", 1)
+    binned = counted(rows)
+    assert np.allclose(binned.total.columns, plain)
+    assert 90 < binned.units <= 100
 
 
-def test_the_value_of_all_rows_is_the_metric() -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_value_of_all_rows_is_the_metric(weighted: bool) -> None:
     rows = people()
-    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
-    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
-    sums = whole(_Rows.of(groups, tasks, None, None))
-    for direction, value in both(directional_amplification(**rows)).items():
-        assert sums.value(direction, sums.lean)[0] == pytest.approx(value, abs=1e-12)
+    weight = rng(3).random(400) if weighted else None
+    sums = counted(rows, weight)
+    expected = both(directional_amplification(**rows, sample_weight=weight))
+    for direction, value in expected.items():
+        assert sums.total.value(direction, sums.total.lean())[0] == pytest.approx(value, abs=1e-12)
+    tallies = sums.tallies()
+    assert tallies.labels.total == pytest.approx(400 if weight is None else weight.sum())
 
 
-def test_weights_count_as_repeated_rows() -> None:
-    rows = people(200)
-    weight = rng(3).integers(1, 4, 200)
-    groups = read_axis("attribute", rows["attribute_labels"], rows["attribute_predictions"])
-    tasks = read_axis("task", rows["task_labels"], rows["task_predictions"])
-    sums = whole(_Rows.of(groups, tasks, weight, None))
-    expected = directional_amplification(**rows, sample_weight=weight)
-    for direction, value in both(expected).items():
-        assert sums.value(direction, sums.lean)[0] == pytest.approx(value, abs=1e-6)
+def test_attributes_may_overlap_and_be_fractions() -> None:
+    draw = rng(2)
+    group, task = draw.random((30, 3)), draw.integers(0, 2, (30, 4))
+    guess = draw.random((30, 4))
+    inputs = {"attribute_labels": group, "task_labels": task, "task_predictions": guess}
+    axes = read_axis("attribute", group), read_axis("task", task, guess)
+    sums = row_sums(*axes).total
+    expected = directional_amplification(**inputs).attribute_to_task
+    assert sums.value(A_TO_T, sums.lean())[0] == pytest.approx(expected.value, abs=1e-12)
+    assert np.allclose(sums.pairs(A_TO_T, sums.lean())[0], expected.by_pair)
+
+
+def test_bins_are_scattered_and_even() -> None:
+    bins = bin_of(np.arange(102_400), 1024)
+    sizes = np.bincount(bins, minlength=1024)
+    assert sizes.std() == pytest.approx(10, abs=1.0)  # as of independent draws
+    assert abs(np.corrcoef(bins[:-1], bins[1:])[0, 1]) < 0.02
+
+
+@pytest.mark.slow
+def test_bins_cover_as_rows_do() -> None:
+    """Ten thousand fractional predictions in 1,024 bins; the true value is known."""
+    hits, truth = 0, 0.25 * 0.5
+    for seed in range(300):
+        draw = rng(1000 + seed)
+        group = draw.integers(0, 2, 10_000)
+        task = (draw.random(10_000) < 0.25 + 0.5 * group).astype(int)
+        guess = np.clip(0.125 + 0.75 * group + draw.uniform(-0.1, 0.1, 10_000), 0, 1)
+        axes = read_axis("attribute", group), read_axis("task", task, guess)
+        rows = rows_module._Rows(
+            axes[0].truth, axes[1].truth, ((A_TO_T, axes[1].predicted),), None
+        ).by_unit(bin_of(np.arange(10_000)), 1024)
+        found = rows_module.bootstrap_interval(rows, rng=draw, replicates=400)[A_TO_T]
+        hits += truth in found
+    # 0.95 within three standard errors of 300 simulations.
+    assert 0.912 <= hits / 300 <= 0.988
 
 
 class TestLean:

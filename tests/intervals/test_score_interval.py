@@ -10,7 +10,8 @@ from scipy.special import xlogy
 
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import interval
-from lmprobe.intervals.score import _likeliest, of_counts
+from lmprobe.intervals.methods.score import of_counts
+from lmprobe.intervals.score_test import _likeliest
 from lmprobe.intervals.two_groups import groups_sample
 
 # Newcombe 1998 (Statistics in Medicine 17, 873-890), Table II, method 6: the interval of

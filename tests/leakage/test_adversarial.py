@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from leak_worlds import planted
+from leaking_data import planted
 from torch.nn import functional
 
 from lmprobe.errors import InputError
@@ -13,12 +13,12 @@ from lmprobe.leakage.adversarial import (
     Critic,
     Predictor,
     Removal,
-    _Run,
+    _Training,
     reverse_gradient,
     train,
 )
 from lmprobe.leakage.attackers.mlp import Mlp
-from lmprobe.leakage.evidence import read_groups, read_labels
+from lmprobe.leakage.inputs import read_groups, read_labels
 from lmprobe.leakage.measure import model_leakage
 from lmprobe.leakage.tradeoff import Tradeoff, removal_tradeoff
 
@@ -45,7 +45,7 @@ def test_the_predictors_step_follows_the_papers_loss() -> None:
     loss = functional.binary_cross_entropy_with_logits(predictor.head(representation), target)
     against = functional.cross_entropy(critic.layers(representation), group)
     expected = torch.autograd.grad(loss - 0.7 * against, list(predictor.parameters()))
-    run = _Run(predictor, critic, Removal(strength=0.7), False, group, 2)
+    run = _Training(predictor, critic, Removal(strength=0.7), False, group, 2)
     run._teach_predictor(features, target, rows, True)
     for parameter, slope in zip(predictor.parameters(), expected, strict=True):
         assert parameter.grad is not None
@@ -59,7 +59,7 @@ def test_the_critic_weighs_the_groups_alike_and_leaves_the_predictor_alone() -> 
     features, group = torch.randn(8, 3), torch.tensor([0] * 6 + [1] * 2)
     predictor, critic = Predictor(3, 4, 5), Critic(5, 2, 5)
     before = [one.detach().clone() for one in predictor.parameters()]
-    run = _Run(predictor, critic, Removal(), False, group, 2)
+    run = _Training(predictor, critic, Removal(), False, group, 2)
 
     def loss() -> float:
         return run._critic_loss(representation, torch.arange(8), 0.0).item()
@@ -132,13 +132,13 @@ SMALL = Mlp(epochs=12, width=64, learning_rate=1e-3)
 def curve(seed: int, attacker: str | Mlp = "logistic") -> Tradeoff:
     features, labels, group = planted(np.random.default_rng(seed), 4000, skew=0.35)
     return removal_tradeoff(
-        features, labels, group, strengths=(0.25, 0.5), noises=(0.5, 1.0, 2.0),
+        features, labels, group, strengths=(0.5,), noises=(0.5, 1.0, 2.0),
         removal=Removal(width=32, learning_rate=2e-3), attacker=attacker, seed=seed,
     )  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "attacker"), [(0, SMALL), (1, "logistic"), (2, "logistic")])
+@pytest.mark.parametrize(("seed", "attacker"), [(0, SMALL)])
 def test_removal_halves_amplification_for_little_f1_and_beats_noise(
     seed: int, attacker: str | Mlp
 ) -> None:
@@ -152,6 +152,6 @@ def test_removal_halves_amplification_for_little_f1_and_beats_noise(
         assert point.amplification.value < found.noise_at(point.f1), point.level
         # However loud, noise never leaks as little.
         assert point.amplification.value < least_with_noise, point.level
-    figure = found.figure()
+    (figure,) = found.figures()
     assert figure.series[0].name == "original"
     assert "noise at that F1 leaves" in figure.alternative

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from leak_worlds import many_labels, one_label
+from leaking_data import many_labels, one_label
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
 from lmprobe.errors import InputError
+from lmprobe.io.progress import silent
 from lmprobe.leakage import training
 from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.batches import CountedBatches, RowBatches
 from lmprobe.leakage.ensemble import Ensemble
-from lmprobe.leakage.evidence import Evidence, Groups
-from lmprobe.leakage.feed import Counted, Rows
+from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import _Best, train_and_guess
-from lmprobe.progress import silent
 
 CPU = torch.device("cpu")
 
@@ -29,8 +29,8 @@ CPU = torch.device("cpu")
 def coded_trials(labels: int = 6, rounds: int = 2) -> list[Trial]:
     rng = np.random.default_rng(5)
     codes, group = one_label(rng, 600, 0.5, labels)
-    groups = Groups(group.astype(np.int64), ("a", "b"))
-    evidence = Evidence(codes.astype(np.int64), labels)
+    groups = GroupLabels(group.astype(np.int64), ("a", "b"))
+    evidence = AttackerInput(codes.astype(np.int64), labels)
     return [
         Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=rounds, rng=rng)
     ]
@@ -39,8 +39,8 @@ def coded_trials(labels: int = 6, rounds: int = 2) -> list[Trial]:
 def dense_trials() -> list[Trial]:
     rng = np.random.default_rng(6)
     labels, group = many_labels(rng, 600)
-    groups = Groups(group.astype(np.int64), ("a", "b"))
-    evidence = Evidence(labels.astype(np.float32), 8)
+    groups = GroupLabels(group.astype(np.int64), ("a", "b"))
+    evidence = AttackerInput(labels.astype(np.float32), 8)
     return [Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=2, rng=rng)]
 
 
@@ -64,11 +64,11 @@ def plain(network: Ensemble, number: int) -> nn.Sequential:
 def test_each_round_learns_what_it_would_learn_alone(kind: str, layers: int) -> None:
     # More labels than a batch holds, so that some are missing from each batch.
     trials = coded_trials(80) if kind == "coded" else dense_trials()
-    evidence, batch = trials[0].evidence, 50
+    evidence, batch = trials[0].inputs, 50
     generators = [torch.Generator().manual_seed(number) for number in range(2)]
     network = Ensemble([evidence.size, *[12] * (layers - 1), 2], generators, CPU)
     alone = [plain(network, number) for number in range(2)]
-    feed = Counted(trials, CPU) if kind == "coded" else Rows(trials, CPU)
+    feed = CountedBatches(trials, CPU) if kind == "coded" else RowBatches(trials, CPU)
     step = torch.optim.Adam(network.parameters(), lr=1e-2)
     steps = [torch.optim.Adam(one.parameters(), lr=1e-2) for one in alone]
     rows = len(trials[0].rows.train)
@@ -116,7 +116,7 @@ def assert_same(network: Ensemble, alone: nn.Sequential, number: int) -> None:
 
 def test_equal_rows_are_computed_once() -> None:
     trials = coded_trials()
-    feed = Counted(trials, CPU)
+    feed = CountedBatches(trials, CPU)
     order = torch.stack([torch.arange(len(trials[0].rows.train))] * 2)
     codes, weight, target = next(feed.batches(order, 100))
     assert codes.shape[1] <= 6
@@ -147,9 +147,9 @@ def test_workers_change_nothing() -> None:
 def test_stops_early_only_where_nothing_can_change() -> None:
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 400)
-    groups = Groups(group.astype(np.int64), ("a", "b"))
+    groups = GroupLabels(group.astype(np.int64), ("a", "b"))
     drawn = draw_rounds(groups, None, rounds=2, rng=rng)
-    trials = [Trial(Evidence(groups.codes, 2), groups, one) for one in drawn]
+    trials = [Trial(AttackerInput(groups.codes, 2), groups, one) for one in drawn]
     seen: list[int] = []
 
     def note(done: int, total: int) -> None:
@@ -164,7 +164,7 @@ def test_stops_early_only_where_nothing_can_change() -> None:
 
 
 class Scripted:
-    """A feed whose dev accuracies are told beforehand and whose guess is the snapshot itself."""
+    """Batches whose dev accuracies are given beforehand and whose guess is the snapshot itself."""
 
     best_possible = torch.ones(2)
 
@@ -220,5 +220,5 @@ def test_patience_is_off_unless_asked_for() -> None:
 
 
 def test_a_device_that_is_not_there() -> None:
-    with pytest.raises(InputError, match="cannot be used"):
+    with pytest.raises(InputError, match='no device "warp"; use auto'):
         train_and_guess(Mlp(epochs=1), coded_trials(), device="warp", progress=silent)

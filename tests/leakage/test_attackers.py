@@ -2,23 +2,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from leak_worlds import one_label
+from leaking_data import one_label
 from sklearn.linear_model import LogisticRegression
 
 from lmprobe.errors import InputError
+from lmprobe.io.progress import silent
 from lmprobe.leakage.attackers.attacker import attackers, find_attacker
 from lmprobe.leakage.attackers.logistic import _fit
 from lmprobe.leakage.attackers.mlp import Mlp
-from lmprobe.leakage.evidence import Evidence, Groups
+from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
-from lmprobe.progress import silent
 
 
 def trials(seed: int = 0, rows: int = 1000, leak: float = 0.5) -> list[Trial]:
     rng = np.random.default_rng(seed)
     labels, group = one_label(rng, rows, leak)
-    groups = Groups(group.astype(np.int64), ("a", "b"))
-    evidence = Evidence(labels.astype(np.int64), 4)
+    groups = GroupLabels(group.astype(np.int64), ("a", "b"))
+    evidence = AttackerInput(labels.astype(np.int64), 4)
     return [Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=2, rng=rng)]
 
 
@@ -51,7 +51,7 @@ def test_no_attacker_looks_at_the_groups_of_test_rows(name: str) -> None:
     one = trials()[0]
     hidden = one.groups.codes.copy()
     hidden[one.rows.test] = 1 - hidden[one.rows.test]
-    other = Trial(one.evidence, Groups(hidden, one.groups.names), one.rows)
+    other = Trial(one.inputs, GroupLabels(hidden, one.groups.names), one.rows)
     attacker = quick(name)
     both = [
         attacker.attack([trial], device="cpu", progress=silent)[0]  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def test_no_attacker_looks_at_the_groups_of_test_rows(name: str) -> None:
 def test_exact_is_the_bayes_rule_of_the_train_rows() -> None:
     for trial in trials(3, leak=0.2):
         guess = find_attacker("exact").attack([trial], device="cpu", progress=silent)[0]
-        labels, groups, train = trial.evidence.values, trial.groups.codes, trial.rows.train
+        labels, groups, train = trial.inputs.values, trial.groups.codes, trial.rows.train
         for row, found in zip(trial.rows.test, guess, strict=True):
             same = groups[train[labels[train] == labels[row]]]
             assert np.mean(same == found) >= 0.5
@@ -72,14 +72,14 @@ def test_exact_is_the_bayes_rule_of_the_train_rows() -> None:
 def test_exact_decides_ties_by_lot() -> None:
     one = trials()[0]
     # Every row has a label of its own, so the train rows say nothing about the others.
-    unseen = Trial(Evidence(np.arange(1000), 1000), one.groups, one.rows)
+    unseen = Trial(AttackerInput(np.arange(1000), 1000), one.groups, one.rows)
     guess = find_attacker("exact").attack([unseen], device="cpu", progress=silent)[0]
     assert 0.35 < np.mean(guess) < 0.65
 
 
 def test_exact_needs_one_label_per_row() -> None:
     one = trials()[0]
-    several = Trial(Evidence(np.zeros((1000, 2), np.float32), 2), one.groups, one.rows)
+    several = Trial(AttackerInput(np.zeros((1000, 2), np.float32), 2), one.groups, one.rows)
     with pytest.raises(InputError, match="one label per example"):
         find_attacker("exact").attack([several], device="cpu", progress=silent)
 

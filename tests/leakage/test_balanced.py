@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from leak_worlds import many_labels
+from leaking_data import many_labels
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.balanced import balanced_split

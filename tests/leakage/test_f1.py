@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import read_labels, read_predictions
 from lmprobe.leakage.f1 import decisions, f1_score, model_f1
+from lmprobe.leakage.inputs import read_labels, read_predictions
 
 tables = arrays.arrays(np.uint8, (12, 3), elements=st.integers(0, 1))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,13 +9,18 @@ from reference_data import REFERENCE
 
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.reproduce import leakage_imsitu
-from lmprobe.reproduce.experiment import Reproduction, Settings
+from lmprobe.reproduce.result import Reproduction
+from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import shipped_table
 
 
 @pytest.fixture(scope="module")
-def exact() -> Reproduction:
-    return leakage_imsitu.run(Settings(), "exact")
+def exact() -> list[dict[str, Any]]:
+    return rows(leakage_imsitu.run(ExperimentSettings(), "exact"))
+
+
+def rows(found: Reproduction) -> list[dict[str, Any]]:
+    return [row.to_dict() for row in found.rows]
 
 
 def test_the_counts_are_those_of_the_paper() -> None:
@@ -27,13 +33,13 @@ def test_the_counts_are_those_of_the_paper() -> None:
         assert hashlib.sha256(published.read_bytes()).hexdigest() == provenance["sha256"]
 
 
-def test_splits_have_the_sizes_that_the_paper_prints(exact: Reproduction) -> None:
-    for row in exact.rows[:4]:
+def test_splits_have_the_sizes_that_the_paper_prints(exact: list[dict[str, Any]]) -> None:
+    for row in exact[:4]:
         assert (row["men"], row["women"]) == (row["paper_men"], row["paper_women"])
 
 
-def test_the_exact_attacker_finds_the_papers_leakage(exact: Reproduction) -> None:
-    original, three, two, one = exact.rows[:4]
+def test_the_exact_attacker_finds_the_papers_leakage(exact: list[dict[str, Any]]) -> None:
+    original, three, two, one = exact[:4]
     for row in (original, three, two):
         assert row["value"] == pytest.approx(row["paper"], abs=1.0)
         assert row["value"] == row["exact"]
@@ -43,16 +49,17 @@ def test_the_exact_attacker_finds_the_papers_leakage(exact: Reproduction) -> Non
 
 
 def test_leakage_falls_with_alpha_where_the_test_images_are_balanced_too(
-    exact: Reproduction,
+    exact: list[dict[str, Any]],
 ) -> None:
-    values = [row["value"] for row in exact.rows[4:]]
+    values = [row["value"] for row in exact[4:]]
     assert values[0] > values[1] > values[2] == 50.0
 
 
 @pytest.mark.slow
 def test_the_papers_attacker_made_shorter_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leakage_imsitu, "ROUNDS", 2)
-    found = leakage_imsitu.run(Settings(seed=1), Mlp(epochs=4, width=64, learning_rate=2e-3))
-    for row in found.rows[:3]:
+    attacker = Mlp(epochs=4, width=64, learning_rate=2e-3)
+    found = rows(leakage_imsitu.run(ExperimentSettings(seed=1), attacker))
+    for row in found[:3]:
         assert row["value"] == pytest.approx(row["exact"], abs=2.0)
-    assert np.isfinite([row["value"] for row in found.rows]).all()
+    assert np.isfinite([row["value"] for row in found]).all()

@@ -13,8 +13,8 @@ from lmprobe.leakage.adversarial import Removal
 from lmprobe.leakage.embeddings import mask_embeddings
 from lmprobe.leakage.language import bayes_leakage, language_leakage
 from lmprobe.leakage.tradeoff import removal_tradeoff
-from lmprobe.models import Blank, load_model
-from lmprobe.scores import score_templates
+from lmprobe.models import Cloze, load_model
+from lmprobe.probing.scoring import score_templates
 from lmprobe.templates import load_templates
 
 __all__ = ["checkpoint", "own_cache"]
@@ -70,24 +70,24 @@ def test_model_against_base(checkpoint: Checkpoint, tiny: Path) -> None:
     scores = score_templates(model, load_templates(tiny), "attribute->task")
     assert found.rounds == pytest.approx(bayes_leakage(scores.probabilities()))
     # P(t|a) of the base is (20, 50, 80) and (80, 50, 20) of 150.
-    assert found.base_leakage == pytest.approx((80 + 50 + 80) / 150 / 2)
+    assert found.base.value == pytest.approx((80 + 50 + 80) / 150 / 2)
     assert found.value == pytest.approx(np.mean(found.rounds) - 0.7)
     assert found.value in found.interval
     assert found.chance == 0.5
     assert len(found.rounds) == len(scores.templates) == 3
     evenly = language_leakage(model, tiny, "uniform")
-    assert evenly.base_leakage == pytest.approx(0.5)
+    assert evenly.base.value == pytest.approx(0.5)
     assert evenly.value >= 0
 
 
 def test_words_that_the_base_lacks(checkpoint: Checkpoint, tiny: Path) -> None:
     found = language_leakage(checkpoint("Bert"), tiny, base(80).iloc[:2])
-    assert found.tasks == ("nurse", "baker")
-    assert any("lawyer" in note for note in found.notes)
+    assert tuple(found.provenance["tasks"]) == ("nurse", "baker")
+    assert any("lawyer" in note.text for note in found.notes)
     with pytest.raises(LmprobeError):
         language_leakage(checkpoint("Bert"), tiny, base(80)[["task", "he"]])
     never = base(80).assign(she=0)
-    with pytest.raises(InputError, match="at least two of the groups"):
+    with pytest.raises(InputError, match="fewer than two attributes are left"):
         language_leakage(checkpoint("Bert"), tiny, never)
 
 
@@ -95,20 +95,20 @@ def test_words_that_the_base_lacks(checkpoint: Checkpoint, tiny: Path) -> None:
 def test_mask_embeddings_do_not_see_the_word(checkpoint: Checkpoint, architecture: str) -> None:
     model = load_model(checkpoint(architecture))
     texts = ["He became a new nurse, people said.", "She had been a known baker in the city."]
-    blanks = [Blank(texts[0], 16, 21), Blank(texts[1], 21, 26)]
+    blanks = [Cloze(texts[0], 16, 21), Cloze(texts[1], 21, 26)]
     both = mask_embeddings(model, blanks)
     assert both.shape == (2, 16)
     # Neither the batch nor the padding matters.
     one = mask_embeddings(model, blanks, batch_size=1)
     assert both == pytest.approx(one, abs=1e-5)
-    other = Blank("He became a new janitor, people said.", 16, 23)
+    other = Cloze("He became a new janitor, people said.", 16, 23)
     assert mask_embeddings(model, [other])[0] == pytest.approx(both[0], abs=1e-5)
     with pytest.raises(InputError, match="no sentence"):
         mask_embeddings(model, [])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0])
 def test_removal_from_the_embeddings_of_a_fill_mask_model(seed: int) -> None:
     # The occupation must be told from what the model has in mind at the verb, the pronoun not.
     rng = np.random.default_rng(seed)
@@ -122,7 +122,7 @@ def test_removal_from_the_embeddings_of_a_fill_mask_model(seed: int) -> None:
         start = "She " if she else "He "
         verb, word = rng.choice(["is", "was"]), rng.choice(words)
         text = f"{start}{verb} a {word} {jobs[number]}."
-        blanks.append(Blank(text, len(start), len(start) + len(verb)))
+        blanks.append(Cloze(text, len(start), len(start) + len(verb)))
     found = removal_tradeoff(
         mask_embeddings(load_model("reference:amplified"), blanks),
         np.array(jobs)[job],
@@ -146,6 +146,6 @@ def test_the_amplified_reference_leaks_more_than_the_faithful_one() -> None:
     faithful, amplified = (
         language_leakage(f"reference:{name}", base="labor") for name in ("faithful", "amplified")
     )
-    assert amplified.leakage > faithful.leakage + 0.03
+    assert amplified.model.value > faithful.model.value + 0.03
     assert amplified.interval.low > 0.03
     assert abs(faithful.value) < amplified.value / 2

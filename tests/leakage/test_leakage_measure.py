@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from leak_worlds import many_labels, one_label
+from leaking_data import many_labels, one_label
 from sklearn import metrics
 
 from lmprobe.errors import InputError

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import Groups, read_groups
+from lmprobe.leakage.inputs import GroupLabels, read_groups
 from lmprobe.leakage.rounds import draw_rounds, read_split
 
 
-def groups_of(*sizes: int) -> Groups:
+def groups_of(*sizes: int) -> GroupLabels:
     names = [f"g{number}" for number in range(len(sizes))]
     return read_groups(np.repeat(names, sizes))
 

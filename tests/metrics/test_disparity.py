@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmprobe.errors import InputError
-from lmprobe.inference.disparity import group_disparity
+from lmprobe.inference.disparity import group_disparities, group_disparity
+from lmprobe.inference.disparity_result import Disparity, DisparityResult
 from lmprobe.metrics.disparity import MEASURES, group_costs
+from lmprobe.results import IntervalStatus, NoteKind, Verdict
 
 
 def table(seed: int = 0, n: int = 300) -> pd.DataFrame:
@@ -125,34 +127,175 @@ def test_swapping_the_groups_turns_the_sign(seed: int) -> None:
 class TestGroupShare:
     def test_estimated_and_said(self) -> None:
         rows = table()
-        found = group_disparity(None, rows.p, sensitive_features=rows.group, protected="a")
+        found = group_disparity(
+            None, rows.p, sensitive_features=rows.group, protected="a", method="bernstein"
+        )
         assert found.group_share == pytest.approx((rows.group == "a").mean())
-        assert any("share of the smaller group" in note for note in found.notes)
+        assert any("share of the smaller group" in note.text for note in found.notes)
 
     def test_given(self) -> None:
         rows = table()
         found = group_disparity(
-            None, rows.p, sensitive_features=rows.group, protected="a", group_share=0.2
+            None,
+            rows.p,
+            sensitive_features=rows.group,
+            protected="a",
+            group_share=0.2,
+            method="bernstein",
         )
         assert found.group_share == 0.2
-        assert not any("share of the smaller group" in note for note in found.notes)
+        assert not any("share of the smaller group" in note.text for note in found.notes)
         larger = group_disparity(
-            None, rows.p, sensitive_features=rows.group, protected="a", group_share=0.5
+            None,
+            rows.p,
+            sensitive_features=rows.group,
+            protected="a",
+            group_share=0.5,
+            method="bernstein",
         )
-        assert any("is below the bound that was given, 0.5" in note for note in larger.notes)
+        assert any("is below the bound that was given, 0.5" in note.text for note in larger.notes)
         with pytest.raises(InputError, match="group_share"):
             group_disparity(
                 None, rows.p, sensitive_features=rows.group, protected="a", group_share=0.7
             )
 
 
-def test_the_bootstrap_says_where_it_is_blind() -> None:
-    guess = [1] * 50 + [0, 1] * 25
-    found = group_disparity(
-        None, guess, sensitive_features=["a"] * 50 + ["b"] * 50, protected="a", method="bootstrap"
-    )
-    assert any("protected group has 50 rows, 0 of the rarer kind" in note for note in found.notes)
-    assert found.to_dict()["verdict"] == "lower for the protected group"
+class TestAuto:
+    def test_exact_for_decisions(self) -> None:
+        rows = table()
+        shared = {"sensitive_features": rows.group, "protected": "a"}
+        found = group_disparity(None, rows.p, **shared)
+        assert found.interval.method == "exact"
+        assert found == group_disparity(None, rows.p, **shared, method="exact")
+
+    def test_betting_for_probabilities(self) -> None:
+        rows = table()
+        chances = 0.2 + 0.5 * rows.p
+        found = group_disparity(None, chances, sensitive_features=rows.group, protected="a")
+        assert found.interval.method == "betting"
+
+    def test_costs_of_zero_and_the_bound_count_as_decisions(self) -> None:
+        found = group_disparity(
+            [0, 0, 0, 0], [4, 0, 0, 4], sensitive_features=["a", "a", "b", "b"], protected="a",
+            cost=lambda y, p: np.abs(y - p), cost_bound=4.0,
+        )  # fmt: skip
+        assert found.interval.method == "exact"
+
+    def test_loss_and_accuracy_are_the_same_facts(self) -> None:
+        rows = table()
+        loss, accuracy = (
+            group_disparity(
+                rows.y, rows.p, sensitive_features=rows.group, protected="a", measure=name,
+                method="bernstein",
+            )
+            for name in ("equalized_odds", "accuracy_difference")
+        )  # fmt: skip
+        assert loss.interval.width == pytest.approx(accuracy.interval.width, rel=1e-12)
+        assert loss.interval.low == pytest.approx(-accuracy.interval.high, abs=1e-12)
+
+
+class TestBootstrap:
+    def bootstrap(self, guess: list[int], groups: list[str]) -> Disparity:
+        return group_disparity(
+            None, guess, sensitive_features=groups, protected="a", method="bootstrap"
+        )
+
+    def test_refuses_where_costs_are_all_alike(self) -> None:
+        found = self.bootstrap([1] * 50 + [0, 1] * 25, ["a"] * 50 + ["b"] * 50)
+        assert found.interval.status is IntervalStatus.TOO_FEW_UNITS
+        assert found.verdict is Verdict.UNDECIDED
+        assert [note.kind for note in found.notes] == [NoteKind.NO_INTERVAL]
+        assert "protected group has 50 rows, 0 of the rarer kind" in found.notes[0].text
+
+    def test_refuses_five_rows(self) -> None:
+        found = self.bootstrap([0, 1, 1, 0, 1] + [0, 1, 1] * 15, ["a"] * 5 + ["b"] * 45)
+        assert found.interval.status is IntervalStatus.TOO_FEW_UNITS
+
+    def test_warns_of_rare_costs(self) -> None:
+        guess = [0] * 2 + [1] * 18 + [0] * 60 + [1] * 120
+        found = self.bootstrap(guess, ["a"] * 20 + ["b"] * 180)
+        assert found.interval.bounded
+        assert [note.kind for note in found.notes] == [NoteKind.FEW_UNITS]
+
+    def test_says_nothing_where_it_covers(self) -> None:
+        assert self.bootstrap([0, 1] * 100, ["a", "a", "b", "b"] * 50).notes == ()
+
+
+class TestEqualizedOdds:
+    def test_a_component_without_rows_is_left_out(self) -> None:
+        rows = table()
+        rows = rows[(rows.group != "a") | (rows.y == 1)]
+        found = group_disparity(
+            rows.y, rows.p, sensitive_features=rows.group, protected="a", measure="equalized_odds"
+        )
+        assert [component.measure for component in found.components] == ["tpr_difference"]
+        assert found.components[0].interval.confidence == 0.95
+        note = next(note for note in found.notes if note.kind is NoteKind.LEFT_OUT)
+        assert (note.scope, "no row" in note.text) == ("fpr_difference", True)
+
+
+class TestGroupDisparities:
+    def test_every_group_in_turn_covers_at_once(self) -> None:
+        rows = table()
+        found = group_disparities(None, rows.p, sensitive_features=rows.group)
+        assert [row.protected for row in found.rows] == ["a", "b", "c"]
+        level = 1 - 0.05 / 3
+        assert found.rows[1] == group_disparity(
+            None, rows.p, sensitive_features=rows.group, protected="b", confidence=level
+        )
+        assert [note.kind for note in found.notes] == [NoteKind.MULTIPLICITY]
+
+    def test_two_groups_are_one_question(self) -> None:
+        rows = table()
+        rows = rows[rows.group != "c"]
+        found = group_disparities(None, rows.p, sensitive_features=rows.group)
+        assert [row.protected for row in found.rows] == ["a"]
+        assert found.notes == ()
+
+    @pytest.mark.parametrize("method", ["auto", "bernstein", "bootstrap"])
+    def test_json_and_back(self, method: str) -> None:
+        rows = table(n=40)
+        found = group_disparities(
+            rows.y, rows.p, sensitive_features=rows.group, measure="equalized_odds", method=method
+        )
+        again = DisparityResult.from_json(found.to_json())
+        assert again.to_json() == found.to_json()
+        assert again.rows == found.rows
+        document = found.to_dict()
+        assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "disparity")
+        assert document["rows"][0]["verdict"] in ("higher", "lower", "undecided")
+
+    def test_several_groups_together(self) -> None:
+        rows = table()
+        found = group_disparities(None, rows.p, sensitive_features=rows.group, protected=["a", "b"])
+        assert [row.protected for row in found.rows] == ["a + b"]
+
+    def test_every_output_form(self) -> None:
+        rows = table()
+        found = group_disparities(
+            rows.y, rows.p, sensitive_features=rows.group, measure="equalized_odds"
+        )
+        for text in (found.to_html(), found.to_markdown(), found.to_latex()):
+            assert "difference" in text
+        assert "<svg" in found.to_html()
+        frame = found.to_frame()
+        assert list(frame.protected.unique()) == ["a", "b", "c"]
+        assert len(frame) == 12  # the value, two components and the larger of them, each
+        assert len(repr(found)) < 200
+
+    @pytest.mark.parametrize("wrong", [{"confidence": "0.95"}, {"seed": 0.5}, {"group_share": "x"}])
+    def test_wrong_types_are_named(self, wrong: dict[str, object]) -> None:
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            group_disparity(
+                None, [0, 1, 1], sensitive_features=["a", "b", "a"], protected="a",
+                **wrong,  # type: ignore[arg-type]
+            )  # fmt: skip
+
+    def test_one_group_or_too_many(self) -> None:
+        with pytest.raises(InputError, match="at least two"):
+            group_disparities(None, [0, 1], sensitive_features=["a", "a"])
+        with pytest.raises(InputError, match="too many"):
+            group_disparities(None, [0, 1] * 60, sensitive_features=list(range(120)))
 
 
 @pytest.mark.parametrize(
@@ -188,3 +331,53 @@ def test_mistakes(change: dict[str, object], word: str) -> None:
     arguments |= change
     with pytest.raises(InputError, match=word):
         group_disparity(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "annotated", [[0, 1, 2, 1], [1.0, 0.5, 1.0, 1.0], [True] * 3, [[1, 1], [1, 1]], ["a"] * 4]
+)
+def test_annotated_is_true_or_false_for_each_row(annotated: list[object]) -> None:
+    with pytest.raises(InputError, match="`annotated` must be 4 values"):
+        group_disparity(
+            [0, 1, 0, 1], [0, 1, 1, 1], sensitive_features=list("aabb"), protected="a",
+            annotated=annotated,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "rare", "kind"),
+    [
+        (9, 4, NoteKind.NO_INTERVAL),
+        (10, 4, NoteKind.FEW_UNITS),
+        (19, 5, NoteKind.FEW_UNITS),
+        (20, 5, None),
+        (20, 4, NoteKind.FEW_UNITS),
+        (20, 0, NoteKind.NO_INTERVAL),
+        (20, 15, None),
+        (20, 16, NoteKind.FEW_UNITS),
+        (20, 20, NoteKind.NO_INTERVAL),
+    ],
+)
+def test_a_bootstrap_says_when_rows_are_few(rows: int, rare: int, kind: NoteKind | None) -> None:
+    """The protected group has `rows` rows, `rare` of them with a cost; the other has plenty."""
+    guesses = [1] * rare + [0] * (rows - rare) + [0, 1] * 30
+    groups = ["a"] * rows + ["b"] * 60
+    found = group_disparity(
+        None, guesses, sensitive_features=groups, protected="a", measure="demographic_parity",
+        method="bootstrap",
+    )  # fmt: skip
+    kinds = {note.kind for note in found.notes} & {NoteKind.NO_INTERVAL, NoteKind.FEW_UNITS}
+    assert kinds == ({kind} if kind else set())
+    assert np.isfinite(found.interval.low) == (kind is not NoteKind.NO_INTERVAL)
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.26, True), (0.25, False), (0.2, False)])
+def test_a_group_smaller_than_was_promised(share: float, warned: bool) -> None:
+    """The protected group is a quarter of the rows."""
+    guesses, groups = [0, 1] * 40, ["a"] * 20 + ["b"] * 60
+    found = group_disparity(
+        None, guesses, sensitive_features=groups, protected="a", measure="demographic_parity",
+        method="hoeffding", group_share=share,
+    )  # fmt: skip
+    below = [note for note in found.notes if note.kind is NoteKind.ASSUMPTION]
+    assert bool(below) == warned

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmprobe.association import DIRECTIONS, Association
+from lmprobe.core.association import Association
+from lmprobe.core.direction import DIRECTIONS
 from lmprobe.errors import InputError
 from lmprobe.metrics.lean import lean, lean_of
 

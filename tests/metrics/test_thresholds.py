@@ -21,13 +21,14 @@ ROW = st.tuples(
 @given(st.lists(ROW, min_size=2, max_size=15))
 def test_the_curve_is_the_metric_at_each_threshold(rows: list[tuple[int, int, float, int]]) -> None:
     group, task, score, weight = (np.array(column) for column in zip(*rows, strict=True))
-    (curve,) = amplification_curves(group, task, task_scores=score, sample_weight=weight)
+    rows_of = {"sample_weight": weight, "keep_unseen": True}
+    (curve,) = amplification_curves(group, task, task_scores=score, **rows_of)
     assert curve.thresholds[0] == np.inf
     assert sorted(set(score), reverse=True) == curve.thresholds[1:].tolist()
     for threshold in [*curve.thresholds[1:], 9.0, 0.3]:
         guess = (score >= threshold).astype(int)
         one = directional_amplification(
-            group, task, task_predictions=guess, sample_weight=weight
+            group, task, task_predictions=guess, **rows_of
         ).attribute_to_task
         assert one is not None
         assert curve.at(threshold) == pytest.approx(one.value, abs=1e-12)

@@ -23,7 +23,9 @@ from lmprobe.models.reference.rates import (
 
 BUNDLED = Path(truth.__file__).parent
 PAIR = PRONOUNS[:2]
+CAUSAL = tuple(f"causal-{kind}" for kind in KINDS)
 each_kind = pytest.mark.parametrize("kind", KINDS)
+each_model = pytest.mark.parametrize("name", [*KINDS, *CAUSAL])
 
 
 def shipped_counts(kind: str) -> tuple[tuple[str, ...], np.ndarray]:

@@ -12,21 +12,26 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import huggingface_hub
+import numpy as np
 import pytest
 import torch
 import transformers
 from checkpoints import checkpoint, trained_tokenizer
 
 from lmprobe.errors import InputError, LmprobeError, ModelError
-from lmprobe.models import Blank, load_model
+from lmprobe.models import Cloze, load_model
 from lmprobe.models import checkpoint as checkpoints
+from lmprobe.models.kind import kinds
+from lmprobe.models.kinds.masked import MaskedModel
 from lmprobe.models.quiet import quiet_transformers
+from lmprobe.probing.probe import probe
 from lmprobe.scorers import score
+from lmprobe.scorers.scorer import scorers
 
 __all__ = ["checkpoint"]
 
 Checkpoint = Callable[[str], Path]
-SENTENCE = Blank("She became a new nurse, people said.", 17, 22)
+SENTENCE = Cloze("She became a new nurse, people said.", 17, 22)
 
 
 @pytest.fixture
@@ -228,16 +233,115 @@ def test_bad_json(copied: Path) -> None:
         load_model(copied)
 
 
-def test_a_causal_checkpoint(tmp_path: Path, copied: Path) -> None:
-    with quiet_transformers():
-        transformers.GPT2LMHeadModel(
-            transformers.GPT2Config(vocab_size=50, n_embd=8, n_layer=1, n_head=1)
-        ).save_pretrained(tmp_path / "gpt2")
-    with pytest.raises(ModelError, match="is a gpt2 model, which cannot fill a mask"):
-        load_model(tmp_path / "gpt2")
+def test_the_kind_is_what_the_configuration_says(copied: Path) -> None:
+    assert load_model(copied).kind == "masked"
     edit_json(copied / "config.json", is_decoder=True)
-    with pytest.raises(ModelError, match="is a causal model"):
+    assert load_model(copied).kind == "causal"
+    assert load_model(copied, kind="causal").kind == "causal"
+    with pytest.raises(InputError, match='no kind called "mask"; did you mean "masked"'):
+        load_model(copied, kind="mask")
+
+
+def test_a_model_that_sees_the_answer_is_not_causal(copied: Path) -> None:
+    """Without `is_decoder` BERT's class for causal models reads in both directions."""
+    with pytest.raises(ModelError, match="reads in both directions"):
+        load_model(copied, kind="causal")
+    edit_json(copied / "config.json", architectures=["BertLMHeadModel"])
+    with pytest.raises(ModelError, match="reads in both directions"):
         load_model(copied)
+
+
+@pytest.mark.usefixtures("own_registries")
+def test_a_new_kind_is_one_class() -> None:
+    """What a kind can read, how it is scored and how it answers is in its class alone."""
+
+    @kinds.register("uppercase")
+    class Uppercase(MaskedModel):
+        """A masked model that is chosen by name."""
+
+        kind = "uppercase"
+        default_scorer = sentence_scorer = "shout"
+
+    @scorers.register("shout")
+    class Shout(scorers.get("difference-l2r")):  # type: ignore[misc]
+        """The default of masked models under another name."""
+
+        kind = "uppercase"
+
+    assert load_model("reference:faithful").kind == "masked"
+    words: dict[str, Any] = {"tasks": ["nurse", "baker"], "cache": False}
+    model = load_model("reference:faithful", kind="uppercase")
+    assert isinstance(model, Uppercase)
+    found = probe(model, "fitbert", "labor", **words)
+    assert found.provenance["scorer"] == "shout"
+    same = probe(load_model("reference:faithful"), "fitbert", "labor", **words)
+    assert found.rows[0].value == same.rows[0].value
+    assert found.perplexity is not None
+    assert found.to_html()
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "message"),
+    [
+        (transformers.T5Config(), "auto", "is an encoder-decoder model"),
+        (transformers.BartConfig(), "masked", "is an encoder-decoder model"),
+        (transformers.ViTConfig(), "auto", "is a vision model"),
+        (transformers.CLIPConfig(), "auto", "is a vision model"),
+        (transformers.GPT2Config(), "masked", "is a gpt2 model, which is not masked"),
+        (transformers.DistilBertConfig(), "causal", "is a distilbert model, which is not causal"),
+        (transformers.DPRConfig(), "auto", "neither fills masks nor continues text"),
+    ],
+    ids=lambda value: getattr(value, "model_type", None),
+)
+def test_models_that_cannot_be_probed(config: Any, kind: str, message: str, copied: Path) -> None:
+    config.save_pretrained(copied)
+    with pytest.raises(ModelError, match=message) as problem:
+        load_model(copied, kind=kind)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["https://api.example.com/v1", "openai:gpt-4o", "gpt-4o", "claude-sonnet", "o3-mini"]
+)
+def test_a_chat_api_is_refused_before_the_hub_is_asked(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid_sockets(monkeypatch)
+    with pytest.raises(ModelError, match=r"served by an API .* lmprobe needs the weights"):
+        load_model(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_hidden_layers": 1}, r"has \d+ weights that its configuration does not use"),
+        ({"num_hidden_layers": 3}, r"lacks \d+ weights"),
+        ({"num_hidden_layers": -1}, "num_hidden_layers is -1 .* must be >= 1"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers is 0"),
+        ({"num_hidden_layers": 10**6}, "at most 1000 are read"),
+        ({"hidden_size": -16}, "hidden_size is -16"),
+        ({"intermediate_size": 64}, "the weights cannot be read"),
+    ],
+)
+def test_weights_that_do_not_fit_their_configuration(
+    change: dict[str, int], message: str, copied: Path
+) -> None:
+    """A model with fewer layers than the file would answer, and answer something else."""
+    edit_json(copied / "config.json", **change)
+    with pytest.raises(ModelError, match=message):
+        score(load_model(copied), [SENTENCE])
+
+
+def test_heads_of_other_tasks_may_lie_beside(copied: Path, checkpoint: Checkpoint) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(copied / "model.safetensors")
+    weights |= {"cls.seq_relationship.weight": torch.zeros(2, 16)}
+    save_file(weights, copied / "model.safetensors", {"format": "pt"})
+    expected = score(load_model(checkpoint("Bert")), [SENTENCE]).log_probability
+    found = score(load_model(copied), [SENTENCE]).log_probability
+    # The weights begin elsewhere in the file, and sums of unaligned numbers may differ in the end.
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_a_checkpoint_without_the_head(copied: Path) -> None:
@@ -265,7 +369,7 @@ def test_a_tokenizer_without_offsets(copied: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: Slow())
     with pytest.raises(ModelError, match=r"tokenizer \(Slow\) gives no character offsets"):
-        load_model(copied)
+        score(load_model(copied), [SENTENCE])
 
 
 def test_a_folder_without_a_tokenizer(copied: Path) -> None:
@@ -308,13 +412,13 @@ def test_mps_where_there_is_none(checkpoint: Checkpoint) -> None:
 def test_a_sentence_that_is_too_long(architecture: str, limit: int, checkpoint: Checkpoint) -> None:
     """RoBERTa's and MPNet's positions begin after that of the padding token (here 0 and 1)."""
     model = load_model(checkpoint(architecture))
-    first = len(model.encode([Blank("nurse", 0, 5)])[0].pieces)
+    first = len(model.encode([Cloze("nurse", 0, 5)])[0].pieces)
     fits = "nurse" + " nurse" * (limit - 2 - first)
-    assert len(model.encode([Blank(fits, 0, 5)])[0].ids) == limit
-    score(model, [Blank(fits, 0, 5)])
+    assert len(model.encode([Cloze(fits, 0, 5)])[0].ids) == limit
+    score(model, [Cloze(fits, 0, 5)])
     message = f"reads at most {limit} tokens; a sentence has {limit + 1}: 'nurse nurse.*\\.\\.\\.'"
     with pytest.raises(ModelError, match=message):
-        model.encode([SENTENCE, Blank(fits + " nurse", 0, 5)])
+        model.encode([SENTENCE, Cloze(fits + " nurse", 0, 5)])
 
 
 def test_loading_leaves_the_log_as_it_was(

@@ -14,7 +14,8 @@ from reference_truth import (
     shipped_truth,
 )
 
-from lmprobe.association import DIRECTIONS, Association
+from lmprobe.core.association import Association
+from lmprobe.core.direction import DIRECTIONS
 from lmprobe.metrics.lean import lean
 from lmprobe.models.reference import corpus, truth
 from lmprobe.models.reference.grammar import load_grammar
@@ -27,6 +28,9 @@ from lmprobe.models.reference.rates import (
     planted,
     pushed_apart,
 )
+
+# One worker, which makes each corpus once.
+pytestmark = pytest.mark.xdist_group("reference corpus")
 
 
 def test_every_frame_has_the_slots_of_its_kind() -> None:
@@ -90,6 +94,20 @@ def test_the_corpus_is_made_again_bit_for_bit(kind: Kind) -> None:
     np.testing.assert_array_equal(corpus.count(lines, occupations), counts)
     assert truth.digest(lines) == known["sha256"]
     assert (len(lines), counts.sum()) == (known["lines"], known["counted"])
+
+
+@each_kind
+def test_causal_models_read_the_same_corpus(kind: Kind) -> None:
+    masked, causal = shipped_truth(kind), shipped_truth(f"causal-{kind}")
+    assert causal["name"] == f"reference:causal-{kind}"
+    assert causal["planted_amplification"]["scorer"] == "sentence"
+    for part in ("seed", "corpus"):
+        assert causal[part] == masked[part]
+    for part in ("base", "attributes", "values", "tolerance", "templates"):
+        assert causal["planted_amplification"][part] == masked["planted_amplification"][part]
+    ours, theirs = shipped_counts(kind), shipped_counts(f"causal-{kind}")
+    assert ours[0] == theirs[0]
+    np.testing.assert_array_equal(ours[1], theirs[1])
 
 
 def test_faithful_counts_are_the_labour_table_to_the_nearest_sentence() -> None:

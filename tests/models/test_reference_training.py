@@ -13,8 +13,10 @@ from reference_truth import (
 )
 
 from lmprobe.models.reference import masking, vocabulary
+from lmprobe.models.reference.causal_training import build_causal, causal_losses
+from lmprobe.models.reference.fitting import Recipe, fit
 from lmprobe.models.reference.grammar import Line
-from lmprobe.models.reference.train import Recipe, build_model, fit, scores_at
+from lmprobe.models.reference.masked_training import build_model, masked_losses, scores_at
 
 
 def masked_lines(lines: list[Line], what: np.ndarray | None = None) -> tuple[Any, masking.Masked]:
@@ -107,21 +109,23 @@ def test_the_shortened_pass_gives_the_scores_of_the_model() -> None:
 
 
 @pytest.mark.slow
-def test_training_lowers_the_loss_and_repeats_itself() -> None:
+@pytest.mark.parametrize("causal", [False, True])
+def test_training_lowers_the_loss_and_repeats_itself(causal: bool) -> None:
     lines = small_corpus()
     tokenizer = vocabulary.tokenizer(vocabulary.pieces(line.text for line in lines))
-    recipe = Recipe(hidden=32, intermediate=64, batch=32, steps=80)
+    recipe = Recipe(hidden=32, intermediate=64, batch=32, steps=40)
     weights = []
     for _ in range(2):
-        model = build_model(recipe, len(tokenizer), seed=0)
-        losses = fit(
-            model,
-            itertools.repeat(masking.encode(tokenizer, lines)),
-            tokenizer.mask_token_id,
-            recipe=recipe,
-            rng=np.random.default_rng(0),
-        )
+        volumes = itertools.repeat(masking.encode(tokenizer, lines))
+        rng = np.random.default_rng(0)
+        if causal:
+            model = build_causal(recipe, tokenizer, seed=0)
+            losses = causal_losses(model, volumes, recipe, rng)
+        else:
+            model = build_model(recipe, len(tokenizer), seed=0)
+            losses = masked_losses(model, volumes, tokenizer.mask_token_id, recipe, rng)
+        history = fit(model, losses, recipe)
         weights.append([weight.detach().numpy() for weight in model.parameters()])
-        assert np.mean(losses[-10:]) < np.mean(losses[:10]) - 1
+        assert np.mean(history[-10:]) < np.mean(history[:10]) - 1
     for one, other in zip(*weights, strict=True):
         np.testing.assert_array_equal(one, other)

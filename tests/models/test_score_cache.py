@@ -10,19 +10,20 @@ import pytest
 from checkpoints import own_cache
 
 from lmprobe.errors import InputError
+from lmprobe.io.folders import cache_folder
 from lmprobe.models import cache
 
 __all__ = ["own_cache"]
 
 KEY = "ab" * 32
-ENTRY = cache.Entry("tiny", (-1.5, -0.1), None, (1, 2))
+ENTRY = cache.Entry("tiny", {"log_probability": (-1.5, -0.1), "pieces": (1, 2)})
 
 
 def test_what_was_filed_is_read_back(own_cache: Path) -> None:
     assert cache.read(KEY) is None
     cache.write(KEY, ENTRY)
     assert cache.read(KEY) == ENTRY
-    with_prior = cache.Entry("tiny", (0.1 + 0.2,), (-1e-300,), (1,))
+    with_prior = cache.Entry("tiny", {"a": (0.1 + 0.2,), "b": (-1e-300,)}, threads=2)
     cache.write(KEY, with_prior)
     assert cache.read(KEY) == with_prior
     assert [path.name for path in own_cache.rglob("*") if path.is_file()] == [f"{KEY}.json"]
@@ -48,7 +49,7 @@ def test_processes_may_share_the_folder(own_cache: Path) -> None:
         "import sys; from lmprobe.models import cache\n"
         "for n in range(300):\n"
         "    row = tuple(n + k / 7 for k in range(500))\n"
-        f"    cache.write({KEY!r}, cache.Entry(sys.argv[1], row, None, (n,) * 500))"
+        f"    cache.write({KEY!r}, cache.Entry(sys.argv[1], {{'row': row}}))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", program, name]) for name in "ab"]
     seen = set()
@@ -70,7 +71,7 @@ def test_the_key_follows_every_part_and_no_order() -> None:
 def test_contents_and_clear(own_cache: Path) -> None:
     cache.write(KEY, ENTRY)
     cache.write("cd" * 32, ENTRY)
-    (own_cache / "scores" / "ab" / ".left-over").write_text("half")
+    (own_cache / "scores" / "ab" / ".entry.json.x1.lmprobe-tmp").write_text("half")
     (own_cache / "mine.txt").write_text("not the cache's")
     (own_cache / "scores" / "cd" / f"{'cd' * 32}.json").write_text("damaged")
     assert [entry for _, entry in cache.contents()] == [ENTRY, None]
@@ -92,9 +93,20 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folder of another platform")
 def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache.cache_folder().name == "lmprobe-cache"
+    assert cache_folder().name == "lmprobe-cache"
     monkeypatch.delenv("LMPROBE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache.cache_folder() == Path("/somewhere/lmprobe")
+    assert cache_folder() == Path("/somewhere/lmprobe")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache.cache_folder() == Path.home() / ".cache" / "lmprobe"
+    assert cache_folder() == Path.home() / ".cache" / "lmprobe"
+
+
+def test_an_entry_under_the_name_of_another_is_not_read(own_cache: Path) -> None:
+    """It is whole and has the right size, but it answers another question."""
+    cache.write(KEY, ENTRY)
+    other = "ef" * 32
+    cache.write(other, cache.Entry("tiny", {"log_probability": (-9.0, -9.0), "pieces": (1, 2)}))
+    first, second = sorted(own_cache.rglob("*.json"))
+    first.write_bytes(second.read_bytes())
+    assert cache.read(KEY) is None
+    assert cache.read(other) is not None

@@ -15,13 +15,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lmprobe.figure import Figure, Series
+from lmprobe.plot.draw import svg
+from lmprobe.probing.model_card import model_card
+from lmprobe.probing.result import ProbeResult
 from lmprobe.report.csv import csv_text
-from lmprobe.report.figures import svg
-from lmprobe.report.html import html_report
-from lmprobe.report.markdown import escaped, fenced, markdown_report
-from lmprobe.report.model_card import model_card
-from lmprobe.result import ProbeResult
+from lmprobe.report.markdown import escaped, fenced
+from lmprobe.results import (
+    DotPlot,
+    Dots,
+    Figure,
+    HeatBlock,
+    HeatMap,
+    Interval,
+    IntervalLine,
+    IntervalPlot,
+    Series,
+    SeriesPlot,
+    Sides,
+    Strip,
+    StripPlot,
+)
 
 EVIL = (
     "<script>alert(1)</script>",
@@ -74,13 +87,13 @@ def evil_result(made: Callable[..., ProbeResult], words: tuple[str, ...] = EVIL)
 def test_no_word_becomes_a_tag_or_an_attribute(
     made: Callable[..., ProbeResult], result: ProbeResult
 ) -> None:
-    harmless, attacked = seen(html_report(result)), seen(html_report(evil_result(made)))
+    harmless, attacked = seen(result.to_html()), seen(evil_result(made).to_html())
     assert attacked.tags <= harmless.tags
     assert attacked.attributes <= harmless.attributes
     text = "".join(attacked.text)
     assert "<script>alert(1)</script>" in text
     assert "{{ 7 * 7 }}" in text
-    page = html_report(evil_result(made))
+    page = evil_result(made).to_html()
     assert page.count("<script>") == 1
     assert "\x00" not in page
 
@@ -90,8 +103,8 @@ def test_no_word_becomes_a_tag_or_an_attribute(
 def test_any_word_at_all_leaves_the_page_whole(
     made: Callable[..., ProbeResult], result: ProbeResult, words: list[str]
 ) -> None:
-    page = html_report(evil_result(made, tuple(words)))
-    assert seen(page).tags <= seen(html_report(result)).tags
+    page = evil_result(made, tuple(words)).to_html()
+    assert seen(page).tags <= seen(result.to_html()).tags
     for picture in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         ET.fromstring(picture)
 
@@ -99,8 +112,24 @@ def test_any_word_at_all_leaves_the_page_whole(
 @given(words=st.text(max_size=40))
 def test_a_picture_with_any_words_is_well_formed(words: str) -> None:
     series = (Series(words, (0.0,), (1.0,), labels=(words,), style="points"),)
-    figure = Figure(words, words, words, words, (*series, *series), words)
-    ET.fromstring(svg(figure))
+    named = {"name": words, "title": words, "alternative": words}
+    interval = Interval(0.0, 1.0, 0.95, "bootstrap")
+    figures: tuple[Figure, ...] = (
+        SeriesPlot(**named, x_label=words, y_label=words, series=(*series, *series)),
+        IntervalPlot(**named, lines=(IntervalLine(words, 0.5, interval),), sides=Sides(words)),
+        StripPlot(**named, strips=(Strip(words, (0.1, 0.2), (words, words), 0.15),)),
+        HeatMap(**named, rows=(words,), blocks=(HeatBlock(words, (words,), ((0.5,),)),)),
+        DotPlot(
+            **named,
+            categories=(words,),
+            dots=(Dots(words, (0.5,)), Dots(words, (0.7,))),
+            x_label=words,
+            reference=0.1,
+            reference_label=words,
+        ),
+    )
+    for figure in figures:
+        ET.fromstring(svg(figure))
 
 
 @given(words=st.text(max_size=60))
@@ -117,7 +146,7 @@ def test_markdown_shows_the_words_and_nothing_else(words: str) -> None:
 def test_markdown_of_evil_words_has_only_its_own_structure(
     made: Callable[..., ProbeResult],
 ) -> None:
-    shown = MarkdownIt("commonmark").enable("table").render(markdown_report(evil_result(made)))
+    shown = MarkdownIt("commonmark").enable("table").render(evil_result(made).to_markdown())
     assert "<script" not in shown
     assert "<img" not in shown
 

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import itertools
 import math
+import struct
+import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmprobe.figure import Figure, Series
-from lmprobe.report.figures import svg
-from lmprobe.report.heat_map import LONGEST, heat_map
-from lmprobe.report.interval_plot import interval_plot
-from lmprobe.report.placing import Box, place
-from lmprobe.report.scale import Scale, scale, tick_label
-from lmprobe.report.scatter import scatter
-from lmprobe.report.strip_plot import strip_plot
-from lmprobe.report.svg import shortened, text_width
-from lmprobe.report.theme import DARK, LIGHT
-from lmprobe.report.words import by_direction
-from lmprobe.result import ProbeResult
+from lmprobe.errors import InputError, MissingExtraError
+from lmprobe.plot.draw import svg
+from lmprobe.plot.labels import Box, place
+from lmprobe.plot.picture import Picture
+from lmprobe.plot.scale import Scale, scale, tick_label
+from lmprobe.plot.svg import shortened, text_width
+from lmprobe.plot.theme import DARK, LIGHT
+from lmprobe.results import (
+    DotPlot,
+    Dots,
+    HeatBlock,
+    HeatMap,
+    Interval,
+    IntervalLine,
+    IntervalPlot,
+    Series,
+    SeriesPlot,
+    Sides,
+    Strip,
+    StripPlot,
+    Tone,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def figure(*series: Series, **options: object) -> Figure:
+def figure(*series: Series, **options: object) -> SeriesPlot:
     given = {"name": "f", "title": "T", "x_label": "x", "y_label": "y", "alternative": "words"}
-    return Figure(series=series, **(given | options))  # type: ignore[arg-type]
+    return SeriesPlot(series=series, **(given | options))  # type: ignore[arg-type]
 
 
 def parsed(picture: str) -> ET.Element:
@@ -118,6 +130,7 @@ def test_the_diagonal_shares_its_scales() -> None:
     assert axis is not None
 
 
+@example([0.0, 1.06e-12], False)
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
     st.booleans(),
@@ -174,83 +187,210 @@ def test_long_words_are_cut_to_their_room() -> None:
     assert text_width(cut) <= 60
 
 
-def test_the_interval_plot_shows_every_base_in_its_colour(result: ProbeResult) -> None:
-    for rows in by_direction(result).values():
-        root = parsed(interval_plot(rows, standalone=True))
-        dots = find_all(root, "circle", "dot")
-        kinds = [one.get("class", "").split()[0] for one in dots]
-        assert kinds == ["plus", "minus", "plus", "even"]
-        assert len(find_all(root, "line", "bar")) == 4
-        description = next(one.text or "" for one in root if one.tag == f"{SVG}desc")
-        assert all(row.base in description for row in rows)
-
-
-def test_an_endless_interval_runs_to_the_edge(result: ProbeResult) -> None:
-    from dataclasses import replace
-
-    row = result.rows[0]
-    endless = replace(row, interval=replace(row.interval, low=-math.inf, high=math.inf))
-    root = parsed(interval_plot([endless], standalone=True))
-    (bar,) = find_all(root, "line", "bar")
-    assert float(bar.get("x2", "")) - float(bar.get("x1", "")) > 250
-    none = replace(row, interval=replace(row.interval, low=math.nan, high=math.nan))
-    assert not find_all(parsed(interval_plot([none], standalone=True)), "line", "bar")
-
-
-def test_the_strip_plot_has_a_dot_per_template(result: ProbeResult) -> None:
-    rows = by_direction(result)["task->attribute"]
-    root = parsed(strip_plot(rows, result.templates, standalone=True))
-    dots = find_all(root, "circle", "soft")
-    assert len(dots) == 4 * 20
-    told = [one.findtext(f"{SVG}title") or "" for one in dots]
-    assert all(any(template in words for words in told) for template in result.templates)
-
-
 def test_a_picture_of_its_own_shows_its_whole_title() -> None:
     title = "Four models that exaggerate, by the older metric and by the directional one"
-    root = parsed(svg(Figure("x", title, "x", "y", (Series("a", (1, 2), (1, 2)),), "")))
+    root = parsed(svg(figure(Series("a", (1, 2), (1, 2)), title=title)))
     lines = [one.text or "" for one in find_all(root, "text", "heading")]
     assert " ".join(lines) == title
 
 
 def test_between_whole_numbers_there_is_no_tick() -> None:
-    root = parsed(svg(Figure("x", "x", "x", "y", (Series("a", (1, 2), (1, 2)),), "")))
+    root = parsed(svg(figure(Series("a", (1, 2), (1, 2)))))
     words = [one.text for one in root.iter(f"{SVG}text")]
     # Once, on the upright axis: its numbers may be anything.
     assert words.count("1.2") == 1
 
 
-def test_a_strip_of_many_equal_templates_stays_low(made: Callable[..., ProbeResult]) -> None:
-    many = made(templates=[f"sentence {number}" for number in range(300)], bases=["labor"])
-    rows = [replace(row, predicted=row.predicted[:1].repeat(300, 0)) for row in many.rows]
-    root = parsed(strip_plot(rows[:1], many.templates))
-    assert float(root.get("viewBox", "").split()[3]) < 120
+NAMED = {"name": "f", "title": "T", "alternative": "words"}
 
 
-def test_the_heat_map_has_a_cell_per_pair_and_frames_the_undefined(result: ProbeResult) -> None:
-    rows = by_direction(result)["attribute->task"]
-    root = parsed(heat_map(rows, standalone=True))
+def lines_of(*intervals: tuple[float, float]) -> IntervalPlot:
+    return IntervalPlot(
+        **NAMED,
+        lines=tuple(
+            IntervalLine(f"base {number}", 0.1, Interval(low, high, 0.95, "bootstrap"), tone)
+            for number, ((low, high), tone) in enumerate(
+                zip(intervals, itertools.cycle(Tone), strict=False)
+            )
+        ),
+        sides=Sides("weakens", "exaggerates"),
+    )
+
+
+def words_of(root: ET.Element) -> list[str]:
+    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+
+
+def test_the_interval_plot_shows_every_line_in_its_tone() -> None:
+    root = parsed(svg(lines_of((0.05, 0.15), (0, 0.2), (-0.1, 0.3), (-0.2, 0.2))))
+    kinds = [one.get("class", "").split()[0] for one in find_all(root, "circle", "dot")]
+    assert kinds == ["plus", "minus", "even", "warning"]
+    assert len(find_all(root, "line", "bar")) == 4
+    assert {"base 0", "weakens ←", "→ exaggerates"} <= set(words_of(root))
+
+
+def test_an_endless_interval_runs_to_the_edge() -> None:
+    (bar,) = find_all(parsed(svg(lines_of((-math.inf, math.inf)))), "line", "bar")
+    assert float(bar.get("x2", "")) - float(bar.get("x1", "")) > 250
+    assert not find_all(parsed(svg(lines_of((math.nan, math.nan)))), "line", "bar")
+
+
+def strips(values: tuple[float, ...]) -> StripPlot:
+    names = tuple(f"sentence {number}" for number in range(len(values)))
+    return StripPlot(**NAMED, strips=(Strip("labor", values, names, 0.1),))
+
+
+def test_the_strip_plot_has_a_dot_per_value() -> None:
+    values = (0.1, -0.2, 0.3, math.nan, 0.1)
+    root = parsed(svg(strips(values)))
+    told = [one.findtext(f"{SVG}title") or "" for one in find_all(root, "circle", "soft")]
+    assert sorted(told) == [
+        "sentence 0: +0.1000",
+        "sentence 1: −0.2000",
+        "sentence 2: +0.3000",
+        "sentence 4: +0.1000",
+    ]
+
+
+def test_a_strip_of_many_equal_values_stays_low() -> None:
+    root = ET.fromstring(svg(strips((0.1,) * 300), standalone=False))
+    assert float(root.get("viewBox", "").split()[3]) < 130
+
+
+def heat(titles: tuple[str, ...], columns: tuple[str, ...], rows: int = 3) -> HeatMap:
+    block = tuple(
+        tuple((row - column) / 10 for column in range(len(columns))) for row in range(rows)
+    )
+    return HeatMap(
+        **NAMED,
+        rows=tuple(f"task {number}" for number in range(rows)),
+        blocks=tuple(HeatBlock(title, columns, block) for title in titles),
+    )
+
+
+def test_the_heat_map_has_a_cell_per_value_and_frames_the_undefined() -> None:
+    block = HeatBlock("labor", ("he", "she"), ((0.5, -0.25), (math.nan, 0.1), (None, None)))
+    root = parsed(svg(HeatMap(**NAMED, rows=("a", "b", "c"), blocks=(block,))))
     key = 11
-    assert len(find_all(root, "rect", "cell")) == 4 * 64 - 2 + key
-    # Two cells, and the one that explains them.
-    assert len(find_all(root, "rect", "empty")) == 3
+    assert len(find_all(root, "rect", "cell")) == 3 + key
+    # One cell, and the one that explains it.
+    assert len(find_all(root, "rect", "empty")) == 2
     strongest = max(float(one.get("fill-opacity", "")) for one in find_all(root, "rect", "cell"))
     assert strongest == pytest.approx(1.0)
 
 
-def test_a_heat_map_of_many_tasks_keeps_the_largest(made: Callable[..., ProbeResult]) -> None:
-    many = made(tasks=[f"task {number}" for number in range(100)], bases=["labor"])
-    rows = by_direction(many)["task->attribute"]
-    picture = heat_map(rows)
-    assert f"The {100 - LONGEST} tasks with the smallest are left out" in picture
-    largest = rows[0].tasks[int(np.abs(rows[0].by_pair).max(axis=0).argmax())]
-    assert f">{largest}<" in picture
+@pytest.mark.parametrize("columns", [("he",), ("he", "she", "they", "xe")])
+@pytest.mark.parametrize("number", [1, 4, 12])
+def test_no_name_of_a_heat_map_is_cut(columns: tuple[str, ...], number: int) -> None:
+    titles = ("dis", "uniform", "labor-2016", "corpus")[:number] + ("x",) * (number - 4)
+    for standalone in (True, False):
+        root = ET.fromstring(svg(heat(titles, columns), standalone=standalone))
+        words = ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("text")]
+        assert {*titles, *columns} <= set(words)
 
 
-def test_the_scatter_holds_the_base_against_the_model(result: ProbeResult) -> None:
-    row = result.row("wikipedia", "task->attribute")
-    figure_5 = scatter(row)
-    assert figure_5.diagonal
-    assert figure_5.series[0].y == tuple(row.predicted.mean(axis=0)[0])
-    assert "undefined: writer" in figure_5.alternative
-    assert len(find_all(parsed(svg(figure_5)), "circle", "dot")) == 31
+def test_a_picture_too_wide_for_its_page_keeps_its_size() -> None:
+    wide = ET.fromstring(svg(heat(("a", "b", "c", "d"), tuple("abcdefgh")), standalone=False))
+    assert wide.get("class") == "figure wide"
+    assert float(wide.get("width", "")) > 600
+    narrow = ET.fromstring(svg(heat(("a",), ("b",)), standalone=False))
+    assert narrow.get("width") is None
+
+
+def test_a_dot_plot_has_a_mark_per_series_and_category() -> None:
+    dots = (Dots("he", (0.7, 0.2, math.nan)), Dots("she", (0.2, 0.3, 0.4)))
+    content = DotPlot(
+        **NAMED,
+        categories=("nurse", "cook", "baker"),
+        dots=dots,
+        x_label="share",
+        reference=0.5,
+        reference_label="uniform",
+    )
+    root = parsed(svg(content))
+    key = 1
+    assert len(find_all(root, "circle", "dot")) == 2 + key
+    assert len(find_all(root, "path", "dot")) == 3 + key
+    (guide,) = find_all(root, "line", "guide")
+    assert guide.get("x1") == guide.get("x2")
+    first = [one for one in find_all(root, "circle", "dot") if one.find(f"{SVG}title") is not None]
+    assert (
+        float(first[0].get("cx", "")) > float(guide.get("x1", "")) > float(first[1].get("cx", ""))
+    )
+    assert {"nurse", "cook", "baker", "uniform", "he", "she"} <= set(words_of(root))
+
+
+def test_curves_are_told_apart_without_colour() -> None:
+    xs = tuple(number / 50 for number in range(51))
+    curves = tuple(Series(f"m{k}", xs, tuple(x * k for x in xs)) for k in range(6))
+    root = parsed(svg(figure(*curves)))
+    dashes = {one.get("class", "").split()[2] for one in find_all(root, "path", "curve")}
+    assert len(dashes) == 6
+    shapes = set()
+    for number in range(1, 7):
+        marks = [one for one in root.iter() if f"dot f{number}" in one.get("class", "")]
+        assert len(marks) == 6 + 1
+        shapes.add((marks[0].tag, (marks[0].get("d") or "").count("L")))
+    # Two pairs of shapes have as many corners, but lie another way around.
+    assert len(shapes) >= 3
+    compared = tuple(replace(curve, style="dashed") for curve in curves[:3])
+    drawn = find_all(parsed(svg(figure(*compared))), "path", "curve")
+    assert len({tuple(one.get("class", "").split()[2:]) for one in drawn}) == 3
+    assert not any("d1" in one.get("class", "").split() for one in drawn)
+    alone = parsed(svg(figure(curves[1])))
+    assert not [one for one in alone.iter() if "dot" in one.get("class", "").split()]
+
+
+def test_a_band_reaches_from_low_to_high() -> None:
+    series = Series("a", (0, 1), (1, 2), low=(0, 1), high=(2, 3), style="band")
+    root = parsed(svg(figure(series)))
+    (band,) = find_all(root, "path", "band")
+    assert band.get("d", "").count("L") == 3
+    assert not find_all(root, "line", "s1")
+
+
+def test_labels_keep_off_the_lines_where_they_can() -> None:
+    frame, grid = Box(0, 0, 400, 300), [Box(0, 99, 400, 101)]
+    (label,) = place([(100.0, 100.0, "word")], frame, [], 10, grid)
+    assert not Box(label.x, label.y - 10, label.x + 24, label.y + 2).overlaps(grid[0])
+    everywhere = [Box(0, 0, 400, 300)]
+    assert place([(100.0, 100.0, "word")], frame, [], 10, everywhere)
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF-")]
+)
+def test_a_picture_is_saved_in_the_format_of_its_name(
+    form: str, start: bytes, tmp_path: Path
+) -> None:
+    content = figure(Series("a", (0, 1), (0, 1)))
+    written = Picture(content).save(tmp_path / f"x.{form}").read_bytes()
+    assert written.startswith(start)
+    if form == "png":
+        width, height = struct.unpack(">II", written[16:24])
+        root = parsed(svg(content))
+        assert width == round(3 * float(root.get("width", "")))
+        assert height == pytest.approx(3 * float(root.get("height", "")), abs=2)
+
+
+def test_a_picture_for_paper_is_light(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import vl_convert
+
+    seen: list[str] = []
+    monkeypatch.setattr(vl_convert, "svg_to_pdf", lambda text: seen.append(text) or b"%PDF-")
+    Picture(figure(Series("a", (0, 1), (0, 1)))).save(tmp_path / "x.pdf")
+    assert LIGHT["ink"] in seen[0]
+    assert DARK["ink"] not in seen[0]
+
+
+def test_a_picture_without_the_extra_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    picture = Picture(figure(Series("a", (0, 1), (0, 1))))
+    with pytest.raises(MissingExtraError, match=r'pip install "lmprobe-bias\[figures\]"'):
+        picture.save(tmp_path / "x.png")
+    with pytest.raises(InputError, match=r"saved as \.svg, \.png or \.pdf"):
+        picture.save(tmp_path / "x.gif")
+    assert list(tmp_path.iterdir()) == []
+    assert picture.save(tmp_path / "x.svg").exists()

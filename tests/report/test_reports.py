@@ -10,39 +10,28 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from lmprobe import LmprobeError
-from lmprobe.cli.main import app
-from lmprobe.figure import Figure, Series
-from lmprobe.intervals.interval import Interval
-from lmprobe.report import words
-from lmprobe.report.command import command
-from lmprobe.report.gate import Gate
-from lmprobe.report.html import MOST_PAIRS, html_report
-from lmprobe.report.markdown import markdown_report
-from lmprobe.report.model_card import eval_results, model_card
-from lmprobe.report.page import reproduction_page
-from lmprobe.report.reproduction import (
-    OUT_OF_REACH,
-    OutOfReach,
-    printed_tables,
-    reproduction_markdown,
-)
-from lmprobe.report.text import run_table
-from lmprobe.reproduce.experiment import Reproduction
-from lmprobe.result import LIMITS, ProbeResult
+from lmprobe.probing.command import run_again
+from lmprobe.probing.model_card import eval_results, model_card
+from lmprobe.probing.notes import gathered_notes
+from lmprobe.probing.page import headline
+from lmprobe.probing.result import LIMITS, ProbeResult
+from lmprobe.report.html_table import MOST_ROWS
+from lmprobe.report.terminal import note_list, page_summary
+from lmprobe.results import Interval, Note, NoteKind, Tone, Verdict
+from lmprobe.results.format import format_interval, format_signed
 
 
 def printed(result: ProbeResult, width: int = 80) -> str:
     console = Console(width=width, highlight=False, color_system=None)
+    page = result.page()
     with console.capture() as captured:
-        for part in run_table(result):
-            console.print(part)
+        console.print(page_summary(page, result.tables()))
+        console.print(note_list(page.notes))
     return captured.get()
 
 
@@ -50,9 +39,9 @@ def test_the_table_fits_80_columns_and_says_everything(result: ProbeResult) -> N
     text = printed(result)
     assert max(len(line) for line in text.splitlines()) <= 80
     for row in result.rows:
-        (line, *_) = [one for one in text.splitlines() if words.ends(row.interval) in one]
-        assert line.split()[:2] == [row.base, words.signed(row.value)]
-        assert row.verdict.removesuffix(" either way") in line
+        (line, *_) = [one for one in text.splitlines() if format_interval(row.interval) in one]
+        assert line.split()[:2] == [row.base, format_signed(row.value)]
+        assert row.verdict.label in line
     assert "2 of 64" in text
     assert "left out: they" in text
     assert "scored whole: mover (2), cashier (2)" in text
@@ -68,14 +57,14 @@ def test_markup_in_words_is_printed_as_it_is(made: Callable[..., ProbeResult]) -
 
 
 def test_the_page_stands_alone(result: ProbeResult) -> None:
-    page = html_report(result)
+    page = result.to_html()
     assert not re.findall(r"""(?:src|href)=["'](?!#)""", page)
     assert not re.findall(r"@import|url\(", page)
     assert re.search("<style>.*prefers-color-scheme: dark", page, re.DOTALL)
 
 
 def test_the_policy_allows_exactly_what_the_page_brings(result: ProbeResult) -> None:
-    page = html_report(result)
+    page = result.to_html()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy
     allowed = policy[1].replace("&#39;", "'")
@@ -91,7 +80,7 @@ def test_the_policy_allows_exactly_what_the_page_brings(result: ProbeResult) -> 
 def test_the_page_says_verdict_limits_provenance_and_how_to_run_it_again(
     result: ProbeResult,
 ) -> None:
-    page = html_report(result)
+    page = result.to_html()
     assert page.index('id="verdict"') < page.index('id="limits"') < page.index('id="pairs"')
     for said in (
         *result.templates,
@@ -103,34 +92,34 @@ def test_the_page_says_verdict_limits_provenance_and_how_to_run_it_again(
     for limit in LIMITS:
         assert limit.split("'")[0].split(">")[0].rstrip("-") in page
     for row in result.rows:
-        assert words.signed(row.value) in page
-        assert words.ends(row.interval) in page
-    assert "Of 8 comparisons, the model exaggerates the base in 4, weakens it in 2" in page
+        assert format_signed(row.value) in page
+        assert format_interval(row.interval) in page
+    assert "Of 8 comparisons, the model follows the lean given for the base in 2, weakens" in page
     assert "lmprobe run example/made-up-model" in page
 
 
 def test_a_page_of_a_whole_probe_is_small_and_quick(made: Callable[..., ProbeResult]) -> None:
     result = made(attributes=("he", "she", "they"))
-    html_report(result)
+    result.to_html()
     started = time.process_time()
-    page = html_report(result)
+    page = result.to_html()
     # About half a second of one core; the promise is a second or two.
     assert time.process_time() - started < 2
     assert len(page.encode()) < 1_000_000
-    assert page.count("<tr><td>") >= 4 * 2 * 32 * 3
+    assert page.count("<tr>") >= 4 * 2 * 32 * 3
 
 
 def test_a_page_of_very_many_pairs_keeps_the_largest(made: Callable[..., ProbeResult]) -> None:
     result = made(tasks=[f"t{number}" for number in range(600)], bases=["labor"], templates=["x"])
-    page = html_report(result)
-    assert f"The {MOST_PAIRS} largest of 2400 pairs" in page
-    assert page.count("<tr><td>") <= MOST_PAIRS + 20
+    page = result.to_html()
+    assert "The first 2,000 of 2,400 rows" in page
+    assert page.count("<tr>") <= MOST_ROWS + 20
 
 
 def test_the_same_result_gives_the_same_bytes(result: ProbeResult) -> None:
     again = ProbeResult.from_json(result.to_json())
-    assert html_report(again) == html_report(result)
-    assert markdown_report(again) == markdown_report(result)
+    assert again.to_html() == result.to_html()
+    assert again.to_markdown() == result.to_markdown()
     assert model_card(again) == model_card(result)
 
 
@@ -140,15 +129,15 @@ def test_a_result_with_one_row_and_no_interval_can_be_shown(
     whole = made(bases=["labor"], notes=[])
     row = replace(whole.rows[1], interval=Interval(math.nan, math.nan, 0.95, "bootstrap"))
     result = replace(whole, rows=(row,), split_words={})
-    assert "no interval" in html_report(result)
+    assert "no interval" in result.to_html()
     assert "no interval" in printed(result)
-    assert "no interval" in markdown_report(result)
-    assert "no clear difference" in words.headline(result)
+    assert "no interval" in result.to_markdown()
+    assert "no clear difference" in headline(result.rows)[0].text
 
 
 def test_markdown_has_every_row_and_the_limits(result: ProbeResult) -> None:
-    text = markdown_report(result)
-    assert text.count("| amplifies |") == 4
+    text = result.to_markdown()
+    assert text.count("| amplifies |") == text.count("| follows |") == 2
     assert text.count("\n- ") >= len(LIMITS)
     assert "```sh\nlmprobe run" in text
 
@@ -178,15 +167,15 @@ def test_the_command_repeats_every_choice(result: ProbeResult) -> None:
         "tasks": ["nurse", "it's"],
     }
     facts = dict(result.provenance) | {"settings": chosen, "scorer": "joint", "seed": 7}
-    words_of = shlex.split(command(replace(result, provenance=facts)))
+    words_of = shlex.split(run_again(replace(result, provenance=facts)))
     assert words_of[:3] == ["lmprobe", "run", "example/made-up-model"]
     options = " ".join(words_of[3:])
     for said in (
         "--base uniform --base wikipedia --base labor --base corpus",
         "--scorer joint",
         "--lean winobias",
-        "--missing smooth --resample tasks --confidence 0.9 --pseudo-count 0.25 --prior",
-        "--tasks nurse,it's",
+        "--prior --missing smooth --pseudo-count 0.25 --resample tasks --confidence 0.9",
+        "--task nurse,it's",
         "--revision 0123456789abcdef",
         "--seed 7",
     ):
@@ -198,131 +187,52 @@ def test_the_command_names_files_that_do_not_come_with_lmprobe(
 ) -> None:
     result = made(bases=["my-table"])
     facts = dict(result.provenance) | {"templates": {"name": "my-set", "sha256": "0"}}
-    again = command(replace(result, provenance=facts))
+    again = run_again(replace(result, provenance=facts))
     assert "--base my-table.csv" in again
     assert "--templates my-set.toml" in again
 
 
 def test_what_an_interval_assumes_is_said_once(result: ProbeResult) -> None:
-    said = "bootstrap: 20 templates crossed with 32 tasks are the sample"
-    rows = tuple(replace(row, notes=(*row.notes, said)) for row in result.rows)
+    said = "bootstrap: the sample is 20 templates crossed with 32 tasks"
+    rows = tuple(
+        replace(row, notes=(*row.notes, Note(NoteKind.ASSUMPTION, said))) for row in result.rows
+    )
     noted = replace(result, rows=rows)
-    assert words.assumptions(noted) == {said: ["uniform", "wikipedia", "labor", "corpus"]}
-    assert said not in str(words.row_notes(noted))
-    for report in (html_report(noted), markdown_report(noted)):
+    for report in (noted.to_html(), noted.to_markdown()):
         assert report.count(said) == 1
 
 
 def test_the_headline_is_a_sentence(result: ProbeResult) -> None:
-    assert words.headline(result) == (
-        "Of 8 comparisons, the model exaggerates the base in 4, weakens it in 2 and shows no clear "
-        "difference from it in 2."
+    (statement,) = headline(result.rows)
+    assert statement.text == (
+        "Of 8 comparisons, the model follows the lean given for the base in 2, weakens the links "
+        "in the base in 2, exaggerates the links in the base in 2 and shows no clear difference "
+        "from the base in 2."
     )
-    one = replace(result, rows=result.rows[:1])
-    assert words.headline(one) == "The model exaggerates the base in one comparison."
-    two = replace(result, rows=result.rows[:2])
-    assert words.headline(two) == "The model exaggerates the base in all 2 comparisons."
+    assert statement.verdict.tone is Tone.EVEN
+    (same,) = headline([row for row in result.rows if row.base == "labor"] * 2)
+    assert same.text == "The model exaggerates the links in the base in all 4 comparisons."
+    assert same.verdict is Verdict.AMPLIFIES
+
+
+def test_a_headline_of_a_few_rows_says_each_with_its_interval(result: ProbeResult) -> None:
+    rows = [row for row in result.rows if row.base == "wikipedia"]
+    statements = headline(rows)
+    assert [one.verdict for one in statements] == [row.verdict for row in rows]
+    assert statements[0].text.startswith(
+        "task → attribute: the model weakens the links in wikipedia ("
+    )
+    assert format_interval(rows[0].interval) in statements[0].text
 
 
 def test_a_note_of_every_row_is_said_once(result: ProbeResult) -> None:
-    rows = tuple(replace(row, notes=(*row.notes, "everywhere")) for row in result.rows)
-    notes = words.row_notes(replace(result, rows=rows))
-    assert notes[""].count("everywhere") == 1
-    assert notes["labor"] == ["1 without a column, left out: they"]
-    assert notes["wikipedia"] == ["2 of 64 pairs are undefined and not in the mean"]
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "outcome"),
-    [
-        (0.01, 0.04, "passed"),
-        (0.01, 0.05, "passed"),
-        (-0.3, -0.2, "passed"),
-        (0.06, 0.08, "failed"),
-        (0.05, 0.08, "not enough evidence"),
-        (0.04, 0.06, "not enough evidence"),
-        (-math.inf, math.inf, "not enough evidence"),
-        (math.nan, math.nan, "not enough evidence"),
-        (-math.inf, 0.01, "passed"),
-    ],
-)
-def test_the_gate_follows_the_whole_interval(
-    result: ProbeResult, low: float, high: float, outcome: str
-) -> None:
-    row = replace(result.rows[0], interval=Interval(low, high, 0.95, "bootstrap"))
-    gate = Gate(row, 0.05)
-    assert gate.outcome == outcome
-    assert outcome in gate.explanation
-    assert gate.to_dict()["outcome"] == outcome
-
-
-@pytest.fixture
-def reproductions() -> list[Reproduction]:
-    curve = Series("a|b", (0.0, 1.0), (1.0, 2.0))
-    figure = Figure("curve", "A <curve>", "x", "y", (curve,), "it rises")
-    lists = Reproduction(
-        name="one",
-        title="First",
-        paper="Paper, Table 1",
-        rows=(
-            {"name": "a|b", "value": 0.25, "paper": 0.3, "interval": {"low": 0.1, "high": None}},
-            {"name": "c", "value": None, "paper": None},
-        ),
-        notes=("a <note>",),
-        figures=(figure,),
+    rows = tuple(
+        replace(row, notes=(*row.notes, Note(NoteKind.DATA, "everywhere"))) for row in result.rows
     )
-    grid = Reproduction(
-        name="two",
-        title="Second",
-        paper="Paper, Figure 2",
-        rows=tuple(
-            {"name": f"{x}{y}", "value": x * y, "paper": None, "down": x, "across": y}
-            for x in (1, 2)
-            for y in (0.5, 1.5)
-        ),
-        figures=(figure,),
-        grid=("down", "across"),
-    )
-    return [lists, grid]
-
-
-def test_reproductions_print_ours_beside_the_papers(reproductions: list[Reproduction]) -> None:
-    (first,) = printed_tables(reproductions[0])
-    assert first.heading == ("", "ours", "interval", "paper")
-    assert first.rows[0] == ("a|b", "0.2500", "0.1000 to ∞", "0.3000")
-    assert first.rows[1] == ("c", "undefined", "–", "–")
-    (second,) = printed_tables(reproductions[1])
-    assert second.rows == (("1", "0.5000", "1.5000"), ("2", "1.0000", "3.0000"))
-
-
-def test_the_page_of_reproductions_is_one_file(reproductions: list[Reproduction]) -> None:
-    page = reproduction_page(reproductions)
-    assert page.count("<svg") == 2
-    ids = re.findall(r' id="([^"]+)"', page)
-    assert len(ids) == len(set(ids))
-    assert "<curve>" not in page
-    assert "a &lt;note&gt;" in page
-
-
-def test_the_markdown_of_reproductions_lists_what_is_out_of_reach(
-    reproductions: list[Reproduction],
-) -> None:
-    text = reproduction_markdown(reproductions)
-    assert "| a\\|b | 0.2500 |" in text
-    assert "![it rises](images/one-curve.svg)" in text
-    for name in ("COCO", "CelebA", "MNLI"):
-        assert name in text
-    assert all(one.command in text for one in OUT_OF_REACH)
-
-
-@pytest.mark.parametrize("one", OUT_OF_REACH, ids=lambda one: one.what)
-def test_the_commands_for_what_is_out_of_reach_lack_nothing_but_the_data(
-    one: OutOfReach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, shlex.split(one.command)[1:])
-    assert isinstance(done.exception, LmprobeError), done.output
-    assert re.search("no such file|not found|does not exist", str(done.exception), re.IGNORECASE)
+    notes = {note.text: note.scope for note in gathered_notes(replace(result, rows=rows))}
+    assert notes["everywhere"] == ""
+    assert notes["1 without a column, left out: they"] == "labor"
+    assert notes["2 of 64 pairs are undefined and left out of the mean"] == "wikipedia"
 
 
 def test_a_result_of_another_schema_is_refused() -> None:

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from reference_data import REFERENCE
 
-from lmprobe.reproduce.experiment import Settings, experiments
+from lmprobe.reproduce.experiment import reproduce
+from lmprobe.reproduce.result import Reproduction
+from lmprobe.reproduce.settings import ExperimentSettings
 
 MEN = [
     "janitor",
@@ -198,8 +200,13 @@ def expected(checkpoint: Path, counts: Path) -> dict[tuple[str, int, str], tuple
 @pytest.fixture(scope="module")
 def document(checkpoint: Path, counts: Path) -> dict[str, Any]:
     with pytest.warns(UserWarning, match="first piece"):
-        done = experiments.get("fitbert")(Settings(model=str(checkpoint), wikipedia=counts))
-    return json.loads(json.dumps(done.to_dict(), allow_nan=False))
+        done = reproduce("fitbert", settings(checkpoint, counts))
+    assert Reproduction.from_json(done.to_json()).to_json() == done.to_json()
+    return json.loads(done.to_json())
+
+
+def settings(checkpoint: Path, counts: Path, **more: Any) -> ExperimentSettings:
+    return ExperimentSettings(model=str(checkpoint), wikipedia=str(counts), **more)
 
 
 def test_the_papers_preset_agrees_with_plain_loops(
@@ -223,23 +230,28 @@ def test_the_distorted_words_are_the_seven_split_ones(document: dict[str, Any]) 
 
 def test_the_corrected_rows_leave_the_uncounted_task_out(document: dict[str, Any]) -> None:
     rows = {
-        (row["base"], row["direction"], row["preset"]): row["undefined_pairs"]
+        (row["base"], row["direction"], row["preset"]): row
         for row in document["rows"]
         if len(row["attributes"]) == 2
     }
-    assert rows["wikipedia", "task->attribute", "corrected"] == 2
-    assert rows["wikipedia", "task->attribute", "paper"] == 0
-    assert rows["labor", "task->attribute", "corrected"] == 0
+    # It is left out of the candidates; the published code kept it.
+    for direction in ("task->attribute", "attribute->task"):
+        corrected = rows["wikipedia", direction, "corrected"]
+        assert "sewer" not in corrected["tasks"]
+        assert np.sum(corrected["predicted"][0]) == pytest.approx(
+            len(corrected["tasks" if direction == "task->attribute" else "attributes"])
+        )
+        assert "sewer" in rows["wikipedia", direction, "paper"]["tasks"]
+        assert "sewer" in rows["labor", direction, "corrected"]["tasks"]
+    assert {row["undefined_pairs"] for row in rows.values()} == {0}
 
 
 def test_another_model_is_for_orientation_only(document: dict[str, Any]) -> None:
-    assert any("orientation only" in note for note in document["notes"])
+    assert any("orientation only" in note["text"] for note in document["notes"])
 
 
 def test_the_earlier_version_counts_the_likeliest_word(checkpoint: Path, counts: Path) -> None:
     with pytest.warns(UserWarning, match="first piece"):
-        done = experiments.get("fitbert-iclr")(
-            Settings(model=str(checkpoint), preset="paper", wikipedia=counts)
-        )
-    uniform = {row["direction"]: row["value"] for row in done.rows[:2]}
+        done = reproduce("fitbert-iclr", settings(checkpoint, counts, preset="paper"))
+    uniform = {row.details["direction"]: row.value for row in done.rows[:2]}
     assert uniform["task->attribute"] * 64 == pytest.approx(round(uniform["task->attribute"] * 64))

@@ -9,12 +9,12 @@ import pytest
 
 from lmprobe.errors import DataFileError
 from lmprobe.reproduce import shipped
-from lmprobe.reproduce.experiment import Settings, experiments
+from lmprobe.reproduce.experiment import reproduce
 from lmprobe.reproduce.figure_2 import measures
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    return [dict(row) for row in experiments.get(name)(Settings()).rows]
+    return [row.to_dict() for row in reproduce(name).rows]
 
 
 def test_shortcomings() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,22 +16,37 @@ from reference_data import REFERENCE, needs_reference
 from transformers import AutoTokenizer
 
 from lmprobe.errors import InputError
-from lmprobe.models import Blank, load_model
-from lmprobe.models.blank import Encoded
-from lmprobe.scorers import SplitWordWarning, score, scorers
-from lmprobe.scorers.scorer import answer
+from lmprobe.models import Cloze, EncodedCloze, TokenQuery, load_model
+from lmprobe.models.encoding import encode_masked
+from lmprobe.scorers import SplitWordWarning, choose_scorer, score, scorers
+from lmprobe.scorers.scorer import _identity as identity_of
+from lmprobe.scorers.scorer import sums
 
 __all__ = ["checkpoint"]
 
 Checkpoint = Callable[[str], Path]
-NURSE = Blank("She became a new nurse.", 17, 22)
-LAWYER = Blank("She became a new lawyer.", 17, 23)
-WORD = Encoded(ids=(0, 11, 21, 22, 23, 12, 1), segments=(), word=(2, 5), hidden=(), mask=9)
+NURSE = Cloze("She became a new nurse.", 17, 22)
+LAWYER = Cloze("She became a new lawyer.", 17, 23)
+MASKED = [name for name in scorers.names() if scorers.get(name).kind == "masked"]
 
 
-def asked(name: str, encoded: Encoded = WORD) -> list[tuple[tuple[int, ...], int, int]]:
-    questions = scorers.get(name)().questions(encoded)
-    return [(one.ids, one.position, one.token) for one in questions]
+def made(
+    ids: tuple[int, ...],
+    word: tuple[int, int],
+    phrase: tuple[int, int] | None = None,
+    differing: tuple[tuple[int, int], ...] | None = None,
+) -> EncodedCloze:
+    """Return a sentence whose mask is token 9."""
+    phrase = phrase or word
+    return EncodedCloze(ids, word, differing or (phrase,), phrase, mask=9)
+
+
+WORD = made((0, 11, 21, 22, 23, 12, 1), (2, 5))
+
+
+def asked(name: str, encoded: EncodedCloze = WORD) -> list[tuple[tuple[int, ...], int, int]]:
+    queries = scorers.get(name)().queries(encoded)
+    return [(one.ids, one.position, one.token) for one in queries]
 
 
 def test_first_piece_asks_at_one_mask_for_the_whole_word() -> None:
@@ -51,9 +67,7 @@ def test_word_l2r_shows_the_pieces_to_the_left() -> None:
 
 
 def test_phrase_l2r_asks_for_the_article_first() -> None:
-    word = Encoded(
-        ids=(0, 11, 5, 21, 22, 1), segments=(), word=(3, 5), hidden=(), mask=9, article=1
-    )
+    word = made((0, 11, 5, 21, 22, 1), (3, 5), phrase=(2, 5))
     assert asked("phrase-l2r", word) == [
         ((0, 11, 9, 9, 9, 1), 2, 5),
         ((0, 11, 5, 9, 9, 1), 3, 21),
@@ -61,30 +75,120 @@ def test_phrase_l2r_asks_for_the_article_first() -> None:
     ]
     assert asked("word-l2r", word) == asked("phrase-l2r", word)[1:]
     assert asked("phrase-l2r") == asked("word-l2r"), "no article, nothing more to ask"
+    assert asked("difference-l2r", word) == asked("phrase-l2r", word)
+    assert asked("difference-l2r") == asked("word-l2r"), "they differ in one word alone"
+
+
+def test_difference_l2r_hides_all_that_differs_and_asks_in_order() -> None:
+    """Two spans: what is hidden in the second says nothing about the first."""
+    both = made((0, 5, 11, 21, 22, 1), (1, 2), differing=((1, 2), (3, 5)))
+    assert asked("difference-l2r", both) == [
+        ((0, 9, 11, 9, 9, 1), 1, 5),
+        ((0, 5, 11, 9, 9, 1), 3, 21),
+        ((0, 5, 11, 21, 9, 1), 4, 22),
+    ]
+
+
+def test_pll_asks_for_every_word_with_the_rest_of_the_sentence_visible() -> None:
+    """Kauf & Ivanova 2023: the later pieces of the word itself are masked, no other token."""
+    sentence = replace(made((0, 11, 21, 22, 1), (2, 4)), words=((1, 2), (2, 4)))
+    assert asked("pll", sentence) == [
+        ((0, 9, 21, 22, 1), 1, 11),
+        ((0, 11, 9, 9, 1), 2, 21),
+        ((0, 11, 21, 9, 1), 3, 22),
+    ]
+
+
+def test_pll_against_a_loop_over_words(checkpoint: Checkpoint) -> None:
+    import torch
+
+    model = load_model(checkpoint("Bert"))
+    tokens = model.tokenizer(LAWYER.text)
+    ids, words = tokens["input_ids"], tokens.word_ids()
+    total = 0.0
+    for place, word in enumerate(words):
+        if word is None:
+            continue
+        masked = [
+            model.tokenizer.mask_token_id if words[n] == word and n >= place else one
+            for n, one in enumerate(ids)
+        ]
+        with torch.no_grad():
+            logits = model.network(input_ids=torch.tensor([masked])).logits
+        total += float(logits[0, place].double().log_softmax(-1)[ids[place]])
+    found = score(model, [LAWYER], scorer="pll")
+    assert found.log_probability[0] == pytest.approx(total, abs=1e-4)
+    assert len(set(words)) < len(words) - 1, "a word must be split"
+
+
+def test_auto_is_the_default_of_the_kind_and_others_are_refused() -> None:
+    assert choose_scorer("auto", "masked").name == "difference-l2r"
+    assert choose_scorer("auto", "causal").name == "sentence"
+    with pytest.raises(InputError, match='"pll" is for masked models and this one is causal; use'):
+        choose_scorer("pll", "causal")
+
+
+@pytest.mark.usefixtures("own_registries")
+def test_every_scorer_states_its_traits() -> None:
+    hides = {name for name in MASKED if scorers.get(name).hides_articles}
+    assert hides == {"difference-l2r", "phrase-l2r", "pll"}
+    assert [name for name in MASKED if not scorers.get(name).whole_word] == ["first-piece"]
+
+    class Bare:
+        def queries(self, sentence: EncodedCloze) -> tuple[()]:
+            return ()
+
+    scorers.register("bare")(Bare)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match='"bare" lacks kind, whole_word, hides_articles'):
+        choose_scorer("bare", "masked")
+
+
+def test_a_changed_scorer_has_another_identity(tmp_path: Path) -> None:
+    """Answers are filed under it, so a plug-in that was changed asks again."""
+    import importlib.util
+
+    found = []
+    for version, piece in enumerate(("1", "2")):
+        path = tmp_path / f"v{version}" / "plugin.py"
+        path.parent.mkdir()
+        path.write_text(f"class Mine:\n    def queries(self, sentence):\n        return {piece}\n")
+        spec = importlib.util.spec_from_file_location("plugin", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        monkey = module.Mine
+        sys.modules["plugin"] = module
+        found.append(identity_of(monkey))
+    del sys.modules["plugin"]
+    assert found[0] != found[1]
+    typed: dict[str, type] = {}
+    for number in (1, 2):
+        exec(f"class Typed:\n    def queries(self):\n        return {number}", typed)
+        found.append(identity_of(typed["Typed"]))
+    assert len(set(found)) == 4
 
 
 def test_phrase_l2r_adds_what_the_article_is_worth(checkpoint: Checkpoint) -> None:
     """P(a lawyer) = P(a | two masks behind it) x P(lawyer | a), asked for separately."""
     model = load_model(checkpoint("Roberta"))
     text = "She became a lawyer."
-    lawyer = Blank(text, 13, 19, article=(11, 12))
+    lawyer = Cloze(text, 13, 19, article=(11, 12))
     (encoded,) = model.encode([lawyer])
-    hidden = encoded.ask(0, masks=len(encoded.pieces)).ids
     place = encoded.word[0] - 1
-    masked = (*hidden[:place], encoded.mask, *hidden[place + 1 :])
-    (question,) = scorers.get("word-l2r")().questions(
-        replace(encoded, ids=encoded.ids, word=(place, place + 1))
-    )
-    of_article = answer(model, [(replace(question, ids=masked),)])[0]
+    masked = list(encoded.ids)
+    masked[place : encoded.word[1]] = [encoded.mask] * (len(encoded.pieces) + 1)
+    query = TokenQuery(tuple(masked), place, encoded.ids[place], encoded.segments)
+    of_article = sums(model, [(query,)])[0]
     of_word = score(model, [lawyer], scorer="word-l2r").log_probability[0]
     found = score(model, [lawyer], scorer="phrase-l2r")
     assert found.log_probability[0] == pytest.approx(of_article + of_word, abs=1e-5)
     assert found.pieces[0] == len(encoded.pieces), "the article is no piece of the word"
 
 
-@pytest.mark.parametrize("name", scorers.names())
-def test_all_scorers_agree_on_a_single_token(name: str, checkpoint: Checkpoint) -> None:
-    whole = Encoded(ids=(0, 11, 21, 12, 1), segments=(), word=(2, 3), hidden=(), mask=9)
+@pytest.mark.parametrize("name", [name for name in MASKED if name != "pll"])
+def test_all_scorers_of_words_agree_on_a_single_token(name: str, checkpoint: Checkpoint) -> None:
+    whole = made((0, 11, 21, 12, 1), (2, 3))
     assert asked(name, whole) == [((0, 11, 9, 12, 1), 2, 21)]
 
 
@@ -106,15 +210,15 @@ def test_word_l2r_is_a_probability_over_words_of_as_many_pieces(checkpoint: Chec
     word = (len(before), len(before) + 2)
     scorer = scorers.get("word-l2r")()
     asked = [
-        scorer.questions(Encoded((*before, *pair, *after), (), word, (), encoded.mask))
+        scorer.queries(replace(encoded, ids=(*before, *pair, *after), segments=(), word=word))
         for pair in product(range(len(model.tokenizer)), repeat=2)
     ]
-    assert np.exp(answer(model, asked)).sum() == pytest.approx(1, abs=1e-4)
+    assert np.exp(sums(model, asked)).sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_first_piece_warns_once_and_names_the_words(checkpoint: Checkpoint) -> None:
     model = load_model(checkpoint("Bert"))
-    with pytest.warns(SplitWordWarning, match=r"first piece only of: lawyer; use word-l2r") as seen:
+    with pytest.warns(SplitWordWarning, match="first piece only of: lawyer; use diff") as seen:
         found = score(model, [LAWYER, NURSE, LAWYER], scorer="first-piece")
     assert len(seen) == 1
     assert seen[0].filename == __file__
@@ -137,17 +241,16 @@ VOCABULARY = "bert-base-uncased-vocab.txt"
 def test_the_seven_occupations_that_bert_splits(tmp_path: Path) -> None:
     import transformers
 
-    from lmprobe.models.blank import encode
     from lmprobe.templates import load_templates
 
     transformers.BertTokenizer(vocab=str(REFERENCE / VOCABULARY)).save_pretrained(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     templates = load_templates("fitbert")
     sentences = [templates.templates[0].sentence("he", task) for task in templates.tasks]
-    blanks = [Blank(one.text, *one.task_span) for one in sentences]
+    clozes = [Cloze(one.text, *one.task_span) for one in sentences]
     split = {
-        blank.word: tokenizer.convert_ids_to_tokens(one.pieces)
-        for blank, one in zip(blanks, encode(tokenizer, blanks), strict=True)
+        cloze.word: tokenizer.convert_ids_to_tokens(one.pieces)
+        for cloze, one in zip(clozes, encode_masked(tokenizer, clozes), strict=True)
         if len(one.pieces) > 1
     }
     assert sorted(split) == sorted(

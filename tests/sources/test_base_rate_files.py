@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.sources.csv_file import TableError, read_table, write_table
+from lmprobe.io.problems import FileProblems
+from lmprobe.sources import load_base_rates
+from lmprobe.sources.csv_file import read_table, write_table
+from lmprobe.sources.source import PROVENANCE, sources
 from lmprobe.sources.table import table_of
 
 GOOD = "task,he,she\nnurse,1,9\ncook,6.5,3e1\n"
@@ -85,12 +89,14 @@ def test_a_mistake_is_named_with_its_line(
 
 def test_the_first_mistake_says_how_many_more_there_are(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD + "baker,x,y\npilot,1\n")
-    with pytest.raises(TableError, match=r'line 4, column "he".*\(2 more; `lmprobe validate') as e:
+    with pytest.raises(
+        FileProblems, match=r'line 4, column "he".*\(2 more; `lmprobe validate'
+    ) as e:
         read_table(path)
-    assert [mistake.split(":")[0] for mistake in e.value.mistakes] == [
-        f'{path}, line 4, column "he"',
-        f'{path}, line 4, column "she"',
-        f"{path}, line 5",
+    assert [(problem.path, problem.line, problem.key) for problem in e.value.problems] == [
+        (path, 4, 'column "he"'),
+        (path, 4, 'column "she"'),
+        (path, 5, ""),
     ]
 
 
@@ -152,3 +158,31 @@ def test_labels_that_a_spreadsheet_would_run_are_not_written(tmp_path: Path) -> 
         write_table(table, tmp_path / "t.csv")
     with pytest.raises(InputError, match=r"must end in \.csv"):
         write_table(table, tmp_path / "t.txt")
+
+
+def test_a_table_from_untidy_text_is_written_back_tidily(tmp_path: Path) -> None:
+    """Quotes, blanks, blank lines, a byte-order mark, exponents: the same numbers, one form."""
+    untidy = tmp_path / "untidy.csv"
+    text = '\ufeff task ,"he", she \r\n\r\n"nurse", 01.50 ,+2e1\r\n\n"cook, or baker",.5,3.\n'
+    untidy.write_bytes(text.encode())
+    table = read_table(untidy)
+    assert (table.attributes, table.tasks) == (("he", "she"), ("nurse", "cook, or baker"))
+    assert table.counts.tolist() == [[1.5, 0.5], [20.0, 3.0]]
+    assert table.provenance["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    tidy = write_table(table, tmp_path / "tidy.csv")
+    assert tidy.read_text() == 'task,he,she\nnurse,1.5,20\n"cook, or baker",0.5,3\n'
+    again = read_table(tidy)
+    assert again.counts.tolist() == table.counts.tolist()
+    # The description beside it is about the text that was written, not about the one read.
+    assert again.provenance["sha256"] == hashlib.sha256(tidy.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["uniform", "corpus", "labor", "winobias-majority"])
+def test_the_keys_of_a_sources_provenance(name: str) -> None:
+    found = sources.get(name)() if name in sources.names() else load_base_rates(name)
+    facts = found.provenance
+    assert set(facts) <= set(PROVENANCE)
+    assert set(facts) >= set(PROVENANCE) - {"series"}
+    assert all(facts[key] for key in ("title", "source", "licence", "unit", "method"))
+    is_table = name not in ("uniform", "corpus")
+    assert (facts["sha256"] is not None) == is_table

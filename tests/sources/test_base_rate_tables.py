@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import tomllib
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from reference_data import REFERENCE, needs_reference
 
-from lmprobe import resources
+from lmprobe.io import resources
 from lmprobe.metrics.lean import lean
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.table import Table
@@ -51,8 +52,62 @@ def test_a_shipped_table_says_where_it_is_from(name: str) -> None:
     # The checksum is written down, not only computed on reading.
     assert hashlib.sha256(content).hexdigest() in (FOLDER / f"{name}.toml").read_text()
     assert found.provenance["notes"]
-    assert found.attributes == ("he", "she")
+    groups = ("White", "Black", "Asian", "Hispanic") if "race" in name else ("he", "she")
+    assert found.attributes == groups
     assert content == found.csv().encode()
+
+
+YEARS = [f"labor-acs-{year}" for year in (2013, 2014, 2015, 2016)]
+
+
+def source_rows(name: str) -> dict[str, str]:
+    with (FOLDER / f"{name}.toml").open("rb") as stream:
+        found: dict[str, str] = tomllib.load(stream)["rows"]
+    return found
+
+
+@needs_reference("acs_occupations_2013_2016.csv")
+@pytest.mark.parametrize("name", YEARS)
+def test_acs_tables_are_the_published_men_and_women(name: str) -> None:
+    year = name.rpartition("-")[2]
+    published = {
+        row["occupation"]: (float(row["men"]), float(row["women"]))
+        for row in rows("acs_occupations_2013_2016.csv")
+        if row["year"] == year
+    }
+    found = table(name)
+    assert found.provenance["year"] == int(year)
+    assert found.tasks == table("labor").tasks
+    for task, (men, women) in zip(found.tasks, found.counts.T.tolist(), strict=True):
+        assert (men, women) == published[source_rows(name)[task]]
+
+
+@needs_reference("cpsaat11_2020.csv")
+@pytest.mark.parametrize("name", ["labor-cps-2020", "labor-race-2020"])
+def test_cps_2020_is_employment_times_the_published_shares(name: str) -> None:
+    with (REFERENCE / "cpsaat11_2020.csv").open(encoding="utf-8-sig") as stream:
+        published = {row[0]: row for row in csv.reader(stream)}
+    found = table(name)
+    assert found.tasks == table("labor").tasks
+    for task, counts in zip(found.tasks, found.counts.T, strict=True):
+        _, employed, women, *races, _ = published[source_rows(name)[task]]
+        shares = races if "race" in name else [str(Decimal(100) - Decimal(women)), women]
+        people = [float(Decimal(employed.replace(",", "")) * Decimal(one) / 100) for one in shares]
+        np.testing.assert_allclose(counts, people, rtol=1e-9)
+
+
+def test_a_series_has_a_table_per_year() -> None:
+    series: dict[str, list[int]] = {}
+    for name in NAMES:
+        if (one := table(name).provenance["series"]) and "race" not in name:
+            series.setdefault(one, []).append(table(name).provenance["year"])
+    assert {one: sorted(years) for one, years in series.items()} == {
+        "ACS": [2013, 2014, 2015, 2016], "CPS": [2016, 2020, 2022],
+    }  # fmt: skip
+
+
+def test_the_table_of_races_says_that_they_overlap() -> None:
+    assert any("overlap" in note for note in table("labor-race-2020").provenance["notes"])
 
 
 def test_labour_is_the_papers() -> None:

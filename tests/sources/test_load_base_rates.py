@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from lmprobe.association import Association
+from lmprobe.core.association import Association
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.sources import describe, load_base_rates, names, sources, user_folder, world
+from lmprobe.io.folders import base_rates_folder
+from lmprobe.sources import align_base_rates, describe, load_base_rates, names
 from lmprobe.sources.csv_file import write_table
 from lmprobe.sources.table import table_of
 
@@ -28,9 +29,10 @@ def test_promises_of_every_source(name: str) -> None:
     source = load_base_rates(name)
     assert source.name == name
     tasks = getattr(source, "tasks", ("nurse", "cook"))
-    found = source.association(tuple(HE_SHE), tuple(tasks))
-    assert (found.attributes, found.tasks) == (tuple(HE_SHE), tuple(tasks))
-    turned = source.association(("she", "he"), tuple(reversed(tasks)))
+    groups = getattr(source, "attributes", tuple(HE_SHE))[:2]
+    found = source.association(groups, tuple(tasks))
+    assert (found.attributes, found.tasks) == (groups, tuple(tasks))
+    turned = source.association(groups[::-1], tuple(reversed(tasks)))
     assert turned.joint == pytest.approx(found.joint[::-1, ::-1])
     assert found.joint.sum() == pytest.approx(1)
     assert {"title", "source", "licence", "sha256"} <= set(source.provenance)
@@ -80,7 +82,7 @@ def test_what_is_no_source_is_refused() -> None:
 
 
 def test_a_table_of_your_own_has_a_name_and_goes_first(own: Path) -> None:
-    assert user_folder() == own
+    assert base_rates_folder() == own
     mine = table_of("wikipedia", [[5], [5]], HE_SHE, ["nurse"], provenance={"title": "Mine"})
     write_table(mine, own / "wikipedia.csv")
     write_table(mine, own / "other.csv")
@@ -122,7 +124,7 @@ def test_a_model_without_counts_is_a_clear_error(tmp_path: Path, folder: str | N
 
 
 PLUGIN = """
-from lmprobe.association import Association
+from lmprobe.core.association import Association
 
 class Census:
     name = "census"
@@ -133,6 +135,7 @@ class Census:
 """
 
 
+@pytest.mark.usefixtures("own_registries")
 def test_an_installed_package_adds_a_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,10 +145,7 @@ def test_an_installed_package_adds_a_source(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: census-rates\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[lmprobe.sources]\ncensus = census_rates:Census\n")
     monkeypatch.syspath_prepend(tmp_path)
-    try:
-        assert "census" in names()
-        found = world(load_base_rates("census"), HE_SHE, ["nurse", "pilot"])
-        assert found.association.attribute_given_task.tolist() == [[0.5, 0.5], [0.5, 0.5]]
-        assert next(row for row in describe() if row["name"] == "census")["title"] == "A census"
-    finally:
-        sources._found.pop("census", None)
+    assert "census" in names()
+    found = align_base_rates(load_base_rates("census"), HE_SHE, ["nurse", "pilot"])
+    assert found.association.attribute_given_task.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert next(row for row in describe() if row["name"] == "census")["title"] == "A census"

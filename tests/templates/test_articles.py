@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lmprobe.templates.article import article
+from lmprobe.templates.articles import article
 
 AN = (
     "hour honest heir heiress honorary honor MRI FBI MP NGO MBA HR X-ray x-ray umbrella apple "
@@ -39,7 +39,7 @@ def test_several_words_go_by_the_first() -> None:
 def test_typeguard_is_left_as_it_was() -> None:
     program = (
         "import typeguard; before = typeguard.typechecked\n"
-        "from lmprobe.templates.article import article; article('hour')\n"
+        "from lmprobe.templates.articles import article; article('hour')\n"
         "print(typeguard.typechecked is before)"
     )
     done = subprocess.run(

@@ -51,7 +51,7 @@ def test_every_mistake_is_one_line_and_the_exit_code_is_2(tmp_path: Path) -> Non
         [f"{bad}:9", "slots.who"],
         [f"{bad}:6", "sentences[0]"],
     ]
-    assert "mistakes: 5, files checked: 1" in done.stderr
+    assert "mistakes: 5, warnings: 0, files checked: 1" in done.stderr
 
 
 def test_kinds_are_told_apart(tmp_path: Path) -> None:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from reference_data import REFERENCE, needs_reference
 
-from lmprobe import resources
-from lmprobe.templates import lexicon_names, load_lexicon, load_templates, template_names
+from lmprobe.core.scripts import UNSPACED
+from lmprobe.io import resources
+from lmprobe.sources import load_base_rates
+from lmprobe.templates import (
+    Template,
+    TemplateSet,
+    lexicon_names,
+    load_lexicon,
+    load_templates,
+    template_names,
+)
+from lmprobe.templates.sets import check_set
 
 # Appendix A.3: is/was, then the ten adjectives in the order of the paper.
 PAPER = """\
@@ -117,14 +129,119 @@ def test_every_shipped_set_is_sound(name: str) -> None:
     assert one.source
     assert re.fullmatch(r"[0-9a-f]{64}", one.sha256)
     assert len({template.name for template in one.templates}) == len(one.templates)
+    for template, attribute, task in every_sentence(one):
+        text = template.sentence(attribute, task).text
+        # A capital first, punctuation last, one space between words, right articles.
+        assert re.match(rf"\W*(?:[A-ZÀ-Ü]|[가-힣{UNSPACED}])", text), text
+        assert re.search(r"[.?!。？]$", text), text
+        assert not re.search(r"[{}]|  | [.,。，]|[.!?] [a-zà-ü]", text), text
+        if one.language == "en":
+            assert not re.search(r"\ba [aeio]|\ban [^aeioAEIO]", text), text
+
+
+def every_sentence(one: TemplateSet) -> Iterator[tuple[Template, str, str]]:
+    """Yield each template with each pair of words."""
     for template in one.templates:
-        for attribute in one.all_attributes:
-            for task in one.tasks:
-                text = template.sentence(attribute, task).text
-                # A capital first, punctuation last, one space between words, right articles.
-                assert re.match(r"\W*[A-Z]", text), text
-                assert re.search(r"[.?!]$", text), text
-                assert not re.search(r"[{}]|  | [.,]|\ba [aeio]", text), text
+        yield from product([template], *(template.attribute_entries, template.task_entries))
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_spans_are_the_words_and_nothing_visible_depends_on_what_is_hidden(name: str) -> None:
+    one = load_templates(name)
+    for template in one.templates:
+        visible = set()
+        for attribute, task in product(template.attribute_entries, template.task_entries):
+            sentence = template.sentence(attribute, task)
+            pieces, done = [], 0
+            for span in sentence.spans:
+                assert done <= span.start <= span.word_start < span.end
+                pieces.append(sentence.text[done : span.start])
+                done = span.end
+            visible.add((*pieces, sentence.text[done:]))
+            for slot, entry in (
+                (one.attribute_slot, template.attribute_entries[attribute]),
+                (one.task_slot, template.task_entries[task]),
+            ):
+                word = sentence.text[slice(*sentence.span(slot).word)]
+                forms = {entry.word, *entry.forms.values()}
+                assert word in forms | {form[0].upper() + form[1:] for form in forms}
+        assert len(visible) == 1
+        # As many slots as the pattern has, each once.
+        assert len(next(iter(visible))) == template.name.count("{") + len(template.fixed) + 1
+
+
+LANGUAGES = ("de", "es", "fr", "it", "ja", "ko", "pt", "zh")
+# The words of slots, titles aside, that are masculine and that are feminine.
+GENDERED = {
+    "de": ("er ihn ihm sein ein der guter", "sie ihr eine die gute"),
+    "es": ("él un el buen contratado niño", "ella una la buena contratada niña"),
+    "fr": ("il un le bon excellent embauché devenu",
+           "elle une la bonne excellente embauchée devenue"),
+    "it": ("lui un uno il lo bravo ottimo stato assunto diventato bambino",
+           "lei una un' la brava ottima stata assunta diventata bambina"),
+    "pt": ("ele um o bom contratado", "ela uma a boa contratada"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_set_of_each_language_shares_its_keys_with_english(language: str) -> None:
+    one = load_templates(f"everyday-{language}")
+    assert one.language == language
+    assert len(one.templates) >= 20
+    assert len(set(one.families)) >= 5
+    assert one.attributes == ("he", "she")
+    assert one.tasks == load_templates("fitbert").tasks
+    assert one.task_tags == load_templates("fitbert").task_tags
+    world = load_base_rates("labor").association(one.attributes, one.tasks)
+    assert world.joint.shape == (2, 32)
+    assert check_set(resources.folder("templates") / f"{one.name}.toml")[1].warnings == []
+
+
+@pytest.mark.parametrize("language", GENDERED)
+def test_articles_titles_and_agreement_are_of_one_gender(language: str) -> None:
+    one = load_templates(f"everyday-{language}")
+    words = [set(text.split()) for text in GENDERED[language]]
+    seen: set[str] = set()
+    for template in one.templates:
+        for task, entry in zip(one.tasks, template.task_entries.values(), strict=True):
+            titles = entry.word, entry.forms.get("feminine", entry.word)
+            for attribute, title, right, wrong in zip(
+                ("he", "she"), titles, words, words[::-1], strict=True
+            ):
+                sentence = template.sentence(attribute, task)
+                span = sentence.span("occupation")
+                assert sentence.text[slice(*span.word)].lower() == title.lower()
+                others = [sentence.written(one.slot) for one in sentence.spans if one != span]
+                lead = sentence.text[span.start : span.word_start]
+                used = set(re.findall(r"\w+'?", " ".join([*others, lead]).lower()))
+                assert not used & wrong, sentence.text
+                assert used & right, sentence.text
+                seen |= used & right
+    # Every agreeing word is written somewhere, so that the lists above have no dead words.
+    assert seen >= set.union(*words) - {"ihn"}
+
+
+def test_korean_particles_follow_the_last_sound() -> None:
+    particles = {"as": ("로", "으로"), "subject": ("가", "이"), "quoted": ("라고", "이라고")}
+    for entry in load_lexicon("occupations-ko").entries:
+        # Hangul syllables are in blocks of 28, the first of which ends in a vowel.
+        final = (ord(entry.word[-1]) - 0xAC00) % 28
+        for form, (open_, closed) in particles.items():
+            vowel = final == 0 or (form == "as" and final == 8)
+            assert entry.forms[form] == entry.word + (open_ if vowel else closed)
+        assert entry.forms["be"] == f"{entry.word}입니다"
+
+
+def test_names_form_four_groups_and_two_races() -> None:
+    names, race = load_templates("names"), load_templates("names-race")
+    assert names.attributes == (
+        "White & female", "White & male", "Black & female", "Black & male",
+    )  # fmt: skip
+    assert {len(words) for words in names.attribute_words.values()} == {9}
+    assert race.attribute_words["Black"] == (
+        *names.attribute_words["Black & female"],
+        *names.attribute_words["Black & male"],
+    )
 
 
 @pytest.mark.parametrize("name", lexicon_names())
@@ -133,7 +250,7 @@ def test_every_shipped_lexicon_is_sound(name: str) -> None:
     assert one.name == name
     assert one.description
     assert one.source
-    assert all(entry.tags for entry in one.entries)
+    assert all(entry.tags or entry.values for entry in one.entries)
 
 
 def test_lexicons_have_the_size_in_their_name() -> None:

@@ -120,7 +120,7 @@ MISTAKES = {
     "not a slot": (
         "{verb}",
         "{verb!r}",
-        "{verb!r} is not a slot; write {slot}, {slot:form} or {a:slot}",
+        "{verb!r} is not a slot; write {slot}, {slot:form}, {a:slot} or {the:slot}",
     ),
     "unknown form": (
         "{pronoun}",
@@ -268,7 +268,7 @@ MISTAKES = {
     "article in another language": (
         'source = "a test"',
         'source = "a test"\nlanguage = "de"',
-        '{a:occupation} knows the articles of English only; give "nurse", "cook" an article',
+        '{a:occupation}: the gender of "nurse", "cook" is not known; give the words of the',
     ),
     "two equal templates": (
         f"[{SENTENCE}]",
@@ -338,7 +338,10 @@ def test_mistakes_in_a_lexicon_carry_its_own_place(path: Path) -> None:
     ("text", "message"),
     [
         ("", "name: missing"),
-        ('entries = ["x"]\nwords = 1', r"words: unknown key; Known: description, entries"),
+        (
+            'entries = ["x"]\nwords = 1',
+            r"words: unknown key; Known: attributes, description, entries",
+        ),
         ('entries = "x"', "entries: must be a list in square brackets"),
         ('entries = ["x", "x"]', r'entries\[1\]: the word "x" stands twice'),
         ('entries = [{ tags = ["x"] }]', r"entries\[0\]: has no word"),

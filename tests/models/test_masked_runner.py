@@ -13,9 +13,11 @@ from checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from lmprobe.errors import ModelError
-from lmprobe.models import Blank, MaskedModel, load_model
+from lmprobe.models import Cloze, MaskedModel, load_model
+from lmprobe.models.cloze import TokenQuery
+from lmprobe.models.forward import unless_out_of_memory
+from lmprobe.models.masked_runner import _run
 from lmprobe.models.quiet import quiet_transformers
-from lmprobe.models.runner import _unless_out_of_memory
 from lmprobe.scorers import score
 
 __all__ = ["checkpoint"]
@@ -23,15 +25,15 @@ __all__ = ["checkpoint"]
 Checkpoint = Callable[[str], Path]
 
 
-def blank(text: str) -> Blank:
-    """Return the blank of a sentence in which the word to guess stands in brackets."""
+def cloze(text: str) -> Cloze:
+    """Return the cloze of a sentence in which the word to guess stands in brackets."""
     start, end = text.index("["), text.index("]") - 1
-    return Blank(text.replace("[", "").replace("]", ""), start, end)
+    return Cloze(text.replace("[", "").replace("]", ""), start, end)
 
 
 # Of different lengths, so that batches need padding; words at the start, within, before a comma.
-BLANKS = [
-    blank(text)
+CLOZES = [
+    cloze(text)
     for job in JOBS[-4:]
     for text in (
         f"[She] became a new {job}.",
@@ -46,7 +48,7 @@ def squeezed(text: str) -> str:
     return "".join(text.split()).lower()
 
 
-def pieces_by_decoding(tokenizer: Any, ids: Sequence[int], one: Blank) -> tuple[int, int]:
+def pieces_by_decoding(tokenizer: Any, ids: Sequence[int], one: Cloze) -> tuple[int, int]:
     """Find the word's tokens by decoding every range: another way than character offsets."""
 
     def reads(part: Sequence[int], text: str) -> bool:
@@ -97,15 +99,15 @@ def test_every_architecture_agrees_with_a_slow_loop(
         network = AutoModelForMaskedLM.from_pretrained(folder).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder)
     model = load_model(folder)
-    ids = [tokenizer(one.text)["input_ids"] for one in BLANKS]
-    words = [pieces_by_decoding(tokenizer, *row) for row in zip(ids, BLANKS, strict=True)]
+    ids = [tokenizer(one.text)["input_ids"] for one in CLOZES]
+    words = [pieces_by_decoding(tokenizer, *row) for row in zip(ids, CLOZES, strict=True)]
     assert any(last - first > 1 for first, last in words), "some word must be split"
     for scorer in ("first-piece", "joint", "word-l2r"):
         expected = [
             slow_score(network, tokenizer.mask_token_id, *row, scorer)
             for row in zip(ids, words, strict=True)
         ]
-        found = score(model, BLANKS, scorer=scorer)
+        found = score(model, CLOZES, scorer=scorer)
         assert found.pieces.tolist() == [last - first for first, last in words]
         np.testing.assert_allclose(found.log_probability, expected, atol=1e-5)
         assert np.ptp(found.log_probability) > 0.1
@@ -115,12 +117,12 @@ def test_batch_size_order_and_padding_change_nothing(
     architecture: str, checkpoint: Checkpoint
 ) -> None:
     folder = checkpoint(architecture)
-    alone = score(load_model(folder, batch_size=1), BLANKS).log_probability
+    alone = score(load_model(folder, batch_size=1), CLOZES).log_probability
     for size in (5, "auto"):
         model = load_model(folder, batch_size=size)
-        for order in (range(len(BLANKS)), reversed(range(len(BLANKS)))):
+        for order in (range(len(CLOZES)), reversed(range(len(CLOZES)))):
             places = list(order)
-            found = score(model, [BLANKS[n] for n in places])
+            found = score(model, [CLOZES[n] for n in places])
             np.testing.assert_allclose(
                 np.exp(found.log_probability), np.exp(alone[places]), atol=1e-5
             )
@@ -133,15 +135,15 @@ def test_single_tokens_agree_with_the_fill_mask_pipeline(
 ) -> None:
     folder = checkpoint(architecture)
     model = load_model(folder)
-    blanks = [blank(f"The nurse said that [{who}] worked.") for who in PRONOUNS]
-    found = score(model, blanks)
+    clozes = [cloze(f"The nurse said that [{who}] worked.") for who in PRONOUNS]
+    found = score(model, clozes)
     assert found.pieces.tolist() == [1, 1, 1]
     with quiet_transformers():
         fill = pipeline("fill-mask", model=str(folder), device="cpu")
     # A mask stands for the word and the space before it where the space belongs to the token.
     space = "" if architecture == "Roberta" else " "
     text = f"The nurse said that{space}{model.tokenizer.mask_token} worked."
-    targets = [model.tokenizer.convert_ids_to_tokens(one.pieces)[0] for one in model.encode(blanks)]
+    targets = [model.tokenizer.convert_ids_to_tokens(one.pieces)[0] for one in model.encode(clozes)]
     for target, value in zip(targets, found.log_probability, strict=True):
         answer = fill(text, targets=[target])[0]
         assert answer["score"] == pytest.approx(np.exp(value), abs=1e-6)
@@ -165,7 +167,7 @@ def test_equal_masked_sentences_run_once(
 ) -> None:
     model = load_model(checkpoint("Bert"))
     shapes = count_rows(model, monkeypatch)
-    score(model, [blank(f"The nurse said that [{who}] worked.") for who in PRONOUNS] * 2)
+    score(model, [cloze(f"The nurse said that [{who}] worked.") for who in PRONOUNS] * 2)
     assert [rows for rows, _ in shapes] == [1]
 
 
@@ -174,7 +176,7 @@ def test_batches_hold_sentences_of_like_length(
 ) -> None:
     model = load_model(checkpoint("Bert"), batch_size=4)
     shapes = count_rows(model, monkeypatch)
-    score(model, BLANKS)
+    score(model, CLOZES)
     lengths = [length for _, length in shapes]
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) > 1
@@ -185,7 +187,7 @@ def test_the_head_sees_masked_positions_only(checkpoint: Checkpoint) -> None:
     seen = []
     head = model.network.get_output_embeddings()
     with_hook = head.register_forward_hook(lambda _, inputs, output: seen.append(output.shape))
-    score(model, [blank("The nurse said that [she] worked."), blank("The [nurse] worked.")])
+    score(model, [cloze("The nurse said that [she] worked."), cloze("The [nurse] worked.")])
     with_hook.remove()
     assert [tuple(shape[:2]) for shape in seen] == [(1, 2)]
     assert not head._forward_pre_hooks, "the runner must leave the model as it found it"
@@ -201,7 +203,7 @@ def test_the_head_sees_masked_positions_only(checkpoint: Checkpoint) -> None:
 def test_the_automatic_batch_is_halved_when_memory_runs_out(
     problem: Exception, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = score(load_model(checkpoint("Bert")), BLANKS).log_probability
+    expected = score(load_model(checkpoint("Bert")), CLOZES).log_probability
     model = load_model(checkpoint("Bert"))
     forward, tried = model.network.forward, []
 
@@ -213,7 +215,7 @@ def test_the_automatic_batch_is_halved_when_memory_runs_out(
 
     monkeypatch.setattr(model.network, "forward", small)
     done: list[tuple[int, int]] = []
-    found = score(model, BLANKS, progress=lambda *step: done.append(step)).log_probability
+    found = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert tried[0] > tried[1] > 3 >= tried[-1]
     assert done[-1][0] == done[-1][1] == sum(n for n in tried if n <= 3)
@@ -229,7 +231,7 @@ def test_memory_too_small_for_one_sentence_is_an_error(
         model = load_model(checkpoint("Bert"), batch_size=size)
         monkeypatch.setattr(model.network, "forward", never)
         with pytest.raises(ModelError, match=f"out of memory with .* tokens; .*{hint}"):
-            score(model, BLANKS)
+            score(model, CLOZES)
 
 
 def test_other_errors_of_the_network_are_not_taken_for_memory() -> None:
@@ -242,10 +244,10 @@ def test_other_errors_of_the_network_are_not_taken_for_memory() -> None:
         def __call__(self, **inputs: Any) -> Any:
             raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    from lmprobe.models.blank import Question
+    from lmprobe.models.cloze import TokenQuery
 
     with pytest.raises(RuntimeError, match="mat1"):
-        _unless_out_of_memory(Broken(), [[Question((1, 2), (), 1, 0)]], 0)
+        unless_out_of_memory(lambda: _run(Broken(), [[TokenQuery((1, 2), 1, 0)]], 0))
 
 
 def test_not_a_number_is_an_error(checkpoint: Checkpoint) -> None:
@@ -253,7 +255,7 @@ def test_not_a_number_is_an_error(checkpoint: Checkpoint) -> None:
     with torch.no_grad():
         model.network.get_output_embeddings().weight[:] = float("nan")
     with pytest.raises(ModelError, match="not numbers"):
-        score(model, BLANKS[:1])
+        score(model, CLOZES[:1])
 
 
 def test_nothing_asked_nothing_run(checkpoint: Checkpoint) -> None:
@@ -264,8 +266,8 @@ def test_nothing_asked_nothing_run(checkpoint: Checkpoint) -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
 def test_dtype(dtype: str, checkpoint: Checkpoint) -> None:
-    expected = score(load_model(checkpoint("Bert")), BLANKS).log_probability
-    found = score(load_model(checkpoint("Bert"), dtype=dtype), BLANKS).log_probability
+    expected = score(load_model(checkpoint("Bert")), CLOZES).log_probability
+    found = score(load_model(checkpoint("Bert"), dtype=dtype), CLOZES).log_probability
     np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == "float64" else 1)
     assert not np.array_equal(found, expected)
 
@@ -274,6 +276,28 @@ def test_dtype(dtype: str, checkpoint: Checkpoint) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 def test_cuda_agrees_with_the_cpu(architecture: str, checkpoint: Checkpoint) -> None:
     folder = checkpoint(architecture)
-    on_cpu = score(load_model(folder, device="cpu"), BLANKS).log_probability
-    on_gpu = score(load_model(folder, device="cuda"), BLANKS).log_probability
+    on_cpu = score(load_model(folder, device="cpu"), CLOZES).log_probability
+    on_gpu = score(load_model(folder, device="cuda"), CLOZES).log_probability
     np.testing.assert_allclose(np.exp(on_gpu), np.exp(on_cpu), atol=1e-5)
+
+
+def test_token_types_reach_the_network(checkpoint: Checkpoint) -> None:
+    """In a batch with a shorter sentence, whose padding is of type 0."""
+    with quiet_transformers():
+        network = AutoModelForMaskedLM.from_pretrained(checkpoint("Bert")).eval()
+    queries = [
+        TokenQuery((2, 7, 4, 9, 3), 2, 8, (0, 1, 1, 1, 1)),
+        TokenQuery((2, 4, 3), 1, 6, (0, 0, 1)),
+    ]
+    with torch.no_grad():
+        found = _run(network, [[one] for one in queries], pad=0)
+    for one, value in zip(queries, found, strict=True):
+        with torch.no_grad():
+            logits = network(
+                input_ids=torch.tensor([one.ids]), token_type_ids=torch.tensor([one.segments])
+            ).logits
+            other = network(input_ids=torch.tensor([one.ids])).logits
+        expected = logits[0, one.position].double().log_softmax(-1)[one.token]
+        assert value == pytest.approx(float(expected), abs=1e-5)
+        untyped = other[0, one.position].double().log_softmax(-1)[one.token]
+        assert abs(float(expected - untyped)) > 1e-4, "types 0 alone must give another answer"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import read_groups, read_labels, read_predictions
+from lmprobe.leakage.inputs import read_groups, read_labels, read_predictions
 
 
 def test_one_label_per_row_is_read_the_same_in_every_form() -> None:
@@ -22,7 +22,7 @@ def test_one_label_per_row_is_read_the_same_in_every_form() -> None:
         pd.DataFrame(onehot, columns=["a", "b", "c"]),
     ]
     for form in forms:
-        evidence = read_labels(form).evidence()
+        evidence = read_labels(form).as_input()
         assert evidence.coded
         assert evidence.size == 3
         assert evidence.values.tolist() == [1, 0, 2, 1]
@@ -31,15 +31,15 @@ def test_one_label_per_row_is_read_the_same_in_every_form() -> None:
 def test_several_labels_stay_columns_and_a_yes_or_no_label_is_two_codes() -> None:
     several = read_labels([[1, 1], [0, 1], [0, 0]])
     assert not several.single
-    assert several.evidence().values.tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert several.as_input().values.tolist() == [[1, 1], [0, 1], [0, 0]]
     yes = read_labels([1, 0, 1])
     assert not yes.single
-    assert yes.evidence().values.tolist() == [1, 0, 1]
-    assert yes.evidence().size == 2
+    assert yes.as_input().values.tolist() == [1, 0, 1]
+    assert yes.as_input().size == 2
 
 
 def test_rows_of_codes_are_zeros_and_a_one() -> None:
-    evidence = read_labels(["b", "a", "b"]).evidence()
+    evidence = read_labels(["b", "a", "b"]).as_input()
     assert evidence.rows(np.array([2, 1])).tolist() == [[0, 1], [1, 0]]
 
 

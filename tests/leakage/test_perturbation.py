@@ -2,18 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from leak_worlds import many_labels, one_label
+from leaking_data import many_labels, one_label
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.evidence import read_labels
-from lmprobe.leakage.f1 import Average, f1_score
-from lmprobe.leakage.perturb import perturb
+from lmprobe.leakage.f1 import f1_score
+from lmprobe.leakage.inputs import read_labels
+from lmprobe.leakage.perturbation import perturb
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 @pytest.mark.parametrize("target", [0.95, 0.7, 0.55])
 @pytest.mark.parametrize("kind", ["one", "many"])
-def test_reaches_the_f1(kind: str, target: float, average: Average) -> None:
+def test_reaches_the_f1(kind: str, target: float, average: str) -> None:
     rng = np.random.default_rng(1)
     make = one_label if kind == "one" else many_labels
     labels = read_labels(make(rng, 4000, 0.5)[0] if kind == "one" else make(rng, 4000)[0])

@@ -1,0 +1,175 @@
+"""The page of 200 models in a real Chromium: sorted, searched, pointed at, dark, on a phone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_sweeps import made_up_sweep
+from test_page_in_chromium import asked_for, chromium, command, contrast, pytestmark
+
+from lmprobe.probing.result import ProbeResult
+from lmprobe.sweeping.result import SweepResult
+
+__all__ = ["chromium", "pytestmark"]
+
+MODELS = 200
+
+
+@pytest.fixture(scope="module")
+def sweep(made: Callable[..., ProbeResult]) -> SweepResult:
+    return made_up_sweep(made, MODELS, bases=("labor",), failures=1)
+
+
+@pytest.fixture(scope="module")
+def page(sweep: SweepResult, tmp_path_factory: pytest.TempPathFactory) -> str:
+    start = time.process_time()
+    text = sweep.to_html()
+    assert time.process_time() - start < 10
+    assert len(text.encode()) < 3_000_000
+    path = tmp_path_factory.mktemp("page") / "sweep.html"
+    path.write_text(text, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def opened(chromium: Any, page: str) -> Any:
+    command(chromium, "Emulation.clearDeviceMetricsOverride")
+    command(chromium, "Emulation.setEmulatedMedia", features=[])
+    chromium.get_log("browser")
+    chromium.get_log("performance")
+    chromium.get(page)
+    return chromium
+
+
+def shown(chromium: Any, heading: str) -> list[str]:
+    """Return the shown cells under a heading of the table of models."""
+    found = chromium.execute_script(
+        "const table = document.getElementById('sweep-table');"
+        "const heads = [...table.tHead.rows[0].cells].map((one) => one.textContent);"
+        "const column = heads.indexOf(arguments[0]);"
+        "return [...table.tBodies[0].rows].filter((row) => !row.hidden)"
+        ".map((row) => row.cells[column].textContent)",
+        heading,
+    )
+    return list(found)
+
+
+def click(chromium: Any, heading: str) -> None:
+    buttons = chromium.find_elements("css selector", "#sweep-table thead button")
+    (button,) = (one for one in buttons if one.text == heading)
+    chromium.execute_script("arguments[0].click()", button)
+
+
+def test_it_asks_nobody_and_says_who_failed(opened: Any, page: str) -> None:
+    assert opened.title == f"{MODELS} models, compared"
+    assert "acme/broken-0" in opened.find_element("css selector", "main").text
+    assert opened.get_log("browser") == []
+    assert set(asked_for(opened)) <= {page}
+
+
+def test_models_are_sorted_by_value_by_rank_and_by_name(opened: Any) -> None:
+    click(opened, "value")
+    values = [float(cell.replace("−", "-")) for cell in shown(opened, "value")]
+    assert len(values) == 2 * MODELS
+    assert values == sorted(values, reverse=True)
+    click(opened, "rank")
+    click(opened, "rank")
+    ranks = [int(cell.split("–")[0]) for cell in shown(opened, "rank")]
+    assert ranks == sorted(ranks)
+    assert len(set(ranks)) > 3
+    click(opened, "model")
+    assert shown(opened, "model")[:3] == ["acme/model-000"] * 2 + ["acme/model-001"]
+
+
+def test_a_model_is_found_by_its_name(opened: Any) -> None:
+    opened.find_element("id", "sweep-table-search").send_keys("MODEL-017 attribute")
+    assert shown(opened, "model") == ["acme/model-017"] * 2
+    assert opened.find_element("id", "sweep-table-count").text == f"2 of {2 * MODELS} rows"
+
+
+def test_the_pointer_finds_models_groups_and_tasks(opened: Any, sweep: SweepResult) -> None:
+    """What the pointer rests on has a title; hit by its place on the screen, as a pointer is."""
+    opened.execute_script("document.querySelectorAll('details').forEach((x) => { x.open = true; })")
+
+    def pointed_at(selector: str) -> str:
+        return str(
+            opened.execute_script(
+                "const one = document.querySelector(arguments[0]);"
+                "one.scrollIntoView({ block: 'center' });"
+                "const box = one.getBoundingClientRect();"
+                "const bar = arguments[0].includes('bracket');"
+                "const x = bar ? box.right - 1 : box.x + box.width / 2;"
+                "const hit = document.elementFromPoint(x, box.y + box.height / 2);"
+                "const titled = hit.closest(':has(> title)');"
+                "return titled.querySelector('title').textContent",
+                selector,
+            )
+        )
+
+    first = sweep.by_value(sweep.questions[0])[0]
+    assert pointed_at("svg.figure circle.dot").startswith(f"{first.model}: −")
+    group = sweep.orders[0].groups[0]
+    assert pointed_at("svg.figure path.bracket").startswith(f"group a: {len(group)} models")
+    task = max(first.by_task, key=lambda name: abs(first.by_task[name] or 0.0))
+    words = pointed_at("svg.figure g path.cell")
+    assert words.startswith(f"{first.model}: {task} ")
+
+
+def test_brackets_span_the_models_that_cannot_be_told_apart(
+    opened: Any, sweep: SweepResult
+) -> None:
+    order = sweep.orders[0]
+    ends = opened.execute_script(
+        "const svg = document.querySelector('svg.figure:has(.bracket)');"
+        "const boxes = (kind) =>"
+        " [...svg.querySelectorAll(kind)].map((one) => one.getBoundingClientRect());"
+        "const bars = boxes('.bracket');"
+        "const dots = boxes('circle.dot').map((box) => box.y + box.height / 2);"
+        "return bars.map((bar) => dots.filter((y) => bar.top < y && y < bar.bottom).length)"
+    )
+    drawn = {*order.models[:30], *order.models[-30:]}
+    assert ends == [n for group in order.groups if (n := len(drawn & set(group)))]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_can_be_read_on_either_ground(opened: Any, scheme: str) -> None:
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    command(opened, "Emulation.setEmulatedMedia", features=[feature])
+    ink, ground, bracket = opened.execute_script(
+        "const style = (one) => getComputedStyle(document.querySelector(one));"
+        "return [style('svg.figure text').fill, style('.card').backgroundColor,"
+        " style('svg.figure .bracket').stroke]"
+    )
+    assert contrast(ink, ground) >= 4.5
+    # 3 is what WCAG 2 asks of what is drawn.
+    assert contrast(bracket, ground) >= 3
+    dark = sum(map(int, ground[4:-1].split(","))) < 3 * 128
+    assert dark == (scheme == "dark")
+
+
+def test_a_phone_scrolls_in_one_direction_only(opened: Any, page: str) -> None:
+    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
+    opened.get(page)
+    wide = opened.execute_script("return document.documentElement.scrollWidth")
+    assert wide == 375
+
+
+def test_the_pictures_of_two_models_are_small(
+    opened: Any, made: Callable[..., ProbeResult], tmp_path: Path
+) -> None:
+    path = tmp_path / "two.html"
+    path.write_text(made_up_sweep(made, 2, bases=("labor",)).to_html(), encoding="utf-8")
+    opened.get(path.as_uri())
+    assert len(shown(opened, "model")) == 4
+    heights = opened.execute_script(
+        "return [...document.querySelectorAll('svg.figure')]"
+        ".map((one) => one.getBoundingClientRect().height)"
+    )
+    assert len(heights) == 4
+    assert max(heights[:2]) < 200
+    assert max(heights) < 1000

@@ -1,0 +1,274 @@
+"""Counting in other languages than English, against slow versions of the rules."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmprobe import count_cooccurrences
+from lmprobe.corpus.languages import LANGUAGES
+from lmprobe.corpus.lexicon import Lexicon, built_in_attributes, lexicon
+from lmprobe.corpus.rules.rule import rules
+from lmprobe.errors import InputError
+
+Pairs = Counter[tuple[int, int]]
+
+WORDS = {
+    "de": lexicon(
+        {"he": ["Mann", "Vater"], "she": ["Frau", "Mutter"]},
+        {"nurse": ["Pfleger", "Pflegerin"], "physician": ["Arzt", "Ärztin"]},
+        language="de",
+    ),
+    "es": lexicon(
+        {"he": ["él", "hombre"], "she": ["ella", "mujer"]},
+        {"nurse": ["enfermero", "enfermera"], "editor": ["editor", "editora"]},
+        language="es",
+    ),
+    "fr": lexicon(
+        {"he": ["homme", "père"], "she": ["femme", "mère"]},
+        {"nurse": ["infirmier", "infirmière"], "writer": ["écrivain", "écrivaine"]},
+        language="fr",
+    ),
+    "it": lexicon(
+        {"he": ["lui", "uomo"], "she": ["lei", "donna"]},
+        {"nurse": ["infermiere", "infermiera"], "editor": ["editore", "editrice"]},
+        language="it",
+    ),
+    "ko": lexicon(
+        {"he": ["그는", "그가"], "she": ["그녀는", "그녀가"]},
+        {"nurse": ["간호사입니다", "간호사"], "cook": ["요리사"]},
+        language="ko",
+    ),
+    "ru": lexicon(
+        {"he": ["он", "отец"], "she": ["она", "мать"]},
+        {"physician": ["врач"], "cook": ["повар"]},
+        language="ru",
+    ),
+    "zh": lexicon(
+        {"he": ["他"], "she": ["她"]},
+        {"worker": ["工人"], "builder": ["建筑工人"], "nurse": ["护士"]},
+        language="zh",
+    ),
+    "ja": lexicon(
+        {"he": ["彼"], "she": ["彼女"]},
+        {"scholar": ["学者"], "economist": ["経済学者"], "nurse": ["看護師"]},
+        language="ja",
+    ),
+}
+CLOSING = "\"')]}’”»"
+
+
+def counted(words: Lexicon, text: str) -> Pairs:
+    return Counter(rules.get("word")(words).pairs(text.encode()))
+
+
+def slow_sentences(line: str, language: str) -> Iterator[str]:
+    """Yield the sentences of a line, character by character."""
+    rules_of = LANGUAGES[language]
+    if not rules_of.spaced:
+        yield from re.findall(r"[^。！？!?]*(?:[。！？!?]+[」』）”’]*|$)", line)
+        return
+    start = i = 0
+    while i < len(line):
+        if line[i] not in ".!?":
+            i += 1
+            continue
+        mark = i
+        while i < len(line) and line[i] in ".!?":
+            i += 1
+        run = line[mark:i]
+        if line[i : i + 1] == "“":
+            i += 1
+        while i < len(line) and line[i] in CLOSING:
+            i += 1
+        gap = i
+        while i < len(line) and line[i] in " \t\v\f":
+            i += 1
+        if i == gap or (i < len(line) and line[i].islower()):
+            continue
+        before = line[start:mark]
+        before = before.removesuffix(" ")
+        word = re.split(r"[ \t\v\f(\[{\"']", before)[-1]
+        stopped = run == "." and (
+            word.encode() in rules_of.abbreviations
+            or re.fullmatch(r"(?:[A-Za-z]\.)+[A-Za-z]", word)
+            or (rules_of.ordinals and re.fullmatch(r"\d{1,2}", word))
+            or (len(word) == 1 and word.isupper())
+        )
+        if not stopped:
+            yield line[start:i]
+            start = i
+    yield line[start:]
+
+
+def slow_labels(sentence: str, named: tuple[tuple[str, tuple[str, ...]], ...]) -> set[int]:
+    words = {word.lower() for word in re.findall(r"\w+", sentence)}
+    return {n for n, (_, forms) in enumerate(named) if words & {form.lower() for form in forms}}
+
+
+def slow_longest(sentence: str, words: Lexicon) -> tuple[set[int], set[int]]:
+    """Walk from left to right and take the longest word that begins at each place."""
+    attributes, tasks, place = set(), set(), 0
+    known = {form: ("a", n) for n, (_, forms) in enumerate(words.attributes) for form in forms}
+    known |= {form: ("t", n) for n, (_, forms) in enumerate(words.tasks) for form in forms}
+    known |= dict.fromkeys(LANGUAGES[words.language].longer_words, ("", 0))
+    while place < len(sentence):
+        here = [form for form in known if sentence.startswith(form, place)]
+        if not here:
+            place += 1
+            continue
+        longest = max(here, key=len)
+        kind, number = known[longest]
+        if kind:
+            (attributes if kind == "a" else tasks).add(number)
+        place += len(longest)
+    return attributes, tasks
+
+
+def slow_count(words: Lexicon, text: str) -> Pairs:
+    counts: Pairs = Counter()
+    for line in text.split("\n"):
+        for sentence in slow_sentences(line, words.language):
+            if LANGUAGES[words.language].spaced:
+                attributes = slow_labels(sentence, words.attributes)
+                tasks = slow_labels(sentence, words.tasks)
+            else:
+                attributes, tasks = slow_longest(sentence, words)
+            if len(attributes) == 1 and len(tasks) == 1:
+                counts[attributes.pop(), tasks.pop()] += 1
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        # Compounds are other words, and capitals do not matter.
+        ("de", "Der Mann war Krankenpfleger. Seine Frau ist PFLEGERIN.", {(1, 0): 1}),
+        ("de", "Die Frau kam am 3. Mai als Ärztin. Der Vater blieb.", {(1, 1): 1}),
+        ("de", "Die Mutter sah z. B. Dr. Arzt.", {(1, 1): 1}),
+        ("de", "„Sie ist Ärztin.“ Der Mann ging.", {}),
+        # "acreedor" is no editor, and an accent tells "él" from "el".
+        ("es", "El acreedor vio a la mujer. El editor llegó.", {}),
+        ("es", "Él es editor. ¿Ella es enfermera? ¡Sí!", {(0, 1): 1, (1, 0): 1}),
+        ("es", "La Sra. García es la mujer y enfermera.", {(1, 0): 1}),
+        # Elisions.
+        ("fr", "L'infirmière est une femme. L’écrivain, un homme.", {(1, 0): 1, (0, 1): 1}),
+        ("fr", "L'homme parle à M. Petit, l'écrivain. Élise est sa femme.", {(0, 1): 1}),
+        ("fr", "C'est une femme d'écrivain. à droite, un homme.", {}),
+        ("it", "Lei è un'infermiera. Lui, il sig. Rossi, è l'editore.", {(1, 0): 1, (0, 1): 1}),
+        ("it", "Il creditore e lei. L'uomo fa l'editore.", {(0, 1): 1}),
+        ("ko", "그는 요리사 입니다. 그녀는 간호사입니다.", {(0, 1): 1, (1, 0): 1}),
+        ("ru", "Она врач. Он, повар, родился в 1900 г. Москва.", {(1, 0): 1, (0, 1): 1}),
+        # A small letter begins no sentence, whatever its alphabet.
+        ("ru", "МАТЬ — Повар. отец врач", {}),
+        ("ru", "МАТЬ — Повар. Отец врач", {(1, 1): 1, (0, 0): 1}),
+        # No spaces: the longest word wins, and 其他 has nothing to do with 他.
+        ("zh", "他是建筑工人。她是工人！其他护士来了。她们是护士。", {(0, 1): 1, (1, 0): 1}),
+        ("zh", "她说：“我是护士。”他笑了。", {(1, 2): 1}),
+        ("ja", "彼女は経済学者です。彼は学者です。彼らは看護師です。", {(1, 1): 1, (0, 0): 1}),
+        ("ja", "彼女は「看護師です。」と言った。\n彼は看護師", {(1, 2): 1, (0, 2): 1}),
+    ],
+)
+def test_traps(language: str, text: str, expected: dict[tuple[int, int], int]) -> None:
+    assert counted(WORDS[language], text) == expected
+    assert slow_count(WORDS[language], text) == expected
+
+
+PIECES = {
+    "de": "Mann Frau MUTTER Vater Pfleger Krankenpfleger Pflegerin Arzt Ärztin ÄRZTIN Arztes z. B. "
+    "Dr. am 3. 1990. Mai über ärgert “ ” ( . ! ? , - ...",
+    "es": "él Él ella hombre mujer enfermero ENFERMERA editor acreedor Sr. á. Ángel ¿ ? ! . , ( »",
+    "fr": "homme femme l'homme l’infirmière d'écrivain Écrivaine infirmier M. Mme. Élise à . ! ? »",
+    "it": "lui lei un'infermiera l'editore creditore EDITRICE uomo donna sig. Rossi è . ! ? ,",
+    "ko": "그는 그녀는 그가 간호사 간호사입니다 요리사 요리사는 입니다. . ? ,",
+    "ru": "он Она отец МАТЬ врач Врач врача повар г. др. Москва и . ! ? ,",
+    "zh": "他 她 其他 他们 工人 建筑工人 建筑 护士 是 。 ！ ？ ” , \n 的",
+    "ja": "彼 彼女 彼ら 学者 経済学者 経済 看護師 は です 。 ？ 」 』 \n と",
+}
+
+
+@pytest.mark.parametrize("language", PIECES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_rule_is_the_slow_one(language: str, data: st.DataObject) -> None:
+    spaced = LANGUAGES[language].spaced
+    pieces = [*PIECES[language].split(" ")]
+    gaps = [" ", " ", " ", "\n"] if spaced else [""]
+    drawn = data.draw(
+        st.lists(st.tuples(st.sampled_from(pieces), st.sampled_from(gaps)), max_size=24)
+    )
+    text = "".join(piece + gap for piece, gap in drawn)
+    assert counted(WORDS[language], text) == slow_count(WORDS[language], text)
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "it", "ru"])
+def test_words_of_people_are_built_in_and_no_task_counts_for_itself(language: str) -> None:
+    words = dict(built_in_attributes(language, ["infermiera", "Krankenschwester"]))  # type: ignore[arg-type]
+    assert set(words) == {"he", "she"}
+    assert all(len(forms) > 200 for forms in words.values())
+    folded = {form.casefold() for forms in words.values() for form in forms}
+    assert not folded & {"infermiera", "krankenschwester"}
+    assert sum(map(len, words.values())) == len(folded)
+
+
+def test_counting_in_german_from_the_library() -> None:
+    text = "Die Großmutter war Krankenpflegerin. Der Onkel ist Koch.\nDie Tante kocht."
+    tasks = {"nurse": ["Krankenpfleger", "Krankenpflegerin"], "cook": ["Koch", "Köchin"]}
+    found = count_cooccurrences([text], tasks=tasks, language="de")
+    assert found.attributes == ("he", "she")
+    assert found.counts is not None
+    assert found.counts.tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"language": "th"}, 'no rules for counting in the language "th"; Known: de, en'),
+        ({"language": "zh"}, 'no words of people are built in for the language "zh", only for de'),
+        ({"language": "de", "rule": "pattern"}, 'the rule "pattern" is for English'),
+        ({"language": "de", "rule": "paper"}, 'the rule "paper" is for English'),
+        ({"language": "de", "plurals": True}, "plurals are known for English only"),
+    ],
+)
+def test_what_is_not_known_of_a_language_is_an_error(
+    arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        count_cooccurrences(["x"], tasks=["Koch", "Arzt"], **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("language", "rule", "unit"),
+    [
+        (
+            "en",
+            "word",
+            "She met Dr. Who. He is a cook. They said that the editor left, and so on. ",
+        ),
+        ("en", "paper", "She met Dr. Who. he is a cook . They said that the editor left. "),
+        ("en", "pattern", "She met Dr. Who. He is a cook. They said that the editor left. "),
+        ("en", "word", "he and a cook and so on, "),
+        ("zh", "word", "他是护士。大家都说他是一名好工人，"),
+    ],
+)
+def test_one_long_line_takes_linear_time(language: str, rule: str, unit: str) -> None:
+    if language == "en":
+        people: dict[str, list[str]] = {"he": ["he"], "she": ["she"]}
+        words = lexicon(people, ["cook", "editor"])
+    else:
+        words = WORDS[language]
+    prepared = rules.get(rule)(words)
+    seconds = []
+    for size in (500_000, 4_000_000):
+        block = unit.encode() * (size // len(unit.encode()))
+        start = time.process_time()
+        Counter(prepared.pairs(block))
+        seconds.append(time.process_time() - start)
+    # Eight times the text: quadratic time would be 64 times as long.
+    assert seconds[1] < 40 * max(seconds[0], 0.02)

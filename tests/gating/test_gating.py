@@ -1,0 +1,243 @@
+"""A result held against limits and against another result: outcomes, limits by row, the worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lmprobe
+from lmprobe import ProbeResult, check
+from lmprobe.core.direction import Direction
+from lmprobe.errors import InputError
+from lmprobe.gating.limits import Limit, limits_of
+from lmprobe.gating.result import CheckedRow, CheckResult, Outcome
+from lmprobe.results import Estimate, Interval, Verdict
+from lmprobe.results.claim import Claim, difference
+
+
+def claim(low: float, high: float, verdict: Verdict = Verdict.UNDECIDED, **where: Any) -> Claim:
+    value = (low + high) / 2 if math.isfinite(low + high) else 0.0
+    return Claim(Estimate(value, Interval(low, high, 0.95, "bootstrap"), verdict), **where)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.01, 0.04, "passed"),
+        (0.01, 0.05, "passed"),
+        (-0.3, -0.2, "passed"),
+        (0.06, 0.08, "failed"),
+        (0.05, 0.08, "undecided"),
+        (0.04, 0.06, "undecided"),
+        (-math.inf, math.inf, "undecided"),
+        (math.nan, math.nan, "undecided"),
+        (-math.inf, 0.01, "passed"),
+    ],
+)
+def test_the_outcome_follows_the_whole_interval(low: float, high: float, outcome: str) -> None:
+    row = CheckedRow(claim(low, high, base="labor"), 0.05)
+    assert row.outcome == outcome
+    assert row.outcome.label in row.explanation
+    assert row.to_dict()["outcome"] == outcome
+
+
+def test_an_uninformed_model_neither_passes_nor_fails() -> None:
+    for low, high in ((0.0, 0.01), (0.3, 0.4)):
+        row = CheckedRow(claim(low, high, Verdict.UNINFORMED), 0.05)
+        assert row.outcome is Outcome.UNINFORMED
+        assert CheckResult((row,)).exit_code == 4
+
+
+def test_the_worst_row_decides() -> None:
+    passed, failed, undecided, uninformed = (
+        CheckedRow(claim(0.0, 0.01), 0.05),
+        CheckedRow(claim(0.1, 0.2), 0.05),
+        CheckedRow(claim(0.0, 0.2), 0.05),
+        CheckedRow(claim(0.0, 0.01, Verdict.UNINFORMED), 0.05),
+    )
+    for rows, code in (
+        ((passed, passed), 0),
+        ((passed, undecided), 3),
+        ((undecided, uninformed), 4),
+        ((uninformed, failed, passed), 1),
+    ):
+        assert CheckResult(rows).exit_code == code
+        assert CheckResult(rows).passed == (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.05", Limit(0.05)),
+        ("-0.01", Limit(-0.01)),
+        ("labor=0.05", Limit(0.05, "labor")),
+        ("A->T=0.05", Limit(0.05, None, Direction.ATTRIBUTE_TO_TASK)),
+        ("labor:task->attribute=1e-3", Limit(0.001, "labor", Direction.TASK_TO_ATTRIBUTE)),
+        (
+            "our town, 2020: a=b:T->A=0.5",
+            Limit(0.5, "our town, 2020: a=b", Direction("task->attribute")),
+        ),
+    ],
+)
+def test_a_limit_names_what_it_is_for(text: str, expected: Limit) -> None:
+    assert Limit.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "labor", "labor=", "nan", "labor=inf", "0,05"])
+def test_what_is_no_limit_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="limit"):
+        Limit.parse(text)
+
+
+def test_the_most_precise_limit_counts(result: ProbeResult) -> None:
+    checked = check(result, max={"": 0.9, "T->A": 0.8, "labor": 0.7, "labor:T->A": 0.6})
+    limits = {(row.claim.base, row.claim.direction): row.limit for row in checked.rows}
+    assert limits["labor", Direction.TASK_TO_ATTRIBUTE] == 0.6
+    assert limits["labor", Direction.ATTRIBUTE_TO_TASK] == 0.7
+    assert limits["corpus", Direction.TASK_TO_ATTRIBUTE] == 0.8
+    assert limits["corpus", Direction.ATTRIBUTE_TO_TASK] == 0.9
+    assert limits_of(["0.9", "T->A=0.8"]) == limits_of({"": 0.9, "T->A": 0.8})
+
+
+def test_a_row_without_a_limit_is_not_checked(result: ProbeResult) -> None:
+    checked = check(result, max={"labor:A->T": 0.5})
+    assert [(row.claim.base, row.claim.direction) for row in checked.rows] == [
+        ("labor", "attribute->task")
+    ]
+
+
+def test_the_values_are_those_of_the_result(result: ProbeResult) -> None:
+    checked = check(result, max=0.02, base="labor", direction="T->A")
+    (row,) = checked.rows
+    own = result.row("labor", "T->A")
+    assert row.claim.estimate.value == own.value
+    assert row.claim.estimate.interval == own.interval
+    assert result.check(max=0.02, base=["labor"], direction="T->A") == checked
+    again = CheckResult.from_json(checked.to_json())
+    assert again.to_json() == checked.to_json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs a limit"),
+        ({"max": 0.1, "base": "labour"}, 'no base "labour"; did you mean "labor"'),
+        ({"max": {"labour": 0.1}}, 'no base "labour"'),
+        ({"max": 0.1, "direction": "sideways"}, "no direction"),
+        ({"max": math.nan}, "finite"),
+        ({"max": {"labor": 0.1}, "base": "corpus"}, "no row"),
+    ],
+)
+def test_mistakes(result: ProbeResult, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check(result, **arguments)
+
+
+def shifted(result: ProbeResult, by: float, noise: float = 0.0) -> ProbeResult:
+    """Return the result of a model whose cells are larger by `by` in the direction of the lean."""
+    rng = np.random.default_rng(5)
+    rows = tuple(
+        replace(
+            row,
+            predicted=row.predicted
+            + row.lean * (by + noise * rng.normal(size=row.predicted.shape)),
+        )
+        for row in result.rows
+    )
+    return replace(result, rows=rows)
+
+
+def test_worse_than_production_fails_and_better_passes(result: ProbeResult) -> None:
+    worse, better = shifted(result, 0.05, 0.01), shifted(result, -0.05, 0.01)
+    labor = {"base": "labor", "direction": "T->A"}
+    assert check(worse, against=result, **labor).outcome is Outcome.FAILED
+    assert check(better, against=result, **labor).outcome is Outcome.PASSED
+    assert check(worse, against=result, max=0.1, **labor).outcome is Outcome.PASSED
+    assert check(shifted(result, 0.0, 0.05), against=result, **labor).outcome is Outcome.UNDECIDED
+
+
+def test_a_probe_is_compared_in_pairs(result: ProbeResult) -> None:
+    """Paired, the spread over templates and tasks that both models share does not count."""
+    worse = shifted(result, 0.004, 0.002)
+    paired = check(worse, against=result, base="labor", direction="T->A").rows[0].claim.estimate
+    apart = difference(worse.claims()[4], result.claims()[4])
+    assert apart.label == "labor, task->attribute"
+    assert paired.value == pytest.approx(apart.estimate.value)
+    assert paired.interval.width < apart.estimate.interval.width
+    assert paired.interval.low > 0 > apart.estimate.interval.low
+
+
+def test_independent_estimates_are_combined_by_mover() -> None:
+    """Printed by Zou & Donner (2008): for equal half-widths h the difference has h times sqrt 2."""
+    new, old = claim(0.2, 0.4, base="a"), claim(0.1, 0.3, base="a")
+    found = difference(new, old).estimate
+    assert found.value == pytest.approx(0.1)
+    assert found.interval.low == pytest.approx(0.1 - 0.1 * math.sqrt(2))
+    assert found.interval.high == pytest.approx(0.1 + 0.1 * math.sqrt(2))
+    skewed = difference(claim(0.2, 0.4), Claim(replace(old.estimate, value=0.12))).estimate
+    assert skewed.interval.low == pytest.approx(0.18 - math.hypot(0.1, 0.18))
+    assert skewed.interval.high == pytest.approx(0.18 + math.hypot(0.1, 0.02))
+    open_end = difference(claim(-math.inf, 0.4), old).estimate
+    assert open_end.interval.low == -math.inf
+    assert math.isnan(difference(claim(math.nan, math.nan), old).estimate.interval.low)
+
+
+def test_mover_covers_the_difference_of_two_means() -> None:
+    """Simulated: t intervals of two independent means, combined, cover their difference."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    n, runs = 15, 2000
+    reach = stats.t.ppf(0.975, n - 1) / math.sqrt(n)
+    covered = 0
+    for _ in range(runs):
+        claims = []
+        for mean in (0.3, 0.1):
+            drawn = rng.normal(mean, 0.2, n)
+            half = reach * drawn.std(ddof=1)
+            interval = Interval(drawn.mean() - half, drawn.mean() + half, 0.95, "t")
+            claims.append(Claim(Estimate(float(drawn.mean()), interval, Verdict.UNDECIDED)))
+        covered += 0.2 in difference(*claims).estimate.interval
+    assert 0.94 < covered / runs < 0.975
+
+
+def test_files_and_folders_will_do(
+    result: ProbeResult, made: Callable[..., ProbeResult], tmp_path: Path
+) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "result.json").write_text(result.to_json(), encoding="utf-8")
+    old = tmp_path / "old.json"
+    old.write_text(made(seed=0).to_json(), encoding="utf-8")
+    checked = check(tmp_path / "new", against=old, max=0.01)
+    assert checked.passed
+    assert checked.relative
+    assert lmprobe.load_result(old).kind == "probe"
+
+
+def test_another_job_cannot_be_compared(result: ProbeResult) -> None:
+    checked = check(result, max=0.5)
+    with pytest.raises(InputError, match="cannot be compared"):
+        check(result, against=checked)
+
+
+def test_every_result_can_be_loaded_by_its_kind() -> None:
+    """A class that derives from Result and names its kind is in the table of `load_result`."""
+    import ast
+
+    from lmprobe.report.loading import KINDS
+
+    package = Path(lmprobe.__file__).parent
+    defined = set()
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            bases = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
+            if isinstance(node, ast.ClassDef) and "Result" in bases:
+                module = ".".join(path.relative_to(package.parent).with_suffix("").parts)
+                defined.add(f"{module}.{node.name}")
+    assert defined == set(KINDS.values())

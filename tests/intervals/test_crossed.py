@@ -1,0 +1,117 @@
+"""The two-way analysis of variance against its textbook formulas and a simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.inference.equivalence import equivalence_p_value
+from lmprobe.intervals.crossed import crossed_mean
+from lmprobe.intervals.method import Sample, interval
+from lmprobe.intervals.probe import CellTable, probe_interval, probe_sample
+
+
+def squares_by_loop(table: np.ndarray) -> tuple[float, float, float]:
+    """Mean squares of rows, columns and the rest, from the definition."""
+    k, t = table.shape
+    mean = sum(table[i, j] for i in range(k) for j in range(t)) / (k * t)
+    row = [sum(table[i]) / t for i in range(k)]
+    column = [sum(table[:, j]) / k for j in range(t)]
+    rows = t * sum((one - mean) ** 2 for one in row) / (k - 1)
+    columns = k * sum((one - mean) ** 2 for one in column) / (t - 1)
+    left = sum((table[i, j] - row[i] - column[j] + mean) ** 2 for i in range(k) for j in range(t))
+    return rows, columns, left / ((k - 1) * (t - 1))
+
+
+def test_standard_error_and_degrees_of_freedom_follow_satterthwaite() -> None:
+    rng = np.random.default_rng(4)
+    table = rng.normal(0, 1, (6, 1)) + rng.normal(0, 0.5, (1, 9)) + rng.normal(0, 0.2, (6, 9))
+    rows, columns, rest = squares_by_loop(table)
+    found = crossed_mean(table)
+    assert found is not None
+    total = rows + columns - rest
+    assert found.value == pytest.approx(table.mean())
+    assert found.standard_error == pytest.approx(math.sqrt(total / 54))
+    degrees = total**2 / (rows**2 / 5 + columns**2 / 8 + rest**2 / 40)
+    assert found.degrees == pytest.approx(degrees)
+
+
+def test_parts_that_come_out_negative_count_as_zero() -> None:
+    table = np.random.default_rng(1).normal(0, 1, (40, 30))
+    table -= table.mean(axis=1, keepdims=True)
+    found = crossed_mean(table)
+    _, columns, rest = squares_by_loop(table)
+    assert found is not None
+    assert found.standard_error == pytest.approx(math.sqrt(max(columns, rest) / 1200))
+    assert found.degrees == pytest.approx(29 if columns > rest else 39 * 29)
+
+
+def test_one_template_or_one_task_says_nothing() -> None:
+    assert crossed_mean(np.ones((1, 5))) is None
+    assert crossed_mean(np.ones((5, 1))) is None
+    sample = Sample(0.0, crossed=np.ones((1, 5)))
+    rng = np.random.default_rng(0)
+    assert interval(sample, method="t-crossed", rng=rng).status == "too_few_units"
+    with pytest.raises(InputError, match="templates are crossed"):
+        interval(Sample(0.0), method="t-crossed", rng=rng)
+
+
+def test_t_crossed_of_constant_cells_is_undefined() -> None:
+    rng = np.random.default_rng(0)
+    found, _ = probe_interval(np.full((4, 2, 3), 0.1), method="t-crossed", rng=rng)
+    assert found.status == "undefined"
+
+
+def test_the_crossed_table_has_the_mean_of_the_probe() -> None:
+    rng = np.random.default_rng(3)
+    cells = rng.normal(0, 0.1, (7, 3, 6))
+    cells[:, 0, 2] = np.nan
+    cells[:, :, 4] = np.nan
+    families = ["a", "a", "a", "b", "c", "c", "d"]
+    table = CellTable.of(cells, families)
+    sample = probe_sample(table, "both")
+    assert sample.crossed is not None
+    assert sample.crossed.shape == (4, 5)
+    assert sample.crossed.mean() == pytest.approx(sample.value)
+
+
+def test_p_value_and_interval_agree() -> None:
+    rng = np.random.default_rng(5)
+    table = 0.4 + rng.normal(0, 1, (6, 1)) + rng.normal(0, 0.5, (1, 9)) + rng.normal(0, 0.2, (6, 9))
+    found = crossed_mean(table)
+    assert found is not None
+    p = found.p_value()
+    assert found.halfwidth(1 - p) == pytest.approx(abs(found.value))
+    edge = found.value + found.halfwidth(0.9)
+    # At a 90 % end, the one-sided test of equivalence has 0.05.
+    assert found.p_above(edge) == pytest.approx(0.05)
+
+
+def test_equivalence_is_the_larger_of_two_one_sided_tests() -> None:
+    rng = np.random.default_rng(6)
+    table = 0.002 + rng.normal(0, 0.01, (20, 30))
+    found = crossed_mean(table)
+    assert found is not None
+    half = found.halfwidth(0.9)
+    just = abs(found.value) + half
+    assert (
+        equivalence_p_value(found, just * 1.001) < 0.05 < equivalence_p_value(found, just * 0.999)
+    )
+    assert math.isnan(equivalence_p_value(None, 0.1))
+    with pytest.raises(InputError, match="positive"):
+        equivalence_p_value(found, 0.0)
+
+
+def test_the_test_keeps_its_level_where_both_axes_vary() -> None:
+    """0.05 of 2,000 comparisons without a difference; the larger of two one-axis tests had 0.1."""
+    rng = np.random.default_rng(7)
+    rejected = 0
+    for _ in range(2000):
+        table = rng.normal(0, 1, (8, 1)) + rng.normal(0, 1.4, (1, 15)) + rng.normal(0, 1, (8, 15))
+        found = crossed_mean(table)
+        assert found is not None
+        rejected += found.p_value() < 0.05
+    assert 0.025 < rejected / 2000 < 0.065

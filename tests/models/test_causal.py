@@ -1,0 +1,343 @@
+"""Causal models against a slow loop: one sentence at a time, full logits, no reuse."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoints import CORPUS, JOBS, own_cache
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from lmprobe.core.direction import Direction
+from lmprobe.errors import InputError, ModelError
+from lmprobe.models import CausalModel, Cloze, TokenQuery, load_model
+from lmprobe.models.cloze import WORD_START
+from lmprobe.models.prefixes import share_prefixes
+from lmprobe.models.quiet import quiet_transformers
+from lmprobe.probing.scoring import score_directions
+from lmprobe.scorers import score
+from lmprobe.scorers.mass import mass_queries
+from lmprobe.scorers.scorer import sums
+from lmprobe.templates import load_templates
+
+__all__ = ["own_cache"]
+
+_SIZE: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+    "initializer_range": 0.4,
+}
+# Architecture -> (its tokenizer, its config's own settings).
+CAUSAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "GPT2": ("bytes", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}),
+    "Llama": ("metaspace", {"num_key_value_heads": 1}),
+    "GPTNeoX": ("bytes", {}),
+    "OPT": ("bytes+bos", {"ffn_dim": 32, "word_embed_proj_dim": 16}),
+    "Bloom": ("bytes", {"n_layer": 2, "n_head": 2}),
+    "Mistral": ("metaspace", {"num_key_value_heads": 1, "sliding_window": 32}),
+    # Recurrent: nothing to reuse.
+    "Mamba": ("bytes", {"state_size": 4, "expand": 1}),
+}
+_CLASS = {"GPT2": "GPT2LMHeadModel"}
+
+
+@cache
+def tokenizer_of(kind: str, start: str | None = "<s>", size: int = 480) -> Any:
+    """Return a byte-level BPE or a SentencePiece-like tokenizer, trained on the corpus."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    special = [*([start] if start else []), "<pad>", "<unk>"]
+    if kind == "metaspace":
+        made = Tokenizer(models.Unigram())
+        made.pre_tokenizer = pre_tokenizers.Metaspace()
+        made.decoder = decoders.Metaspace()
+        made.train_from_iterator(
+            CORPUS,
+            trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>"),
+        )
+    else:
+        made = Tokenizer(models.BPE())
+        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        made.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        made.train_from_iterator(
+            CORPUS,
+            trainers.BpeTrainer(vocab_size=size, special_tokens=special, initial_alphabet=alphabet),
+        )
+    if kind.endswith("+bos"):
+        made.post_processor = processors.TemplateProcessing(
+            single=f"{start} $A {start}", special_tokens=[(start, 0)]
+        )
+    names = {"bos_token": start} if kind.endswith("+bos") or kind == "metaspace" else {}
+    names |= {"eos_token": start} if start and "bos_token" not in names else {}
+    side = "left" if kind == "bytes" else "right"
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", padding_side=side, model_max_length=64, **names
+    )
+
+
+def save_causal(folder: Path, architecture: str, tokenizer: Any = None, **settings: Any) -> Path:
+    import transformers
+
+    kind, own = CAUSAL[architecture]
+    made = tokenizer or tokenizer_of(kind)
+    torch.manual_seed(2)
+    with quiet_transformers():
+        config = getattr(transformers, f"{architecture}Config")(
+            vocab_size=len(made), pad_token_id=1, **{**_SIZE, **own, **settings}
+        )
+        name = _CLASS.get(architecture, f"{architecture}ForCausalLM")
+        getattr(transformers, name)(config).save_pretrained(folder)
+        made.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    made: dict[str, Path] = {}
+
+    def folder(architecture: str) -> Path:
+        if architecture not in made:
+            made[architecture] = save_causal(tmp_path_factory.mktemp(architecture), architecture)
+        return made[architecture]
+
+    return folder
+
+
+def cloze(text: str) -> Cloze:
+    start, end = text.index("["), text.index("]") - 1
+    return Cloze(text.replace("[", "").replace("]", ""), start, end)
+
+
+# At the start, in the middle and at the end of the sentence; words of one to four and more pieces.
+CLOZES = [
+    cloze(text)
+    for job in ("engineer", "bakers", "worker", "maker")
+    for text in (
+        f"[She] became a new {job}.",
+        f"He became a new [{job}], people said.",
+        f"They became a new [{job}], people said.",
+        f"The known {job} said that [they] worked at night in the city for years.",
+        f"[{job}]; the {job} worked",
+        f"The word was [{job}]",
+    )
+]
+
+
+def slow_log_likelihood(network: Any, ids: list[int]) -> float:
+    with torch.no_grad():
+        logits = network(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
+    return sum(float(logits[place - 1, ids[place]]) for place in range(1, len(ids)))
+
+
+@pytest.mark.parametrize("architecture", CAUSAL)
+def test_sentence_likelihoods_agree_with_a_slow_loop(
+    architecture: str, causal: Callable[[str], Path]
+) -> None:
+    folder = causal(architecture)
+    with quiet_transformers():
+        network = AutoModelForCausalLM.from_pretrained(folder).eval()
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    start = tokenizer.convert_tokens_to_ids("<s>")
+    expected = [
+        slow_log_likelihood(
+            network, [start, *tokenizer(one.text, add_special_tokens=False)["input_ids"]]
+        )
+        for one in CLOZES
+    ]
+    pieces = set()
+    for size in (1, 5, "auto"):
+        found = score(load_model(folder, batch_size=size), CLOZES)
+        np.testing.assert_allclose(found.log_probability, expected, atol=1e-4)
+        pieces |= set(found.pieces.tolist())
+    assert {1, 2, 3} <= pieces
+    assert max(pieces) > 3
+    assert np.ptp(expected) > 1
+
+
+def test_batch_size_moves_no_probability(causal: Callable[[str], Path]) -> None:
+    """Normalised over the candidates, as results are."""
+    templates = load_templates("neutral")
+    templates = replace(templates, templates=templates.templates[::4])
+    shares = []
+    for size in (1, 7, "auto"):
+        model = load_model(causal("Llama"), batch_size=size)
+        found = score_directions(
+            model, templates, tasks=templates.tasks[:4], cache=False, attributes=("he", "she")
+        )
+        shares.append([one.probabilities() for one in found.values()])
+    np.testing.assert_allclose(shares[0], shares[1], atol=1e-5)
+    np.testing.assert_allclose(shares[0], shares[2], atol=1e-5)
+
+
+def test_beginnings_run_once_and_the_head_where_a_token_is_asked_for(
+    causal: Callable[[str], Path],
+) -> None:
+    model = load_model(causal("Llama"))
+    sentences = [cloze(f"They had been a known [{job}] in the city.") for job in JOBS]
+    read, headed = [], []
+    hooks = [
+        model.network.register_forward_pre_hook(
+            lambda _, __, inputs: read.append(tuple(inputs["input_ids"].shape)), with_kwargs=True
+        ),
+        model.network.get_output_embeddings().register_forward_hook(
+            lambda _, __, output: headed.append(output.shape[1])
+        ),
+    ]
+    found = score(model, sentences * 2)
+    for hook in hooks:
+        hook.remove()
+    lengths = [len(one.ids) for one in model.encode(sentences)]
+    shared = read[0][1]
+    assert read[0] == (1, shared)
+    assert len(read) == 2
+    assert read[1][0] == len(JOBS), "each different sentence once"
+    assert read[1][1] == max(lengths) - shared - 1, "the last token is predicted, not read"
+    assert sum(headed) == shared + sum(length - shared - 1 for length in lengths)
+    np.testing.assert_array_equal(
+        found.log_probability[: len(JOBS)], found.log_probability[len(JOBS) :]
+    )
+
+
+def test_prefixes_are_shared_where_it_saves_tokens() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        sequences = {
+            tuple(rng.integers(0, 3, size=rng.integers(1, 7)).tolist())
+            for _ in range(rng.integers(1, 9))
+        }
+        groups = share_prefixes(sequences)
+        assert sorted(one for group in groups for one in group.sequences) == sorted(sequences)
+        for group in groups:
+            assert all(one[: group.shared] == group.prefix for one in group.sequences)
+            assert all(len(one) > group.shared for one in group.sequences)
+        assert sum(group.tokens for group in groups) <= sum(map(len, sequences))
+        assert share_prefixes(sorted(sequences, reverse=True)) == groups
+
+
+def words_from(model: CausalModel, longest: int, at_start: bool) -> list[tuple[int, ...]]:
+    """Every word of at most `longest` tokens: one that begins a word, then ones that do not."""
+    starts = np.flatnonzero(model.word_tokens.begins).tolist()
+    others = np.flatnonzero(~model.word_tokens.begins).tolist()
+    first = starts if not at_start else range(len(model.word_tokens.begins))
+    return [
+        (one, *rest)
+        for length in range(longest)
+        for one in first
+        for rest in itertools.product(others, repeat=length)
+    ]
+
+
+@pytest.mark.parametrize("at_start", [False, True])
+def test_all_words_sum_to_one(at_start: bool, tmp_path: Path) -> None:
+    """The mass of every possible word, of any length, after the same words: a toy vocabulary.
+
+    Longer words than three tokens are left out; what they would have is the probability that
+    the third token is followed by one that does not begin a word.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {"<s>": 0, "▁a": 1, "▁b": 2, "c": 3, "d": 4, ".": 5}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="."))
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="<s>")
+    model = load_model(save_causal(tmp_path, "Llama", tokenizer))
+    assert isinstance(model, CausalModel)
+    assert model.word_tokens.begins.tolist() == [True, True, True, False, False, True]
+    before = (0,) if at_start else (0, 1, 5, 2)
+    words = words_from(model, 3, at_start)
+    asked, subtracted = [], []
+    (base,) = model.encode([Cloze("a", 0, 1)])
+    for word in words:
+        span = (len(before), len(before) + len(word))
+        sentence = replace(
+            base, ids=(*before, *word), word=span, differing=(span,), boundary=(True, True)
+        )
+        queries = mass_queries(sentence, "causal")
+        asked.append(queries.added)
+        subtracted.append(queries.subtracted)
+    assert [len(one) for one in subtracted] == [0 if at_start else 1] * len(words)
+    mass = np.exp(sums(model, asked) - sums(model, subtracted))
+    # What longer words have: begin, three tokens, no word after them.
+    longer = []
+    for word in (one for one in words if len(one) == 3):
+        ids = (*before, *word)
+        queries = [TokenQuery(ids, place, ids[place]) for place in range(len(before), len(ids))]
+        value = sums(model, [queries, [TokenQuery(ids, len(ids), WORD_START)]])
+        less = sums(model, [[TokenQuery(ids, len(before), WORD_START)]])[0] if not at_start else 0
+        longer.append(np.exp(value[0] - less) * (1 - np.exp(value[1])))
+    assert mass.sum() + sum(longer) == pytest.approx(1, abs=1e-5)
+    split = sum(share for share, word in zip(mass, words, strict=True) if len(word) > 1)
+    assert split > 1e-3, "words of several tokens count"
+
+
+def test_which_tokens_begin_a_word() -> None:
+    from lmprobe.models.word_tokens import word_tokens
+
+    for kind in ("bytes", "metaspace"):
+        tokenizer = copy.deepcopy(tokenizer_of(kind))
+        # Looks like the sign of a WordPiece vocabulary, and is a heading.
+        tokenizer.add_tokens(["##"])
+        found = word_tokens(tokenizer)
+        starts = found.begins
+        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        begins = {token for token, start in zip(tokens, starts, strict=True) if start}
+        assert {"<s>", "<pad>", ".", ","} <= begins
+        space = "Ġ" if kind == "bytes" else "▁"
+        assert all(token in begins for token in tokens if token.startswith(space))
+        assert not begins & {"e", "r", "n", "0", "Ã"}
+        words = {token for token, alpha in zip(tokens, found.letters, strict=True) if alpha}
+        assert f"{space}became" in words or "e" in words
+        assert not words & {".", ",", "<s>", "##", "0"}
+
+
+def test_the_mass_belongs_to_the_direction(causal: Callable[[str], Path]) -> None:
+    """Both directions share the likelihoods; their candidates are other words."""
+    templates = load_templates("neutral")
+    model = load_model(causal("GPT2"))
+    found = score_directions(model, templates, tasks=templates.tasks[:3])
+    guessed = {one: scores.log_mass for one, scores in found.items()}
+    likelihood = [scores.log_probability for scores in found.values()]
+    np.testing.assert_array_equal(*likelihood)
+    for mass in guessed.values():
+        assert mass is not None
+        assert (mass < 0).all()
+    attribute, task = guessed.values()
+    assert np.ptp(attribute, axis=2).max() < 1e-5, "P(he) at the start, whatever follows"
+    assert np.ptp(task, axis=1).min() > 1e-4
+    scores = found[Direction.TASK_TO_ATTRIBUTE]
+    shares = np.exp(likelihood[0] - np.logaddexp.reduce(likelihood[0], axis=1, keepdims=True))
+    np.testing.assert_allclose(scores.probabilities(), shares, atol=1e-12)
+
+
+def test_without_any_start_the_first_word_cannot_be_guessed(tmp_path: Path) -> None:
+    model = load_model(save_causal(tmp_path, "GPT2", tokenizer_of("bytes", None)))
+    with pytest.raises(ModelError, match="neither a beginning-of-text nor an end-of-text token"):
+        score(model, [cloze("[She] worked.")])
+    found = score(model, [cloze("The [nurse] worked.")])
+    (encoded,) = model.encode([cloze("The [nurse] worked.")])
+    with torch.no_grad():
+        logits = model.network(torch.tensor([encoded.ids])).logits[0].double().log_softmax(-1)
+    slow = sum(float(logits[n - 1, encoded.ids[n]]) for n in range(1, len(encoded.ids)))
+    assert found.log_probability[0] == pytest.approx(slow, abs=1e-4)
+
+
+def test_what_belongs_to_the_other_kind_is_refused(causal: Callable[[str], Path]) -> None:
+    model = load_model(causal("GPT2"))
+    with pytest.raises(InputError, match='scorer "word-l2r" is for masked models'):
+        score(model, CLOZES[:1], scorer="word-l2r")
+    with pytest.raises(InputError, match="a prior needs a masked model"):
+        score_directions(model, load_templates("neutral"), prior=True)

@@ -1,0 +1,212 @@
+"""The pieces of a word in a sentence, for every kind of tokenizer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from checkpoints import trained_tokenizer
+
+from lmprobe.errors import InputError, ModelError
+from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.encoding import encode_masked
+
+KINDS = ["BertTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer", "DebertaV2Tokenizer"]
+
+
+def cloze_of(text: str, word: str, **others: Any) -> Cloze:
+    start = text.index(word)
+    return Cloze(text, start, start + len(word), **others)
+
+
+def read(tokenizer: Any, encoded: EncodedCloze) -> list[str]:
+    return [str(token) for token in tokenizer.convert_ids_to_tokens(encoded.pieces)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("BertTokenizer", ["nurse"]),
+        ("RobertaTokenizer", ["Ġnurse"]),
+        ("XLMRobertaTokenizer", ["▁nurse"]),
+        ("DebertaV2Tokenizer", ["▁nurse"]),
+    ],
+)
+def test_the_space_before_a_word_belongs_to_it(kind: str, expected: list[str]) -> None:
+    tokenizer = trained_tokenizer(kind)
+    (encoded,) = encode_masked(
+        tokenizer, [cloze_of("She became a new nurse, people said.", "nurse")]
+    )
+    assert read(tokenizer, encoded) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lone_space_token_is_part_of_the_word_it_begins(kind: str) -> None:
+    tokenizer = trained_tokenizer(kind)
+    text = "She became a new yearly, people said."
+    (encoded,) = encode_masked(tokenizer, [cloze_of(text, "yearly")])
+    pieces = read(tokenizer, encoded)
+    assert "".join(pieces).replace("##", "").strip("▁Ġ") == "yearly"
+    before = tokenizer.convert_ids_to_tokens(encoded.ids[encoded.word[0] - 1])
+    assert before.strip("▁Ġ"), "a space of its own was left visible before the masks"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_mask_takes_the_place_of_any_word(kind: str) -> None:
+    """Whatever the word, the sentence round its mask is the same."""
+    tokenizer = trained_tokenizer(kind)
+    words = ("nurse", "baker", "yearly", "lawyer")
+    encoded = encode_masked(tokenizer, [cloze_of(f"A new {word} worked.", word) for word in words])
+    assert len({one.one_mask().ids for one in encoded}) == 1
+
+
+def test_queries_show_and_mask() -> None:
+    encoded = EncodedCloze(
+        ids=(100, 1, 2, 3, 4, 5, 101),
+        word=(4, 6),
+        differing=((1, 2), (4, 6)),
+        phrase=(3, 6),
+        mask=9,
+        segments=(0, 1, 1, 1, 2, 2, 0),
+    )
+    assert encoded.pieces == (4, 5)
+    both = (100, 1, 2, 3, 9, 9, 101)
+    assert encoded.masked([(4, 6)], left_to_right=False) == (
+        TokenQuery(both, 4, 4, encoded.segments),
+        TokenQuery(both, 5, 5, encoded.segments),
+    )
+    assert encoded.masked([(4, 6)], left_to_right=True)[1] == TokenQuery(
+        (100, 1, 2, 3, 4, 9, 101), 5, 5, encoded.segments
+    )
+    assert encoded.one_mask() == TokenQuery((100, 1, 2, 3, 9, 101), 4, 4, (0, 1, 1, 1, 2, 0))
+    assert encoded.visible(5, 7) == (
+        TokenQuery(encoded.ids, 5, 5),
+        TokenQuery(encoded.ids, 6, 101),
+    )
+
+
+def test_a_hidden_word_is_one_mask_whatever_its_pieces() -> None:
+    tokenizer = trained_tokenizer("BertTokenizer")
+    texts = [f"She became a new {word}." for word in ("nurse", "lawyer")]
+    clozes = [Cloze(text, 0, 3, hidden=((17, len(text) - 1),)) for text in texts]
+    nurse, lawyer = encode_masked(tokenizer, clozes)
+    assert nurse.ids.count(nurse.mask) == 1
+    assert nurse.masked([nurse.word], left_to_right=True) == lawyer.masked(
+        [lawyer.word], left_to_right=True
+    )
+
+
+def test_words_glued_to_their_neighbours_are_named_together() -> None:
+    tokenizer = trained_tokenizer("BertTokenizer")
+    clozes = [
+        Cloze("She became a new nurse.", 17, 20),
+        Cloze("She became a new baker.", 19, 22),
+        Cloze("She became a new baker.", 17, 22),
+    ]
+    with pytest.raises(
+        ModelError, match=r"share a token .*: ker \(in .*ker.*\), nur \(in .*nur.*\)"
+    ):
+        encode_masked(tokenizer, clozes)
+
+
+def test_unknown_words_are_named_together() -> None:
+    tokenizer = trained_tokenizer("BertTokenizer")
+    clozes = [
+        cloze_of("She became a new Ж.", "Ж"),
+        cloze_of("She became a new Ω.", "She", given=((17, 18),)),
+        cloze_of("She became ! new nurse.", "nurse"),
+    ]
+    with pytest.raises(ModelError, match=r"unknown to its tokenizer: Ω, Ж\. Leave"):
+        encode_masked(tokenizer, clozes)
+
+
+@pytest.mark.parametrize(("start", "end"), [(3, 3), (3, 4), (50, 60), (-3, 60)])
+def test_a_span_without_a_word_is_an_error(start: int, end: int) -> None:
+    with pytest.raises(InputError, match="no word at characters"):
+        Cloze("She became a nurse.", start, end)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tokens_of_the_article_stand_right_before_the_word(kind: str) -> None:
+    tokenizer = trained_tokenizer(kind)
+    text = "She became a nurse."
+    (encoded,) = encode_masked(tokenizer, [cloze_of(text, "nurse", article=(11, 12))])
+    pieces = tokenizer.convert_ids_to_tokens(encoded.ids[slice(*encoded.phrase)])
+    assert "".join(pieces).strip("▁Ġ") in ("anurse", "aĠnurse", "a▁nurse")
+    assert encoded.phrase[1] == encoded.word[1]
+    assert encoded.differing == (encoded.phrase,), "what differs is, by default, both"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spans_that_differ_are_in_order_and_joined_where_they_touch(kind: str) -> None:
+    tokenizer = trained_tokenizer(kind)
+    text = "They were a known nurse."
+    spans = ((12, 17), (0, 4), (5, 9))
+    (encoded,) = encode_masked(tokenizer, [cloze_of(text, "They", differing=spans)])
+    first, second = encoded.differing
+    read_back = [
+        "".join(tokenizer.convert_ids_to_tokens(encoded.ids[slice(*span)]))
+        for span in (first, second)
+    ]
+    letters = [re.sub("[▁Ġ#]", "", text).lower() for text in read_back]
+    assert letters == ["theywere", "known"]
+
+
+def test_words_are_those_of_the_tokenizer() -> None:
+    tokenizer = trained_tokenizer("BertTokenizer")
+    (encoded,) = encode_masked(tokenizer, [cloze_of("She was a lawyer.", "lawyer")])
+    assert [encoded.ids[slice(*word)] for word in encoded.words][3] == encoded.pieces
+    assert len(encoded.words) == 5
+    assert len(encoded.pieces) > 1
+
+
+@pytest.mark.parametrize("article", [(0, 3), (4, 10), (13, 18), (12, 13), (-3, 12)])
+def test_an_article_elsewhere_is_refused(article: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match=r"no (word|article)"):
+        cloze_of("She became a nurse.", "nurse", article=article)
+
+
+def normalising_tokenizer() -> Any:
+    """Return a tokenizer of whole words that drops the word "gone" before it reads."""
+    import tokenizers
+    import transformers
+    from tokenizers import models, normalizers, pre_tokenizers, processors
+
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "she", "is", "a", "nurse", "new"]
+    vocabulary = {word: number for number, word in enumerate(names)}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, "[UNK]"))
+    backend.normalizer = normalizers.Replace("gone", "")
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    # The sentence itself is of type 1 here, as in a pair.
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, mask_token="[MASK]", pad_token="[PAD]", unk_token="[UNK]",
+        cls_token="[CLS]", sep_token="[SEP]",
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )  # fmt: skip
+
+
+def test_a_word_that_the_tokenizer_normalises_away_is_named() -> None:
+    tokenizer = normalising_tokenizer()
+    with pytest.raises(ModelError, match=r"share a token with the text .*gone"):
+        encode_masked(tokenizer, [cloze_of("she is a gone nurse", "gone")])
+    hidden = Cloze("she is a gone nurse", 14, 19, hidden=((9, 13),))
+    with pytest.raises(ModelError, match="gone"):
+        encode_masked(tokenizer, [hidden])
+
+
+def test_token_types_follow_the_tokens() -> None:
+    tokenizer = normalising_tokenizer()
+    (plain,) = encode_masked(tokenizer, [cloze_of("she is a new nurse", "nurse")])
+    assert plain.segments == (0, 1, 1, 1, 1, 1, 1)
+    assert len(plain.segments) == len(plain.ids)
+    # Two words give way to one mask: the types of what is left stay with their tokens.
+    text = "she is a new nurse"
+    (hidden,) = encode_masked(tokenizer, [Cloze(text, 13, 18, hidden=((7, 12),))])
+    assert hidden.ids == (2, 5, 6, 4, 8, 3)
+    assert hidden.segments == (0, 1, 1, 1, 1, 1)
+    (first,) = encode_masked(tokenizer, [Cloze(text, 13, 18, hidden=((0, 6),))])
+    assert (first.ids, first.segments) == ((2, 4, 7, 9, 8, 3), (0, 1, 1, 1, 1, 1))

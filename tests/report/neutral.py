@@ -1,0 +1,151 @@
+"""A result made of the neutral vocabulary alone: what every renderer must be able to show."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+from lmprobe.core.direction import Direction
+from lmprobe.report.result import Result
+from lmprobe.results import (
+    Column,
+    ColumnKind,
+    Interval,
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Series,
+    SeriesPlot,
+    Statement,
+    Table,
+    Verdict,
+)
+
+COLUMNS = (
+    Column("base"),
+    Column("direction", ColumnKind.DIRECTION),
+    Column("difference", ColumnKind.SIGNED),
+    Column("95% interval", ColumnKind.INTERVAL, key="interval"),
+    Column("p", ColumnKind.P_VALUE, essential=False),
+    Column("share", ColumnKind.PERCENT, essential=False),
+    Column("pairs", ColumnKind.COUNT, essential=False),
+    Column("verdict", ColumnKind.VERDICT),
+)
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(low, high, 0.95, "bootstrap")
+
+
+def comparison_table(bases: tuple[str, ...] = ("labor", "our town, 2020")) -> Table:
+    rows = []
+    for base in bases:
+        rows += [
+            (
+                base,
+                Direction.TASK_TO_ATTRIBUTE,
+                0.1234,
+                interval(0.1, 0.15),
+                0.00001,
+                0.5,
+                1234,
+                Verdict.AMPLIFIES_MORE,
+            ),
+            (
+                base,
+                Direction.ATTRIBUTE_TO_TASK,
+                -0.02,
+                interval(-0.05, 0.01),
+                0.3,
+                0.25,
+                64,
+                Verdict.UNDECIDED,
+            ),
+        ]
+    return Table("rows", COLUMNS, tuple(rows), title="b minus a", caption="Positive: more.")
+
+
+def pairs_table(number: int = 60, word: str = "task") -> Table:
+    columns = (
+        Column("base"),
+        Column("attribute"),
+        Column("task"),
+        Column("amplification", ColumnKind.SIGNED),
+    )
+    rows = tuple(
+        (
+            ("labor", "uniform")[index % 2],
+            ("he", "she", "they")[index % 3],
+            f"{word} {index}",
+            math.nan if index % 10 == 9 else (index % 7 - 3) / 10,
+        )
+        for index in range(number)
+    )
+    return Table("pairs", columns, rows, title="All pairs")
+
+
+def figure(name: str = "curve", word: str = "a") -> SeriesPlot:
+    series = (
+        Series(word, (0.0, 1.0, 2.0), (0.1, 0.4, 0.2)),
+        Series(f"{word}, again", (0.0, 1.0, 2.0), (0.3, 0.1, 0.2), style="dashed"),
+    )
+    return SeriesPlot(
+        name=name,
+        title=f"A {word} curve",
+        alternative=f"{word} rises, then falls",
+        x_label="x",
+        y_label="y",
+        series=series,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Example(Result):
+    """A result with all that a page may have; `word` stands for a user's words."""
+
+    kind = "example"
+
+    word: str = "labor"
+    rows: int = 60
+
+    def tables(self) -> tuple[Table, ...]:
+        return (comparison_table((self.word, "our town, 2020")), pairs_table(self.rows, self.word))
+
+    def page(self) -> Page:
+        word = self.word
+        first, pairs = self.tables()
+        notes = (
+            Note(NoteKind.ASSUMPTION, f"the templates of {word} are a sample"),
+            Note(NoteKind.LEFT_OUT, f"left out: {word}", scope="our town, 2020"),
+            Note(NoteKind.LEFT_OUT, f"left out: {word}", scope="our town, 2020"),
+        )
+        halves = tuple(
+            Section(direction.arrow, (direction.question,), figures=(figure("curve", word),))
+            for direction in Direction
+        )
+        return Page(
+            title=f"Does {word} exaggerate?",
+            subtitle=f"20 templates of {word}",
+            headline=(
+                Statement(f"It amplifies more than {word}.", Verdict.AMPLIFIES_MORE),
+                Statement("Nothing is known of the rest."),
+            ),
+            sections=(
+                Section("Verdict", ("Positive: more.",), tables=(first,), parts=halves),
+                Section("To know", notes=notes),
+                Section("Pair by pair", tables=(pairs,), searchable=True, name="pairs"),
+                Section("Templates", items=(f"{word} is a nurse.",), collapsed=True),
+                Section("Run it again", facts={"model": word}, commands=(f"lmprobe run '{word}'",)),
+            ),
+            limits=("It is intrinsic bias.", f"It speaks of {word}."),
+            source="Wang & Russakovsky, ICML 2021.",
+        )
+
+    def body(self) -> dict[str, Any]:
+        return {"word": self.word, "rows": self.rows}
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> Self:
+        return cls(document["word"], document["rows"])

@@ -1,0 +1,238 @@
+"""Each output form shows the neutral vocabulary: tables, notes, headline, limits, commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from neutral import Example, comparison_table, pairs_table
+
+from lmprobe.cli.output import emit
+from lmprobe.errors import InputError
+from lmprobe.report.csv import table_csv
+from lmprobe.report.files import write_outputs
+from lmprobe.report.html import page_html
+from lmprobe.report.html_table import MOST_ROWS
+from lmprobe.report.latex import latex_escaped, latex_table
+from lmprobe.report.markdown import page_markdown, table_lines
+from lmprobe.report.terminal import column_widths, table_text
+
+EXAMPLE = Example()
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 70, 80, 100, 140])
+@pytest.mark.parametrize("base", ["labor", "our town, 2020", "w" * 50])
+def test_a_terminal_of_any_width_keeps_base_and_verdict(width: int, base: str) -> None:
+    table = comparison_table((base,))
+    text = table_text(table, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    joined = re.sub(r"\s+", "", text)
+    assert joined.count("w") >= base.count("w")
+    words = " ".join(text.split())
+    if len(base) < 20:
+        assert all(word in words for word in base.split())
+    for word in ("amplifies", "more", "not", "enough", "evidence", "+0.1234", "−0.0200"):
+        assert word in words
+    if width >= 44:
+        assert "+0.1000 to +0.1500" in text
+
+
+def test_a_narrow_terminal_says_what_it_leaves_out() -> None:
+    text = table_text(comparison_table(), 80)
+    assert "not shown at this width: share, pairs" in text
+    assert set(column_widths(comparison_table(), 80)) == {0, 1, 2, 3, 4, 7}
+    assert "not shown" not in table_text(comparison_table(), 140)
+    # Below, everything is there again, one line per cell.
+    assert column_widths(comparison_table(), 50) == {}
+    assert "1,234" in table_text(comparison_table(), 50)
+
+
+def test_a_terminal_is_not_commanded_by_a_word() -> None:
+    text = table_text(comparison_table(("\x1b[31m[bold]x\u202e",)), 140)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[bold]x" in text
+
+
+def test_markdown_has_all_that_a_page_says() -> None:
+    text = page_markdown(EXAMPLE.page())
+    assert "| labor | task → attribute | +0.1234 | +0.1000 to +0.1500 | &lt;0.0001 |" in text
+    assert "**It amplifies more than labor.**" in text
+    assert text.count("left out: labor") == 1
+    assert "The first 40 of 60 rows." in text
+    assert "```sh\nlmprobe run 'labor'\n```" in text
+    assert "*A labor curve*: labor rises, then falls" in text
+    assert "## What this measures, and what it does not" in text
+    assert "![labor rises, then falls](img/curve.svg)" in page_markdown(
+        EXAMPLE.page(), images="img"
+    )
+
+
+def test_a_table_of_markdown_ends_numbers_flush() -> None:
+    assert "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |" in table_lines(
+        comparison_table()
+    )
+
+
+def test_the_page_has_its_parts_in_order() -> None:
+    page = page_html(EXAMPLE.page())
+    order = [page.index(f'id="{name}"') for name in ("verdict", "limits", "pairs", "run-it-again")]
+    assert order == sorted(order)
+    assert '<p class="headline verdict plus">It amplifies more than labor.</p>' in page
+    assert page.count("left out: labor") == 1
+    assert "What the intervals assume" in page
+    assert "<details><summary" in page
+    assert "Wang &amp; Russakovsky" in page
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for target in re.findall(r'href="#([^"]+)"', page):
+        assert target in ids
+
+
+def test_a_signed_number_takes_the_tone_of_its_verdict_or_sign() -> None:
+    page = re.sub(' data-label="[^"]*"', "", page_html(EXAMPLE.page()))
+    assert '<td class="number plus">+0.1234</td>' in page
+    assert '<td class="number even">−0.0200</td>' in page
+    assert '<td class="verdict even">not enough evidence</td>' in page
+    assert '<td class="number minus">−0.3000</td>' in page
+
+
+def test_a_wide_table_has_its_headings_at_hand_on_a_phone() -> None:
+    page = page_html(EXAMPLE.page())
+    assert '<table class="plain labelled">' in page
+    assert 'data-label="difference">+0.1234</td>' in page
+
+
+def test_a_page_cuts_a_very_long_table_and_says_so() -> None:
+    page = page_html(Example(rows=MOST_ROWS + 500).page())
+    assert "The first 2,000 of 2,500 rows" in page
+    assert page.count("<tr>") < MOST_ROWS + 20
+
+
+def test_filters_offer_the_words_of_short_columns() -> None:
+    page = page_html(EXAMPLE.page())
+    choices = re.findall(r'<select data-column="(\d)" aria-label="([a-z]+)"', page)
+    assert choices == [("0", "base"), ("1", "attribute")]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX here")
+def test_latex_compiles(tmp_path: Path) -> None:
+    words = 'a_b & 50% #1 {x} \\y ~^ <|> "q" [z] $m$'
+    body = latex_table(comparison_table((words,)))
+    document = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}"
+    text = f"{document}\\begin{{document}}{body}\\end{{document}}"
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_latex_is_a_booktabs_table() -> None:
+    text = latex_table(comparison_table())
+    assert r"\begin{tabular}{llrrrrrl}" in text
+    assert r"labor & task $\to$ attribute & +0.1234 & +0.1000 to +0.1500 &" in text
+    assert r"$-$0.0200" in text
+    assert r"\caption{b minus a. Positive: more.}" in text
+    for rule in ("toprule", "midrule", "bottomrule"):
+        assert text.count(rf"\{rule}") == 1
+
+
+@given(st.text(max_size=40))
+def test_latex_escapes_everything_that_commands_it(words: str) -> None:
+    escaped = latex_escaped(words)
+    known = (
+        r"\\(textbackslash|textasciitilde|textasciicircum|text(less|greater|bar|quotedbl)|ldots){}"
+    )
+    bare = re.sub(rf"{known}|\\[{{}}$&#%_]|\$(-|\\[a-z]+)\$|{{\[}}|{{\]}}", "", escaped)
+    assert not set(bare) & set('\\{}$&#%_~^<>|"[]\n\x00')
+
+
+def test_csv_has_the_numbers_and_no_formula() -> None:
+    lines = list(csv.reader(io.StringIO(table_csv(comparison_table(("=cmd()",))))))
+    assert lines[0][:5] == ["base", "direction", "difference", "low", "high"]
+    assert lines[1][:5] == ["'=cmd()", "task->attribute", "0.1234", "0.1", "0.15"]
+    assert lines[1][-1] == "amplifies_more"
+
+
+def test_a_notebook_gets_a_small_fragment_without_style_sheet() -> None:
+    fragment = EXAMPLE._repr_html_()
+    assert len(fragment) < 12_000
+    assert "<style" not in fragment
+    assert "<script" not in fragment
+    assert "+0.1234" in fragment
+    assert "and 50 rows more" in fragment
+    assert "<script>" not in Example(word="<script>")._repr_html_()
+
+
+def test_a_result_is_one_line_and_its_text_the_table() -> None:
+    assert repr(EXAMPLE) == (
+        "<Example: It amplifies more than labor. Nothing is known of the rest.>"
+    )
+    assert "+0.1234" in str(EXAMPLE)
+    assert r"\toprule" in EXAMPLE.to_latex("rows")
+    assert EXAMPLE.to_latex().count(r"\begin{table}") == 2
+    assert Example.from_json(EXAMPLE.to_json()) == EXAMPLE
+    with pytest.raises(InputError, match='did you mean "rows"'):
+        EXAMPLE.to_latex("row")
+
+
+def test_the_files_of_a_result(tmp_path: Path) -> None:
+    written = write_outputs(EXAMPLE, tmp_path / "out")
+    assert {path.name for path in written.values()} == {
+        "result.json",
+        "report.html",
+        "rows.csv",
+        "pairs.csv",
+    }
+    assert Example.from_json(tmp_path / "out") == EXAMPLE
+    assert written["report"].read_text(encoding="utf-8") == EXAMPLE.to_html()
+
+
+def test_a_result_that_cannot_be_shown_leaves_nothing(tmp_path: Path) -> None:
+    class Broken(Example):
+        def page(self) -> object:  # type: ignore[override]
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_outputs(Broken(), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_command_prints_tables_here_and_notes_there(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    emit(EXAMPLE, output=tmp_path, hints=["next    do this"])
+    printed = capsys.readouterr()
+    assert "+0.1234" in printed.out
+    assert "It amplifies more than labor." in printed.out
+    assert "the templates of labor are a sample" in printed.err
+    assert "the templates" not in printed.out
+    for name in ("result.json", "report.html", "rows.csv", "pairs.csv"):
+        assert str(tmp_path / name) in printed.err
+    assert printed.err.endswith("next    do this\n")
+
+
+def test_json_is_alone_and_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(EXAMPLE, json=True, quiet=True)
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == EXAMPLE.to_dict()
+    assert printed.err == ""
+    emit(EXAMPLE, quiet=True, hints=["next"])
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "+0.1234" in printed.out
+
+
+def test_all_tables_of_a_page_are_sortable_ones_or_plain() -> None:
+    page = page_html(EXAMPLE.page())
+    assert page.count('<div class="searchable">') == 1
+    assert '<table class="plain sortable" id="pairs-table">' in page
+    assert len(pairs_table().rows) == 60

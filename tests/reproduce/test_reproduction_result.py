@@ -1,0 +1,155 @@
+"""Reproductions as results: tables, one page of several, JSON and back, what is out of reach."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from lmprobe.cli.main import app
+from lmprobe.core.direction import Direction
+from lmprobe.errors import LmprobeError
+from lmprobe.reproduce.out_of_reach import OUT_OF_REACH, OutOfReach
+from lmprobe.reproduce.result import (
+    ReproducedRow,
+    Reproduction,
+    ReproductionSet,
+    texts_as_notes,
+)
+from lmprobe.reproduce.tables import comparison_table, grid_table
+from lmprobe.results import Column, ColumnKind, Interval, Series, SeriesPlot, Table, Verdict
+from lmprobe.results.content import (
+    figure_from_dict,
+    figure_to_dict,
+    table_from_dict,
+    table_to_dict,
+)
+from lmprobe.results.format import format_cell
+
+OPEN = Interval(0.1, float("inf"), 0.95, "half")
+FIGURE = SeriesPlot(
+    name="curve",
+    title="A <curve>",
+    x_label="x",
+    y_label="y",
+    series=(Series("a|b", (0.0, 1.0), (1.0, float("nan"))),),
+    alternative="it rises",
+)
+
+
+@pytest.fixture
+def both() -> ReproductionSet:
+    rows = (
+        ReproducedRow("a|b", 0.25, 0.3, OPEN, Verdict.AMPLIFIES, {"base": "labor"}),
+        ReproducedRow("c", float("nan")),
+    )
+    first = Reproduction(
+        name="one",
+        title="First",
+        paper="Paper, Table 1",
+        rows=rows,
+        printed=(comparison_table(rows),),
+        notes=texts_as_notes("a <note>"),
+        drawn=(FIGURE,),
+        details={"provenance": {"model": "none"}},
+    )
+    cells = tuple(
+        ReproducedRow(f"{x}{y}", x * y, details={"down": x, "across": y})
+        for x in (1, 2)
+        for y in (0.5, 1.5)
+    )
+    second = Reproduction(
+        "two", "Second", "Paper, Figure 2", cells, (grid_table(cells, "down", "across"),),
+        drawn=(FIGURE,),
+    )  # fmt: skip
+    return ReproductionSet((first, second))
+
+
+def words(table: Table) -> list[list[str]]:
+    return [
+        [format_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+
+
+def test_ours_stands_beside_the_papers(both: ReproductionSet) -> None:
+    listed, grid = both.tables()
+    assert [column.heading for column in listed.columns] == ["", "ours", "interval", "paper"]
+    assert words(listed) == [
+        ["a|b", "0.2500", "+0.1000 to ∞", "0.3000"],
+        ["c", "undefined", "–", "–"],
+    ]
+    assert words(grid) == [["1", "0.5000", "1.5000"], ["2", "1.0000", "3.0000"]]
+    assert (listed.name, grid.name) == ("one-comparison", "two-values")
+
+
+def test_the_page_of_several_is_one_file(both: ReproductionSet) -> None:
+    page = both.to_html()
+    assert page.count("<svg") == 2
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert "<curve>" not in page
+    assert "a &lt;note&gt;" in page
+
+
+def test_markdown_lists_what_is_out_of_reach(both: ReproductionSet) -> None:
+    text = both.to_markdown()
+    assert "| a\\|b | 0.2500 |" in text
+    for name in ("COCO", "CelebA", "MNLI"):
+        assert name in text
+    assert all(one.command in text for one in OUT_OF_REACH)
+
+
+def test_json_and_back(both: ReproductionSet) -> None:
+    for result in (both, *both.experiments):
+        again = type(result).from_json(result.to_json())
+        assert again.to_json() == result.to_json()
+        assert again.to_markdown() == result.to_markdown()
+    assert both.experiments[0].to_dict()["kind"] == "reproduction"
+
+
+def test_claims_are_the_rows_with_an_interval(both: ReproductionSet) -> None:
+    (claim,) = both.claims()
+    assert (claim.base, claim.subject) == ("labor", "one: a|b")
+    assert claim.estimate.interval == OPEN
+
+
+CELLS = {
+    ColumnKind.TEXT: st.text(max_size=5),
+    ColumnKind.NUMBER: st.floats(allow_nan=False, allow_infinity=False) | st.integers(),
+    ColumnKind.INTERVAL: st.just(OPEN) | st.just(Interval.undefined(0.9, "t")),
+    ColumnKind.VERDICT: st.sampled_from(Verdict),
+    ColumnKind.DIRECTION: st.sampled_from(Direction),
+}
+
+
+@given(st.data())
+def test_every_kind_of_cell_comes_back(data: st.DataObject) -> None:
+    kinds = data.draw(st.lists(st.sampled_from([*CELLS]), min_size=1, max_size=4))
+    rows = [tuple(data.draw(st.none() | CELLS[kind]) for kind in kinds) for _ in range(2)]
+    columns = tuple(Column(f"c{number}", kind) for number, kind in enumerate(kinds))
+    table = Table("t", columns, tuple(rows), "title", "caption")
+    again = table_from_dict(table_to_dict(table))
+    assert repr(again) == repr(table)
+
+
+def test_undefined_cells_and_points_come_back() -> None:
+    table = Table("t", (Column("a", ColumnKind.NUMBER), Column("b")), ((float("nan"), "NaN"),))
+    again = table_from_dict(table_to_dict(table))
+    assert repr(again) == repr(table)
+    assert repr(figure_from_dict(figure_to_dict(FIGURE))) == repr(FIGURE)
+
+
+@pytest.mark.parametrize("one", OUT_OF_REACH, ids=lambda one: one.what)
+def test_the_commands_for_what_is_out_of_reach_lack_nothing_but_the_data(
+    one: OutOfReach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, shlex.split(one.command)[1:])
+    assert isinstance(done.exception, LmprobeError), done.output
+    assert re.search("no such file|not found|does not exist", str(done.exception), re.IGNORECASE)

@@ -1,0 +1,83 @@
+"""Which models a sweep means: names, lists, revisions, checkpoints; and what a job is called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lmprobe.errors import LmprobeError
+from lmprobe.sweeping.jobs import Job, Subject, identity, subjects
+
+
+def test_names_lists_and_comments(tmp_path: Path) -> None:
+    listed = tmp_path / "models.txt"
+    listed.write_text("# ours\nreference:faithful  # the standard\n\nacme/bert\n")
+    found = subjects(["./folder", str(listed)])
+    assert [one.model for one in found] == ["./folder", "reference:faithful", "acme/bert"]
+
+
+def test_revisions_of_each_model() -> None:
+    found = subjects(["acme/bert"], revisions=["step500", "main"])
+    assert [(one.label, one.revision, one.step) for one in found] == [
+        ("acme/bert@step500", "step500", 500),
+        ("acme/bert@main", "main", None),
+    ]
+
+
+def test_checkpoints_by_step(tmp_path: Path) -> None:
+    for name in ("checkpoint-1000", "checkpoint-200", "runs"):
+        (tmp_path / name).mkdir()
+    for name in ("checkpoint-1000", "checkpoint-200"):
+        (tmp_path / name / "config.json").write_text("{}")
+    found = subjects([], checkpoints=tmp_path)
+    assert [(one.label, one.step) for one in found] == [
+        ("checkpoint-200", 200),
+        ("checkpoint-1000", 1000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "message"),
+    [
+        ([], {}, "at least one model"),
+        (["a", "a"], {}, '"a" appears twice'),
+        (["missing.txt"], {}, "cannot be read"),
+        ([], {"checkpoints": "no/such/folder"}, "no such folder of checkpoints"),
+        (["a"], {"revisions": ["x"], "checkpoints": "y"}, "revisions or checkpoints"),
+    ],
+)
+def test_what_cannot_be_swept_says_why(
+    models: list[str], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(LmprobeError, match=message):
+        subjects(models, **options)  # type: ignore[arg-type]
+
+
+def test_a_folder_without_checkpoints_says_what_would_do(tmp_path: Path) -> None:
+    with pytest.raises(LmprobeError, match="checkpoint-500"):
+        subjects([], checkpoints=tmp_path)
+
+
+def test_a_job_has_one_name_and_every_change_another() -> None:
+    job = Job(Subject("m", "m"), "fitbert", ("labor",), {"seed": 0}, {"dtype": "float32"})
+    assert Job.from_json(job.to_json()) == job
+    assert Job.from_json(job.to_json()).key == job.key
+    others = [
+        replace(job, templates="neutral"),
+        replace(job, base=("labor", "uniform")),
+        replace(job, probe={"seed": 1}),
+        replace(job, model={"dtype": "float64"}),
+        replace(job, subject=Subject("m", "m", revision="x")),
+        replace(job, identity="changed"),
+    ]
+    assert len({job.key, *(one.key for one in others)}) == 7
+
+
+def test_a_changed_folder_has_another_identity(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    before = identity(str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert identity(str(tmp_path)) != before
+    assert identity("acme/bert") == ""

@@ -1,0 +1,421 @@
+"""The table engine against a slow loop over rows, in every mode and for every kind of table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lmprobe
+from lmprobe.core.direction import Direction
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.intervals import row_sums
+from lmprobe.io.table_source import TableSource
+from lmprobe.tabular import engine
+from lmprobe.tabular.columns import Columns, Layout
+from lmprobe.tabular.counting import counted
+from lmprobe.tabular.engine import count_lines
+
+A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """A table with crossed groups, a task of some kind, predictions of both, weights."""
+    n = draw(st.integers(2, 14))
+
+    def column(values: Any) -> list[Any]:
+        return draw(st.lists(values, min_size=n, max_size=n))
+
+    kind = draw(st.sampled_from(["categories", "binary", "several", "scores"]))
+    frame = pd.DataFrame(
+        {
+            "sex": column(st.sampled_from("fm")),
+            "race": column(st.sampled_from("bw")),
+            "sex_said": column(st.sampled_from("fm")),
+            "race_said": column(st.sampled_from("bw")),
+            "weight": column(st.integers(0, 3)),
+        }
+    )
+    frame.loc[0, "weight"] = 1
+    eighths = st.integers(0, 8).map(lambda one: one / 8)
+    for name in ("t0", "t1"):
+        values = st.sampled_from("xyz") if kind == "categories" else st.integers(0, 1)
+        frame[name] = column(values)
+        frame[f"{name}_said"] = column(values if kind == "categories" else eighths)
+    choices: dict[str, Any] = {
+        "attribute": draw(st.sampled_from([["sex"], ["sex", "race"]])),
+        "task": ["t0", "t1"] if kind == "several" else ["t0"],
+    }
+    said = [f"{name}_said" for name in choices["task"]]
+    if kind == "scores":
+        choices |= {"score": said, "threshold": draw(st.sampled_from([0.5, "calibrated"]))}
+    else:
+        choices["task_prediction"] = said
+    if draw(st.booleans()):
+        choices["attribute_prediction"] = [f"{name}_said" for name in choices["attribute"]]
+    if draw(st.booleans()):
+        choices["weight"] = "weight"
+    return {"frame": frame, "choices": choices, "kind": kind}
+
+
+def slow(frame: pd.DataFrame, choices: dict[str, Any], kind: str) -> dict[Direction, float]:
+    """Eq. 2, one pair and one row at a time."""
+    rows = frame.to_dict("records")
+    weights = [float(row[choices["weight"]]) if "weight" in choices else 1.0 for row in rows]
+
+    def group(row: dict[str, Any], columns: list[str]) -> str:
+        return " & ".join(str(row[name]) for name in columns)
+
+    cut = 0.5
+    if choices.get("threshold") == "calibrated":
+        cut = slow_cut([row["t0_said"] for row in rows], [row["t0"] for row in rows], weights)
+
+    def has(row: dict[str, Any], task: str, said: bool) -> float:
+        if kind == "categories":
+            return float(row["t0_said" if said else "t0"] == task)
+        if kind == "scores" and said:
+            return float(row[f"{task}_said"] >= cut)
+        return float(row[f"{task}_said" if said else task])
+
+    said_groups = choices.get("attribute_prediction")
+    groups = {group(row, choices["attribute"]) for row in rows}
+    groups |= {group(row, said_groups) for row in rows} if said_groups else set()
+    tasks = choices["task"]
+    if kind == "categories":
+        tasks = sorted({row[name] for row in rows for name in ("t0", "t0_said")})
+    found: dict[Direction, list[float]] = {A_TO_T: []}
+    if said_groups:
+        found[T_TO_A] = []
+    for a, t in itertools.product(sorted(groups), tasks):
+        in_group = [float(group(row, choices["attribute"]) == a) for row in rows]
+        in_task = [has(row, t, said=False) for row in rows]
+        total = sum(weights)
+        p_a = math.fsum(w * g for w, g in zip(weights, in_group, strict=True)) / total
+        p_t = math.fsum(w * d for w, d in zip(weights, in_task, strict=True)) / total
+        both = [w * g * d for w, g, d in zip(weights, in_group, in_task, strict=True)]
+        if not (p_a > 0 and p_t > 0):
+            continue
+        joint = math.fsum(both) / total
+        tie = math.isclose(joint, p_a * p_t, rel_tol=1e-9)
+        lean = 0 if tie else 1 if joint > p_a * p_t else -1
+        guess = [has(row, t, said=True) for row in rows]
+        said = [w * g * d for w, g, d in zip(weights, in_group, guess, strict=True)]
+        found[A_TO_T].append(lean * (math.fsum(said) - math.fsum(both)) / (p_a * total))
+        if said_groups:
+            guess = [float(group(row, said_groups) == a) for row in rows]
+            said = [w * g * d for w, g, d in zip(weights, guess, in_task, strict=True)]
+            found[T_TO_A].append(lean * (math.fsum(said) - math.fsum(both)) / (p_t * total))
+    return {
+        direction: sum(pairs) / len(pairs) if pairs else math.nan
+        for direction, pairs in found.items()
+    }
+
+
+def slow_cut(scores: list[float], labels: list[int], weights: list[float]) -> float:
+    """Return the cut whose share of positives is nearest to that of the labels, ties together."""
+    wanted = math.fsum(w * t for w, t in zip(weights, labels, strict=True)) / sum(weights)
+
+    def miss(cut: float) -> float:
+        positive = [w for w, score in zip(weights, scores, strict=True) if score >= cut]
+        return abs(math.fsum(positive) / sum(weights) - wanted)
+
+    # From nobody to everybody; of two cuts that are as near, the one with fewer positives.
+    return min([math.inf, *sorted(set(scores), reverse=True)], key=miss)
+
+
+def _any_group_is_known(made: dict[str, Any]) -> bool:
+    """Tell whether a predicted group is labelled; else the table is refused."""
+    said = made["choices"].get("attribute_prediction")
+    if not said:
+        return True
+    guesses, labels = (
+        set(map(tuple, made["frame"][columns].to_numpy()))
+        for columns in (said, made["choices"]["attribute"])
+    )
+    return min(len(guesses), len(labels)) == 1 or bool(guesses & labels)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_it_agrees_with_a_loop_over_rows(made: dict[str, Any]) -> None:
+    expected = slow(made["frame"], made["choices"], made["kind"])
+    if made["kind"] == "categories" and not (
+        set(made["frame"]["t0"]) & set(made["frame"]["t0_said"])
+    ):
+        return  # refused: no prediction is a label
+    if not _any_group_is_known(made):
+        return
+    if any(math.isnan(value) for value in expected.values()):
+        with pytest.raises(InputError, match="is defined"):
+            lmprobe.amplify(made["frame"], **made["choices"], interval=None)
+        return
+    result = lmprobe.amplify(made["frame"], **made["choices"], interval=None)
+    assert {row.direction: row.value for row in result.rows} == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(), st.data())
+def test_a_missing_cell_is_named_wherever_it_is(made: dict[str, Any], data: st.DataObject) -> None:
+    frame, choices = made["frame"].astype(object), made["choices"]
+    options = ("attribute", "task", "task_prediction", "attribute_prediction", "score")
+    used = [column for option in options for column in choices.get(option, [])]
+    column = data.draw(
+        st.sampled_from([*used, *([choices["weight"]] if "weight" in choices else [])])
+    )
+    row = data.draw(st.integers(0, len(frame) - 1))
+    frame.loc[row, column] = None
+    with pytest.raises(DataFileError, match=f'column "{column}" has no value in row {row + 1};'):
+        lmprobe.amplify(frame, **choices, interval=None)
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    draw = np.random.default_rng(3)
+    n = 3000
+    sex = draw.choice(["f", "m"], n)
+    man = (sex == "m")[:, None]
+    tasks = (draw.random((n, 3)) < 0.3 + 0.2 * man).astype(int)
+    said = (draw.random((n, 3)) < 0.25 + 0.35 * man).astype(int)
+    frame = pd.DataFrame(
+        {"sex": sex, "sex_said": np.where(draw.random(n) < 0.8, sex, "m")},
+    )
+    for number in range(3):
+        frame[f"t{number}"], frame[f"p{number}"] = tasks[:, number], said[:, number]
+        frame[f"soft{number}"] = np.clip(said[:, number] * 0.8 + 0.1 * draw.random(n), 0, 1)
+    frame["weight"] = draw.random(n)
+    frame["person"] = draw.integers(0, 400, n)
+    return frame
+
+
+TASKS = {"attribute": "sex", "task": ["t0", "t1", "t2"], "attribute_prediction": "sex_said"}
+HARD = TASKS | {"task_prediction": ["p0", "p1", "p2"]}
+SOFT = TASKS | {"task_prediction": ["soft0", "soft1", "soft2"]}
+
+
+@pytest.mark.parametrize("choices", [HARD, SOFT], ids=["0/1", "fractions"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_kinds_bins_and_sums_agree(
+    people: pd.DataFrame, choices: dict[str, Any], weight: str | None
+) -> None:
+    columns = Columns(
+        ("sex",), tuple(TASKS["task"]), ("sex_said",), tuple(choices["task_prediction"]), (), weight
+    )
+    layout = Layout(columns, binary=True)
+    with TableSource(people) as source:
+        ways = {
+            "kinds": count_lines(source, layout, binned=False),
+            "bins": count_lines(source, layout, binned=True),
+            "value": count_lines(source, layout, units=False),
+        }
+    sums = {
+        name: counted(lines, layout, "table").row_sums(("f", "m"), columns.task)
+        for name, lines in ways.items()
+    }
+    assert sums["kinds"].units == 3000
+    assert 900 < sums["bins"].units <= row_sums.BINS
+    assert sums["value"].units == 1
+    reference = sums["kinds"].total.columns
+    for one in sums.values():
+        np.testing.assert_allclose(one.total.columns, reference, rtol=1e-12)
+
+
+def test_an_interval_in_bins_is_as_wide_as_one_over_rows(
+    people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = lmprobe.amplify(people, **SOFT).row("A->T").estimate
+    monkeypatch.setattr(engine, "_many_kinds", lambda source, layout: True)
+    binned = lmprobe.amplify(people, **SOFT).row("A->T").estimate
+    assert binned.value == pytest.approx(exact.value, rel=1e-12)
+    assert binned.interval.width == pytest.approx(exact.interval.width, rel=0.15)
+    assert binned.interval.low != exact.interval.low
+
+
+def test_too_many_kinds_are_put_into_bins(
+    people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "PATTERNS", 100)
+    with TableSource(people) as source:
+        layout = Layout(Columns(("sex",), ("t0",), (), ("soft0",)), binary=True)
+        assert count_lines(source, layout).added
+        layout = Layout(Columns(("sex",), ("t0",), (), ("p0",)), binary=True)
+        assert not count_lines(source, layout).added
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_sums_do_not_depend_on_the_number_of_threads(
+    people: pd.DataFrame, tmp_path: Path, weight: str | None
+) -> None:
+    many = pd.concat([people] * 40, ignore_index=True)
+    many.to_parquet(tmp_path / "many.parquet", row_group_size=5000)
+    columns = Columns(("sex",), ("t0",), (), ("soft0",), (), weight)
+    found = []
+    for threads in (1, 2, 7):
+        with TableSource(tmp_path / "many.parquet") as source:
+            source._connection.execute(f"SET threads = {threads}")
+            lines = count_lines(source, Layout(columns, binary=True), binned=True)
+            source._connection.execute("RESET threads")
+            found.append(lines.frame)
+    for one in found[1:]:
+        pd.testing.assert_frame_equal(one, found[0], check_exact=True)
+    total = found[0]["p0"].sum()
+    weights = many["weight"] if weight else 1.0
+    assert total == pytest.approx(math.fsum(many["soft0"] * weights), rel=1e-13)
+
+
+def test_a_weight_much_larger_than_the_first_ones(tmp_path: Path) -> None:
+    n = 120_000
+    frame = pd.DataFrame({"sex": ["f", "m"] * (n // 2), "t": 1, "said": 0.5, "w": 1e-9})
+    frame.loc[0, "t"] = 0
+    frame.loc[n - 1, "w"] = 1e12
+    columns = Columns(("sex",), ("t",), (), ("said",), (), "w")
+    with TableSource(frame) as source:
+        lines = count_lines(source, Layout(columns, binary=True), units=False)
+    assert lines.frame["weight"].sum() == pytest.approx(1e12, rel=1e-12)
+
+
+class TestClusters:
+    def test_they_are_drawn_whole(self, people: pd.DataFrame) -> None:
+        photos = pd.concat([people.assign(person=people.index)] * 4)
+        alone = lmprobe.amplify(people, **HARD).row("A->T").estimate
+        together = lmprobe.amplify(photos, **HARD, cluster="person").row("A->T").estimate
+        naive = lmprobe.amplify(photos, **HARD).row("A->T").estimate
+        assert together.value == pytest.approx(alone.value, abs=1e-12)
+        assert together.interval.width == pytest.approx(alone.interval.width, rel=0.1)
+        assert naive.interval.width < 0.6 * together.interval.width
+
+    def test_a_unit_is_the_sum_of_its_rows(self, people: pd.DataFrame) -> None:
+        columns = Columns(("sex",), ("t0",), (), ("soft0",), (), "weight", "person")
+        layout = Layout(columns, binary=True)
+        with TableSource(people) as source:
+            sums = counted(count_lines(source, layout), layout, "x").row_sums(("f", "m"), ("t0",))
+        # Total, the two groups, the task, both together, both with the prediction.
+        expected = {}
+        for row in people.to_dict("records"):
+            groups = [float(row["sex"] == one) for one in "fm"]
+            amounts = [1.0, *groups, row["t0"], *(one * row["t0"] for one in groups)]
+            amounts += [one * row["soft0"] for one in groups]
+            unit = expected.setdefault(str(row["person"]), np.zeros(8))
+            unit += row["weight"] * np.array(amounts)
+        found = sums.features.toarray()
+        assert sums.units == len(expected)
+        loop = [expected[one] for one in sorted(expected)]
+        np.testing.assert_allclose(found, loop, rtol=1e-12, atol=1e-14)
+
+    def test_very_many_clusters_are_put_into_bins(
+        self, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        few = lmprobe.amplify(people, **HARD, cluster="person").row("A->T").estimate
+        monkeypatch.setattr(engine, "PATTERNS", 10)
+        many = lmprobe.amplify(people, **HARD, cluster="person").row("A->T").estimate
+        assert many.interval.width == pytest.approx(few.interval.width, rel=0.2)
+        assert many.value == few.value
+
+    def test_a_row_without_one_is_named(self, people: pd.DataFrame) -> None:
+        some = people.assign(person=people["person"].where(people.index != 7))
+        with pytest.raises(DataFileError, match='column "person" has no value in row 8'):
+            lmprobe.amplify(some, **HARD, cluster="person")
+
+
+@pytest.fixture(scope="module")
+def runs(people: pd.DataFrame) -> list[pd.DataFrame]:
+    found = []
+    for seed in range(4):
+        flip = np.random.default_rng(seed).random(len(people)) < 0.1
+        found.append(people.assign(p0=np.where(flip, 1 - people["p0"], people["p0"])))
+    return found
+
+
+class TestRuns:
+    def test_files_and_a_column_give_the_same(
+        self, runs: list[pd.DataFrame], tmp_path: Path
+    ) -> None:
+        names = []
+        for number, run in enumerate(runs):
+            run.to_parquet(tmp_path / f"run{number}.parquet")
+            names.append(str(tmp_path / f"run{number}.parquet"))
+        files = lmprobe.amplify(names, **HARD, runs=True)
+        further = lmprobe.amplify(runs[0], **HARD, runs=runs[1:])
+        together = pd.concat([run.assign(seed=number) for number, run in enumerate(runs)])
+        column = lmprobe.amplify(together, **HARD, run_column="seed")
+        for direction in ("A->T", "T->A"):
+            values = [one.pairs.value for one in files.row(direction).runs]
+            alone = [lmprobe.amplify(run, **HARD, interval=None) for run in runs]
+            assert values == [one.row(direction).value for one in alone]
+            assert files.row(direction).value == pytest.approx(np.mean(values))
+            for other in (further, column):
+                assert [one.pairs.value for one in other.row(direction).runs] == values
+        assert [one.run for one in column.rows[0].runs] == ["0", "1", "2", "3"]
+
+    def test_the_interval_over_runs_is_students(self, runs: list[pd.DataFrame]) -> None:
+        from scipy import stats
+
+        result = lmprobe.amplify(runs, **HARD, runs=True)
+        row = result.row("A->T")
+        values = [one.pairs.value for one in row.runs]
+        low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+        assert row.over_runs is not None
+        assert (row.over_runs.interval.low, row.over_runs.interval.high) == pytest.approx(
+            (low, high)
+        )
+        # Over rows it is as wide as that of a run: the errors go together.
+        widths = [one.interval.width for one in row.runs]
+        assert row.estimate.interval.width == pytest.approx(np.mean(widths))
+        assert [note.kind.value for note in result.notes] == ["assumption", "runs"]
+        assert result.table("runs").rows[0][1] == "run 1"
+        assert len(result.figure("runs").figure.series) == 2
+        again = type(result).from_json(result.to_json())
+        assert again.to_json() == result.to_json()
+        assert len(result.pairs()) == 2 * 4 * 6
+
+    def test_several_tables_must_be_runs(self, runs: list[pd.DataFrame]) -> None:
+        with pytest.raises(InputError, match="several are training runs of one model"):
+            lmprobe.amplify(runs, **HARD)
+        with pytest.raises(InputError, match="not both"):
+            lmprobe.amplify(runs, **HARD, runs=True, run_column="person")
+
+
+def test_every_kind_of_table_gives_the_same_bytes(people: pd.DataFrame, tmp_path: Path) -> None:
+    people.to_parquet(tmp_path / "people.parquet")
+    people.to_csv(tmp_path / "people.csv.gz", index=False)
+    (tmp_path / "parts").mkdir()
+    people[:1000].to_csv(tmp_path / "parts" / "1.csv", index=False)
+    people[1000:].to_csv(tmp_path / "parts" / "2.csv", index=False)
+    sources: list[Any] = [
+        people,
+        pa.Table.from_pandas(people),
+        tmp_path / "people.parquet",
+        tmp_path / "people.csv.gz",
+        tmp_path / "parts",
+        str(tmp_path / "parts" / "*.csv"),
+    ]
+    rows = [lmprobe.amplify(source, **HARD).to_dict()["rows"] for source in sources]
+    for one in rows[1:]:
+        for row in one:
+            row["runs"][0]["run"] = rows[0][0]["runs"][0]["run"]
+        assert one == rows[0]
+
+
+def test_missing_cells_of_a_frame_are_found_in_their_row(people: pd.DataFrame) -> None:
+    for column, other in (("sex", None), ("t1", np.nan), ("soft1", np.nan)):
+        broken = people.astype({"t1": float})
+        broken.loc[12, column] = other
+        with pytest.raises(DataFileError, match=f'the table: the column "{column}" .* row 13'):
+            lmprobe.amplify(broken, **SOFT)
+
+
+def test_later_rows_may_make_classes_of_what_looked_like_0_and_1() -> None:
+    n = 30_000
+    frame = pd.DataFrame({"sex": ["f", "m"] * (n // 2), "t": "0", "said": "1"})
+    frame.loc[n - 2 :, ["t", "said"]] = ["2", "1"]
+    frame.loc[: n // 3, "t"] = "1"
+    result = lmprobe.amplify(frame, attribute="sex", task="t", task_prediction="said")
+    assert result.rows[0].tasks == ("0", "1", "2")

