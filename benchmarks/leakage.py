@@ -29,11 +29,11 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
+from lmprobe.io.progress import silent
 from lmprobe.leakage.attackers.mlp import Mlp
-from lmprobe.leakage.evidence import Evidence, Groups
+from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import train_and_guess
-from lmprobe.progress import silent
 
 ROUNDS = 5
 
@@ -74,18 +74,18 @@ def arguments() -> Any:
 def imsitu() -> list[Trial]:
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 30_000)
-    return trials_of(Evidence(rng.integers(0, 211, 30_000), 211), group, (7300, 3000, 3000))
+    return trials_of(AttackerInput(rng.integers(0, 211, 30_000), 211), group, (7300, 3000, 3000))
 
 
 def coco() -> list[Trial]:
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 30_000)
     labels = (rng.random((30_000, 79)) < 3 / 79).astype(np.float32)
-    return trials_of(Evidence(labels, 79), group, (6500, 2500, 2500))
+    return trials_of(AttackerInput(labels, 79), group, (6500, 2500, 2500))
 
 
-def trials_of(evidence: Evidence, group: Any, limits: tuple[int, ...]) -> list[Trial]:
-    groups = Groups(group.astype(np.int64), ("man", "woman"))
+def trials_of(evidence: AttackerInput, group: Any, limits: tuple[int, ...]) -> list[Trial]:
+    groups = GroupLabels(group.astype(np.int64), ("man", "woman"))
     rng = np.random.default_rng(1)
     drawn = draw_rounds(groups, None, rounds=ROUNDS, rng=rng, limits=limits)
     return [Trial(evidence, groups, one) for one in drawn]
@@ -102,7 +102,7 @@ def loop(trials: list[Trial], epochs: int) -> float:
     for trial in trials:
         train = DataLoader(dataset(trial, trial.rows.train), batch_size=128, shuffle=True)
         dev = DataLoader(dataset(trial, trial.rows.dev), batch_size=128)
-        model = network(trial.evidence.size)
+        model = network(trial.inputs.size)
         optimizer = torch.optim.Adam(model.parameters(), lr=5e-5)
         for _ in range(epochs):
             model.train()
@@ -117,7 +117,7 @@ def loop(trials: list[Trial], epochs: int) -> float:
 
 
 def dataset(trial: Trial, rows: Any) -> TensorDataset:
-    values = torch.from_numpy(trial.evidence.rows(rows))
+    values = torch.from_numpy(trial.inputs.rows(rows))
     return TensorDataset(values, torch.from_numpy(trial.groups.codes[rows]))
 
 

@@ -1,0 +1,34 @@
+"""Runs all studies: `python -m benchmarks.coverage --output docs/coverage.md`.
+
+Takes a few minutes on one core. `--runs 200` is a quick look, `--only rows` one study.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from benchmarks.coverage.page import STUDIES, page
+from lmprobe.io.atomic import write_text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", action="append", choices=STUDIES, default=[])
+    chosen = parser.parse_args()
+    start = time.perf_counter()
+    old = chosen.output.read_text() if chosen.output and chosen.output.exists() else ""
+    text = page(chosen.runs, chosen.seed, only=chosen.only, old=old)
+    if chosen.output is None:
+        print(text)
+    else:
+        write_text(chosen.output, text)
+    print(f"{(time.perf_counter() - start) / 60:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()

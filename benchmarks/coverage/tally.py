@@ -1,0 +1,69 @@
+"""What every study shares: counting how often intervals cover, and quicker bootstraps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from lmprobe.intervals.method import Sample
+from lmprobe.results.interval import Interval
+
+# Enough for the quantiles of a study; results use 10,000.
+REPLICATES = 2000
+
+
+class Study(Protocol):
+    """One section of the page: lines of Markdown, the first of them its heading."""
+
+    def __call__(self, runs: int, rng: np.random.Generator) -> Iterator[str]: ...
+
+
+@dataclass
+class Tally:
+    """How many intervals held the truth, how wide they were, how many there were not."""
+
+    runs: int = 0
+    held: int = 0
+    none: int = 0
+    width: float = 0.0
+
+    def add(self, found: Interval, truth: float) -> None:
+        if not np.isfinite(found.width):
+            self.none += 1
+            return
+        self.runs += 1
+        self.held += truth in found
+        self.width += found.width
+
+    @property
+    def coverage(self) -> float:
+        return self.held / self.runs if self.runs else float("nan")
+
+    @property
+    def mean_width(self) -> float:
+        return self.width / self.runs if self.runs else float("nan")
+
+    def __str__(self) -> str:
+        if not self.runs:
+            return "none"
+        share = self.none / (self.runs + self.none)
+        without = f"; {share:.0%} none" if share >= 0.005 else ""
+        return f"{self.coverage:.3f} ({self.mean_width:.3f}{without})"
+
+
+def fewer(sample: Sample) -> Sample:
+    """Return the same sample with fewer replicates per interval."""
+    resampled = sample.resampled
+    assert resampled is not None
+    # Every kind of bootstrap interval is made of the same replicates.
+    kept: list[np.ndarray] = []
+
+    def once(_: int, rng: np.random.Generator) -> np.ndarray:
+        if not kept:
+            kept.append(resampled(REPLICATES, rng))
+        return kept[0]
+
+    return replace(sample, resampled=once)
