@@ -1,6 +1,9 @@
-"""Writes the generated pages: `python docs/generate.py cli api reproduction picture`.
+"""Writes the generated pages: `python docs/generate.py NAME...`.
 
-Without a name it writes all but the picture of the README, which needs Chromium.
+Names: cli, api, reproduction, coverage, notebook, picture, training.
+
+Without a name it writes all but the picture of the README, which needs Chromium, and the training
+curve of docs/sweeps.md, for which a model is trained.
 
 tests/test_docs.py fails when a page and its generator disagree.
 """
@@ -26,7 +29,9 @@ def cli() -> str:
     """Return the help of every command, from the program itself."""
     group: Any = typer.main.get_command(app)
     lines = []
-    for name, command in sorted(group.commands.items()):
+    # The group lists stubs of its commands; asking for one by name imports it with its options.
+    for name in sorted(group.commands):
+        command = group.get_command(None, name)
         lines += [f"## lmprobe {name}", "", _prose(command.help or ""), ""]
         lines += ["| option | meaning |", "|---|---|"]
         lines += [_option(one) for one in command.params if one.name != "help"]
@@ -64,7 +69,7 @@ def api() -> str:
     lines = []
     for name in lmprobe.__all__:
         thing = getattr(lmprobe, name)
-        lines += [f"### {name}", "", *_signature(name, thing), _first_line(thing), ""]
+        lines += [f"## {name}", "", *_signature(name, thing), _first_line(thing), ""]
     return "\n".join(lines)
 
 
@@ -91,19 +96,29 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
 
     `without` leaves experiments out: one that takes minutes need not hold up every test.
     """
-    from lmprobe.atomic import write_text
-    from lmprobe.report.figures import svg
-    from lmprobe.report.reproduction import image_name, reproduction_markdown
-    from lmprobe.reproduce.experiment import Settings, experiments, in_order
+    from lmprobe.io.atomic import write_text
+    from lmprobe.plot.draw import svg
+    from lmprobe.report.markdown import section_lines
+    from lmprobe.reproduce.experiment import in_order, reproduce
+    from lmprobe.reproduce.result import LIMITS, ReproductionSet
+    from lmprobe.reproduce.settings import ExperimentSettings
 
     # The bundled model, so that the page does not depend on what this machine can download.
-    settings = Settings(model="reference:amplified")
+    settings = ExperimentSettings(model="reference:amplified")
     names = [name for name in in_order() if name not in without]
-    done = [experiments.get(name)(settings) for name in names]
-    for one in done:
-        for figure in one.figures if images else ():
-            write_text(images / image_name(one, figure.name), svg(figure) + "\n")
-    return reproduction_markdown(done)
+    page = ReproductionSet(tuple(reproduce(name, settings) for name in names)).page()
+    for figure in page.figures if images else ():
+        write_text(images / f"{figure.name}.svg", svg(figure) + "\n")
+    lines = [
+        "# Reproduction",
+        "",
+        "<!-- made by `make docs`, do not edit -->",
+        f"Published experiments, run again by `lmprobe reproduce all`. {' '.join(LIMITS)}",
+        "",
+    ]
+    for section in page.sections:
+        lines += section_lines(section, images="images")
+    return "\n".join(lines)
 
 
 def picture() -> None:
@@ -111,12 +126,10 @@ def picture() -> None:
     import subprocess
     import tempfile
 
-    from lmprobe.report.html import html_report
-
     result = lmprobe.probe("reference:amplified", base=["uniform", "labor", "corpus"])
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        page.write_text(html_report(result), encoding="utf-8")
+        page.write_text(result.to_html(), encoding="utf-8")
         flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,960"
         target = DOCS / "images" / "report.png"
         target.parent.mkdir(exist_ok=True)
@@ -134,6 +147,142 @@ def picture() -> None:
     print(f"wrote {target}")
 
 
+def training() -> None:
+    """Train the masked reference model, sweep its states, and leave the curve in docs/sweeps.md."""
+    import tempfile
+
+    from lmprobe.io.atomic import write_text
+    from lmprobe.models.reference.train import train
+    from lmprobe.plot.draw import svg
+
+    with tempfile.TemporaryDirectory() as folder:
+        train("amplified", checkpoints=10, folder=Path(folder))
+        result = lmprobe.sweep([], checkpoints=folder, output=Path(folder) / "sweep")
+    for figure in result.figures():
+        if figure.name.startswith("steps-"):
+            write_text(DOCS / "images" / f"{figure.name}.svg", svg(figure) + "\n")
+    path = DOCS / "sweeps.md"
+    write_text(path, between(path.read_text(encoding="utf-8"), training_part(result)))
+    print(f"wrote {path}")
+
+
+def training_part(result: Any) -> str:
+    """Return the table and the pictures of a sweep over checkpoints, as Markdown."""
+    from lmprobe.results.format import format_interval, format_signed
+
+    lines = []
+    for question, band in result.bands.items():
+        rows, levels = result.of(question), result.levels[question]
+        known = ", ".join(f"{name} {format_signed(level)}" for name, level in levels.items())
+        lines += [f"**{question[2].arrow}** against `{question[1]}` ({known}):", ""]
+        lines += ["| step | value | simultaneous band | association |", "|---|---|---|---|"]
+        lines += [
+            f"| {row.step:,} | {format_signed(row.estimate.value)} | {format_interval(ends)} "
+            f"| {format_signed(row.association.value)} |"
+            for row, ends in zip(rows, band, strict=True)
+        ]
+        slug = f"steps-{question[0]}-{question[1]}-{question[2].slug}"
+        lines += ["", f"![{question[2].arrow} over training](images/{slug}.svg)", ""]
+    return "\n".join(lines)
+
+
+def coverage() -> None:
+    """Run every coverage study and leave docs/coverage.md; takes minutes."""
+    import subprocess
+
+    words = [sys.executable, "-m", "benchmarks.coverage", "--output", str(DOCS / "coverage.md")]
+    subprocess.run(words, cwd=DOCS.parent, check=True)
+
+
+NOTEBOOK: tuple[tuple[str, str], ...] = (
+    (
+        "markdown",
+        "# From a probe to a paper\n\n"
+        "A result in a notebook: its table, its figures, LaTeX. This page is executed by "
+        "`python docs/generate.py notebook`.",
+    ),
+    (
+        "code",
+        "import lmprobe\n\n"
+        'result = lmprobe.probe("reference:amplified", base=["uniform", "labor"])\n'
+        "result",
+    ),
+    (
+        "markdown",
+        "Every row has a value, an interval and a verdict; `to_frame()` and `pairs()` are tidy "
+        "data frames.",
+    ),
+    (
+        "code",
+        'row = result.row("labor", "T->A")\n'
+        "round(row.value, 4), row.interval.status.value, row.verdict.value",
+    ),
+    (
+        "code",
+        'result.to_frame()[["base", "direction", "value", "low", "high", "verdict"]].round(4)',
+    ),
+    ("markdown", "Figures are drawn when asked for, and saved as SVG, PNG or PDF."),
+    ("code", "[figure.name for figure in result.figures()]"),
+    ("code", 'result.figure("tasks-labor")'),
+    (
+        "code",
+        'for form in ("svg", "png", "pdf"):\n'
+        '    print(result.figure("intervals-task_to_attribute").save(f"intervals.{form}"))',
+    ),
+    ("markdown", "Tables for a paper, with the rules of booktabs:"),
+    ("code", 'print(result.to_latex("task_to_attribute"))'),
+    ("markdown", "And the whole report, to send or to keep:"),
+    ("code", 'sorted(path.name for path in result.save("out").values())'),
+)
+"""The cells of docs/notebook.ipynb."""
+
+
+def executed_notebook() -> Any:
+    """Return docs/notebook.ipynb, executed: from a probe to its figures and LaTeX."""
+    import tempfile
+
+    import nbformat
+    from nbclient import NotebookClient
+
+    make = {"markdown": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
+    cells = [
+        make[kind](source, id=f"cell-{number}") for number, (kind, source) in enumerate(NOTEBOOK)
+    ]
+    book = nbformat.v4.new_notebook(cells=cells)
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(
+            book, resources={"metadata": {"path": folder}}, timeout=300, startup_timeout=300
+        ).execute()
+    # When it ran, and by which Python, would change the file with every run.
+    book.metadata = nbformat.from_dict({"language_info": {"name": "python"}})
+    for cell in book.cells:
+        cell.metadata = nbformat.from_dict({})
+        if "outputs" in cell:
+            cell.outputs = _tidied(cell.outputs)
+    return book
+
+
+def _tidied(outputs: list[Any]) -> list[Any]:
+    """Return a cell's outputs without warnings of this machine, what was printed in one piece."""
+    tidy: list[Any] = []
+    for output in outputs:
+        if output.get("name") == "stderr":
+            continue
+        if tidy and output.get("name") == "stdout" == tidy[-1].get("name"):
+            tidy[-1].text += output.text
+        else:
+            tidy.append(output)
+    return tidy
+
+
+def notebook() -> None:
+    """Write docs/notebook.ipynb with its outputs."""
+    import nbformat
+
+    nbformat.write(executed_notebook(), DOCS / "notebook.ipynb")
+    print(f"wrote {DOCS / 'notebook.ipynb'}")
+
+
 def between(page: str, part: str) -> str:
     """Return the page with its generated part replaced."""
     head, rest = page.split(BEGIN)
@@ -143,9 +292,15 @@ def between(page: str, part: str) -> str:
 
 def main(wanted: list[str]) -> None:
     """Write the pages that were asked for, or all."""
-    for name in wanted or ["cli", "api", "reproduction"]:
-        if name == "picture":
-            picture()
+    for name in wanted or ["cli", "api", "reproduction", "coverage", "notebook"]:
+        writers = {
+            "picture": picture,
+            "coverage": coverage,
+            "notebook": notebook,
+            "training": training,
+        }
+        if name in writers:
+            writers[name]()
             continue
         path = DOCS / f"{name}.md"
         if name == "reproduction":
