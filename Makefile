@@ -5,22 +5,27 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help probe test quick lint format bench docs reference clean
+.PHONY: help probe test quick fuzz lint format bench docs faults mutate real site reference clean
 
 help:
 	@echo "make probe   set up and probe the bundled model; leaves a report in out/"
 	@echo "make test    set up and run every test"
 	@echo "make quick   the tests without the slow ones"
+	@echo "make fuzz    damaged inputs for every reader; N=100000 says how many"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks, beside the peers"
 	@echo "make docs    regenerate the generated pages of docs/"
+	@echo "make site    build the documentation as a site in docs/_site"
+	@echo "make real    probe two pretrained models from a package index; writes docs/real-models.md"
+	@echo "make faults  kill, fill the disk, run side by side: N=50 times each"
+	@echo "make mutate  change the core in N=200 ways and report what no test notices; SEED=0"
 	@echo "make clean   remove everything that make has made"
 
 # Remade when the dependencies change, so the second run starts at once.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,ray]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs,gguf,peft,ray]'
 	@touch $(READY)
 
 probe: $(READY)
@@ -29,10 +34,14 @@ probe: $(READY)
 
 # One thread each: two workers with two threads each would only wait for one another.
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not real"
 
 quick: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
+
+# Readers run one after the other, each in a process of its own.
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.run --number $(or $(N),20000)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -46,12 +55,29 @@ format: $(READY)
 bench: $(READY)
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
+site: $(READY)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_site
+	@echo "open docs/_site/index.html"
+
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+# A few of these belong to `make test`; N of each take longer.
+N    ?=
+SEED ?= 0
+faults: $(READY)
+	LMPROBE_FAULTS=$(or $(N),50) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -s --timeout 0 tests/faults
+
+mutate: $(READY)
+	$(BIN)/python -m tests.mutation.run --number $(or $(N),200) --seed $(SEED)
+
+real: $(READY)
+	$(BIN)/python docs/real_models.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m real
 
 reference: $(READY)
 	$(BIN)/python -m lmprobe.models.reference.train --output lmprobe/models/reference
 
 clean:
-	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist docs/_site .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
