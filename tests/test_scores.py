@@ -82,7 +82,7 @@ def test_every_cell_is_the_score_of_its_sentence(
                 guessed = direction == "task->attribute"
                 span = sentence.attribute_span if guessed else sentence.task_span
                 alone = score(model, [Cloze(sentence.text, *span)]).log_probability[0]
-                assert found.log_probability[k, a, t] == pytest.approx(alone, abs=1e-5)
+                assert found.log_probability[k, a, t] == pytest.approx(alone, abs=1e-4)
 
 
 def test_split_words_are_those_of_the_guessed_slot(
@@ -100,17 +100,17 @@ def test_the_prior_divides_by_the_probability_without_the_other_word(
 ) -> None:
     plain = score_templates(model, templates, direction)
     found = score_templates(model, templates, direction, prior=True)
-    np.testing.assert_allclose(found.log_probability, plain.log_probability, atol=1e-5)
+    np.testing.assert_allclose(found.log_probability, plain.log_probability, atol=1e-4)
     assert found.prior
     assert found.log_prior is not None
     sentence = templates.templates[0].sentence("she", "baker")
     spans = sentence.attribute_span, sentence.task_span
     guessed, other = spans if direction == "task->attribute" else spans[::-1]
     hidden = score(model, [Cloze(sentence.text, *guessed, hidden=(other,))]).log_probability[0]
-    assert found.log_prior[0, 1, 1] == pytest.approx(hidden, abs=1e-5)
+    assert found.log_prior[0, 1, 1] == pytest.approx(hidden, abs=1e-4)
     # Kurita et al. 2019: with the other word masked, it no longer matters which it was.
     axis = 2 if direction == "task->attribute" else 1
-    assert np.ptp(found.log_prior, axis=axis).max() < 1e-5
+    assert np.ptp(found.log_prior, axis=axis).max() < 1e-4
     ratio = np.exp(plain.log_probability - found.log_prior)
     over = 1 if direction == "task->attribute" else 2
     np.testing.assert_allclose(
@@ -281,7 +281,7 @@ def test_both_directions_are_asked_together(
     assert len(cache.contents()) == len(templates.templates)
     for direction, found in both.items():
         expected = alone[direction].log_probability
-        np.testing.assert_allclose(found.log_probability, expected, atol=1e-5)
+        np.testing.assert_allclose(found.log_probability, expected, atol=1e-4)
         assert score_directions(model, templates)[direction].cached
 
 
@@ -357,11 +357,11 @@ def test_what_differs_is_hidden_and_nothing_else(model: MaskedModel, tmp_path: P
             cloze = Cloze(sentence.text, *sentence.attribute_span, differing=tuple(hidden))
             alone = score(model, [cloze]).log_probability[0]
             guessed = found[Direction.TASK_TO_ATTRIBUTE].log_probability[k, -1, -1]
-            assert guessed == pytest.approx(alone, abs=1e-5)
+            assert guessed == pytest.approx(alone, abs=1e-4)
             cloze = Cloze(sentence.text, *sentence.task_span, article=sentence.task_article)
             alone = score(model, [cloze], scorer="phrase-l2r").log_probability[0]
             guessed = found[Direction.ATTRIBUTE_TO_TASK].log_probability[k, -1, -1]
-            assert guessed == pytest.approx(alone, abs=1e-5), "with its article, even the same one"
+            assert guessed == pytest.approx(alone, abs=1e-4), "with its article, even the same one"
 
 
 def test_a_damaged_entry_is_redone(
@@ -374,7 +374,7 @@ def test_a_damaged_entry_is_redone(
     rows = count_sentences(model, monkeypatch)
     second = score_templates(model, templates, "task->attribute")
     assert sum(rows) == 4
-    np.testing.assert_allclose(second.log_probability, first.log_probability, atol=1e-5)
+    np.testing.assert_allclose(second.log_probability, first.log_probability, atol=1e-4)
     assert all(entry is not None for _, entry in cache.contents())
 
 

@@ -136,11 +136,11 @@ def test_a_peft_model_and_its_folder(checkpoint: Checkpoint, tmp_path: Path) -> 
     assert np.abs(values - answers(load_model(checkpoint("Bert")))).max() > 1e-3
     with wrapped.disable_adapter():
         plain = answers(load_model(wrapped, tokenizer=tokenizer))
-    np.testing.assert_allclose(plain, answers(load_model(checkpoint("Bert"))), atol=1e-5)
+    np.testing.assert_allclose(plain, answers(load_model(checkpoint("Bert"))), atol=1e-4)
     wrapped.save_pretrained(tmp_path / "adapter")
     opened = load_model(tmp_path / "adapter")
     assert opened.kind == "masked"
-    np.testing.assert_allclose(answers(opened), values, atol=1e-6)
+    np.testing.assert_allclose(answers(opened), values, atol=1e-4)
     assert opened.content_hash != load_model(checkpoint("Bert")).content_hash
 
 

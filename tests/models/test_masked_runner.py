@@ -109,7 +109,7 @@ def test_every_architecture_agrees_with_a_slow_loop(
         ]
         found = score(model, CLOZES, scorer=scorer)
         assert found.pieces.tolist() == [last - first for first, last in words]
-        np.testing.assert_allclose(found.log_probability, expected, atol=1e-5)
+        np.testing.assert_allclose(found.log_probability, expected, atol=1e-4)
         assert np.ptp(found.log_probability) > 0.1
 
 
@@ -216,7 +216,7 @@ def test_the_automatic_batch_is_halved_when_memory_runs_out(
     monkeypatch.setattr(model.network, "forward", small)
     done: list[tuple[int, int]] = []
     found = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
     assert tried[0] > tried[1] > 3 >= tried[-1]
     assert done[-1][0] == done[-1][1] == sum(n for n in tried if n <= 3)
 
@@ -298,6 +298,6 @@ def test_token_types_reach_the_network(checkpoint: Checkpoint) -> None:
             ).logits
             other = network(input_ids=torch.tensor([one.ids])).logits
         expected = logits[0, one.position].double().log_softmax(-1)[one.token]
-        assert value == pytest.approx(float(expected), abs=1e-5)
+        assert value == pytest.approx(float(expected), abs=5e-5)
         untyped = other[0, one.position].double().log_softmax(-1)[one.token]
         assert abs(float(expected - untyped)) > 1e-4, "types 0 alone must give another answer"

@@ -182,7 +182,7 @@ def test_phrase_l2r_adds_what_the_article_is_worth(checkpoint: Checkpoint) -> No
     of_article = sums(model, [(query,)])[0]
     of_word = score(model, [lawyer], scorer="word-l2r").log_probability[0]
     found = score(model, [lawyer], scorer="phrase-l2r")
-    assert found.log_probability[0] == pytest.approx(of_article + of_word, abs=1e-5)
+    assert found.log_probability[0] == pytest.approx(of_article + of_word, abs=1e-4)
     assert found.pieces[0] == len(encoded.pieces), "the article is no piece of the word"
 
 
