@@ -268,7 +268,7 @@ def test_a_compressed_table_whose_checksum_is_wrong(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(b"a,b\n1,2\n"))
     packed[-8] ^= 1
     path.write_bytes(packed)
-    with pytest.raises(DataFileError, match="CRC"):
+    with pytest.raises(DataFileError, match=r"a whole gzip file: .*data check"):
         read_columns(path)
 
 

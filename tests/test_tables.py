@@ -136,10 +136,57 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
     assert read_columns(tmp_path / "a.csv", ["x"])["x"].tolist() == [1]
 
 
+def test_a_column_without_a_name_does_no_harm(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"Unnamed: 0": [7, 8], "x": [1, 2]})
+    frame.to_csv(tmp_path / "index.csv")
+    assert column_names(tmp_path / "index.csv") == ("Unnamed: 0.1", "Unnamed: 0", "x")
+    assert read_columns(tmp_path / "index.csv", ["x"])["x"].tolist() == [1, 2]
+    (tmp_path / "comma.csv").write_text("x,y,,\n1,2,,\n")
+    assert read_columns(tmp_path / "comma.csv", ["y"])["y"].tolist() == [2]
+    with pytest.raises(DataFileError, match="the column without a name needs one"):
+        read_columns(frame.rename(columns={"x": ""}), [""])
+
+
+def test_copies_in_hidden_folders_are_no_part_of_a_table(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / ".ipynb_checkpoints", tmp_path / "_old"):
+        folder.mkdir(exist_ok=True)
+        (folder / "a.csv").write_text("x\n1\n")
+    assert read_columns(tmp_path)["x"].tolist() == [1]
+
+
+def test_endings_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "a.TSV").write_text("x\ty\n1\t2\n")
+    (tmp_path / "b.CSV.GZ").write_bytes(gzip.compress(b"x,y\n1,2\n"))
+    for path in tmp_path.iterdir():
+        assert read_columns(path)["y"].tolist() == [2]
+    (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"x\ty\n1\t2\n"))
+    with pytest.raises(DataFileError, match="different formats"):
+        read_columns(str(tmp_path / "[bc]*"))
+
+
+def test_columns_named_as_the_engine_names_its_own(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"file_row_number": [5, 6], "file_index": [7, 8]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert read_columns(tmp_path / "a.parquet").to_dict("list") == frame.to_dict("list")
+    with TableSource(tmp_path / "a.parquet") as source:
+        found = source.first_row("file_index", lambda rows, name: f"{rows.number(name)} = 8")
+    assert found is not None
+    assert (found.row, found.place) == (2, str(tmp_path / "a.parquet"))
+
+
+def test_numbers_that_arrow_or_the_engine_has_no_type_for() -> None:
+    frame = pd.DataFrame({"huge": [10**30, 1], "half": np.array([0.5, 1], dtype=np.float16)})
+    assert read_columns(frame).to_dict("list") == {"huge": [str(10**30), "1"], "half": [0.5, 1.0]}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.csv", b"", "the file is empty"),
+        ("a.csv", b"\nx,y\n1,2\n", "the first line is blank"),
+        ("a.csv", b'x,y\n1,"2\n3,4\n', "line 2: a quoted cell has no end"),
+        ("a.csv", b"x,y\n1,2\r\n1,2\n3,4\n", "all lines end alike"),
+        ("a.csv.zst", zstandard.compress(b"x,y\n1,2\n" * 50_000)[:-9], "Truncated"),
         ("a.jsonl", b"\n\n", "the file is empty"),
         ("a.csv", b"x,y\n", "no row below the column names"),
         ("a.csv", b"x,y\n1,2\n1\n", "Row #3: Expected 2 columns, got 1"),
@@ -184,3 +231,6 @@ def test_files_and_columns_that_are_not_there(tmp_path: Path) -> None:
     path = written(tmp_path, "csv")
     with pytest.raises(DataFileError, match='no column "nme"; did you mean "name"'):
         read_columns(path, ["nme"])
+    (tmp_path / "c.csv").write_text("x;y\n1;2\n")
+    with pytest.raises(DataFileError, match="semicolons separate its cells: save it with commas"):
+        read_columns(tmp_path / "c.csv", ["y"])

@@ -25,7 +25,7 @@ _FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_PACKED = (".gz", ".zst")
+_PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class TableFiles:
     @property
     def delimiter(self) -> str:
         """What separates the cells of a CSV."""
-        return "\t" if ".tsv" in self.paths[0].suffixes else ","
+        return _delimiter(self.paths[0])
 
 
 def find_files(source: str | Path) -> TableFiles:
     """Return the files that a path, a folder or a pattern such as `run-*.csv` names."""
     paths = _paths(source)
     kinds = {_kind(path) for path in paths}
-    if len(kinds) > 1 or len({path.suffix == ".tsv" for path in paths}) > 1:
+    if len(kinds) > 1 or len(set(map(_delimiter, paths))) > 1:
         raise DataFileError(f"{source}: the files have different formats; name those of one")
     kind = kinds.pop()
     first = _column_names(paths[0], kind)
@@ -70,8 +70,11 @@ def _paths(source: str | Path) -> tuple[Path, ...]:
     path = Path(source)
     if path.is_dir():
         inside = sorted(one for one in path.rglob("*") if one.is_file() and _format(one))
+        # Such as `_SUCCESS` of Spark, and the copies in `.ipynb_checkpoints` of Jupyter.
         shown = [
-            one for one in inside if not one.relative_to(path).parts[-1].startswith((".", "_"))
+            one
+            for one in inside
+            if not any(part.startswith((".", "_")) for part in one.relative_to(path).parts)
         ]
         if not shown:
             raise DataFileError(f"{path}: this folder holds no table ({', '.join(_FORMATS)})")
@@ -81,14 +84,24 @@ def _paths(source: str | Path) -> tuple[Path, ...]:
         if not found:
             raise DataFileError(f"{source}: no file matches")
         return tuple(found)
+    if not path.exists():
+        raise DataFileError(f"{path}: no such file")
     return (path,)
 
 
+def _endings(path: Path) -> tuple[str, str]:
+    """Return the ending that says the format, and that of the compression or nothing."""
+    endings = ["", "", *map(str.lower, path.suffixes)]
+    return (endings[-2], endings[-1]) if endings[-1] in _PACKED else (endings[-1], "")
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if _endings(path)[0] == ".tsv" else ","
+
+
 def _format(path: Path) -> str | None:
-    suffixes = path.suffixes[-2:]
-    packed = suffixes[-1:] and suffixes[-1].lower() in _PACKED
-    ending = (suffixes[:-1] if packed else suffixes)[-1:]
-    kind = _FORMATS.get(ending[0].lower() if ending else "")
+    ending, packed = _endings(path)
+    kind = _FORMATS.get(ending)
     return None if packed and kind == "parquet" else kind
 
 
@@ -105,9 +118,9 @@ def _kind(path: Path) -> str:
 def _column_names(path: Path, kind: str) -> tuple[str, ...]:
     """Return the names of the columns, in order; of JSON Lines, the first row's keys."""
     with explaining(path):
-        if path.suffix == ".gz" and path.is_file():
+        if _endings(path)[1] and path.is_file():
             facts = path.stat()
-            _check_gzip(path, facts.st_size, facts.st_mtime_ns)
+            _check_packed(path, facts.st_size, facts.st_mtime_ns)
         if kind == "parquet":
             from pyarrow import parquet
 
@@ -115,8 +128,10 @@ def _column_names(path: Path, kind: str) -> tuple[str, ...]:
             names = list(parquet.read_schema(path).names)
         elif kind == "csv":
             with open_text(path) as lines:
-                delimiter = "\t" if ".tsv" in path.suffixes else ","
-                names = next(csv.reader(lines, delimiter=delimiter), [])
+                first = next(csv.reader(lines, delimiter=_delimiter(path)), None)
+            if first == []:
+                raise DataFileError(f"{path}: the first line is blank; it must name the columns")
+            names = _named(first or [])
         else:
             names = list(next(json_objects(path), {}))
     if not names:
@@ -127,15 +142,37 @@ def _column_names(path: Path, kind: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _named(names: list[str]) -> list[str]:
+    """Return the names, with one for each column that has none, such as pandas' index.
+
+    >>> _named(["", "sex", ""])
+    ['Unnamed: 0', 'sex', 'Unnamed: 2']
+    """
+    found: list[str] = []
+    for place, name in enumerate(names):
+        new = name or f"Unnamed: {place}"
+        while not name and new in names:
+            new += ".1"
+        found.append(new)
+    return found
+
+
 @lru_cache(maxsize=1024)
-def _check_gzip(path: Path, size: int, changed: int) -> None:
-    """Read a compressed file to its end, where its checksum is: DuckDB does not look at that.
+def _check_packed(path: Path, size: int, changed: int) -> None:
+    """Read a compressed file to its end: DuckDB takes one that is cut off, or changed, for whole.
 
     A file of the same size and time of change is read once.
     """
-    with gzip.open(path) as stream:
-        while stream.read(1_000_000):
-            pass
+    import pyarrow as pa
+
+    how = _PACKED[_endings(path)[1]]
+    try:
+        with pa.input_stream(str(path), compression=how) as stream:
+            while stream.read(1_000_000):
+                pass
+    except OSError as problem:
+        why = problem.strerror or problem
+        raise DataFileError(f"{path}: cannot be read as a whole {how} file: {why}") from None
 
 
 def name_problem(names: Sequence[str]) -> str:
@@ -163,7 +200,7 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
             if not line.strip():
                 continue
             try:
-                row = parse_json(line)
+                row = parse_json(line.strip())
             except ValueError as problem:
                 raise DataFileError(f"{path}: line {number} is not JSON: {problem}") from None
             if not isinstance(row, dict):
@@ -185,13 +222,14 @@ def open_text(path: Path) -> Iterator[IO[str]]:
     """Open a text file, compressed or not."""
     refuse_pipe(path)
     how: dict[str, Any] = {"encoding": "utf-8-sig", "newline": ""}
-    if path.suffix == ".zst":
+    packed = _endings(path)[1]
+    if packed == ".zst":
         import zstandard
 
         with zstandard.open(path, "rt", **how) as lines:
             yield lines
         return
-    opened = gzip.open if path.suffix == ".gz" else open
+    opened = gzip.open if packed == ".gz" else open
     with opened(path, "rt", **how) as lines:
         yield lines
 

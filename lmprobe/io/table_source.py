@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.io.database import new_connection
+from lmprobe.io.arrow_table import arrow_table
+from lmprobe.io.database import CSV_LINE, explained, new_connection
 from lmprobe.io.table_files import (
     TableFiles,
     explaining,
@@ -33,10 +34,6 @@ _FLOATS = ("FLOAT", "DOUBLE")
 _WHOLE = tuple(
     sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 )
-# How DuckDB says what is wrong with a CSV.
-_LINE = re.compile(r"CSV Error on Line: (\d+)")
-_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
-_WHERE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ class TableSource:
             self.name = str(table)
             self.columns = self.files.columns
         else:
-            self._held = _in_memory(table)
+            self._held = arrow_table(table)
             self.name = "the table"
             self.columns = tuple(str(name) for name in self._held.column_names)
             if problem := name_problem(self.columns):
@@ -124,16 +121,25 @@ class TableSource:
 
         for name in columns:
             if name not in self.columns:
-                known = did_you_mean(name, self.columns)
-                raise DataFileError(f'{self.name}: no column "{name}"; {known}')
+                raise DataFileError(f'{self.name}: no column "{name}"; {self._known(name)}')
+            if not name:
+                raise DataFileError(f"{self.name}: the column without a name needs one")
         relation = self._relation(columns, {*text}, position)
         try:
             return self._run(build(relation))
         except duckdb.ConversionException as problem:
-            if not _LINE.search(str(problem)):
+            if not CSV_LINE.search(str(problem)):
                 raise
             self._words |= set(columns)
             return self._run(build(self._relation(columns, self._words, position)))
+
+    def _known(self, name: str) -> str:
+        """Return which columns there are instead."""
+        if self.files and self.files.kind == "csv" and len(self.columns) == 1:
+            for found, mark in (("semicolons", ";"), ("tabs", "\t")):
+                if mark in self.columns[0]:
+                    return f"{found} separate its cells: save it with commas, or as .tsv with tabs"
+        return did_you_mean(name, self.columns)
 
     def first_row(self, column: str, condition: Callable[[Relation, str], str]) -> Found | None:
         """Return the first row in which the column meets the condition."""
@@ -163,12 +169,7 @@ class TableSource:
         shown = {name: types[name] for name in wanted}
         if not position:
             return Relation(_scan(self.files, self.files.paths, types), shown)
-        parts = [
-            f"SELECT {number} AS {FILE}, row_number() OVER () - 1 AS {ROW}, "
-            f"{', '.join(map(quoted, wanted))} FROM {_scan(self.files, (path,), types)}"
-            for number, path in enumerate(self.files.paths)
-        ]
-        return Relation(f"({' UNION ALL '.join(parts)})", shown)
+        return Relation(_numbered(self.files, wanted, types), shown)
 
     def _numbers(self, columns: list[str], types: dict[str, str]) -> dict[str, str]:
         """Return the columns whose first rows are all numbers, as such."""
@@ -183,10 +184,13 @@ class TableSource:
     def _parquet(self, columns: list[str], position: bool) -> Relation:
         assert self.files is not None
         names = [quoted(name) for name in columns]
-        if position:
-            names += [f"file_index AS {FILE}", f"file_row_number AS {ROW}"]
-        scan = _scan(self.files, self.files.paths, {})
-        sql = f"(SELECT {', '.join(names)} FROM {scan})"
+        # DuckDB's numbers of files and rows, unless a column of the table has their name.
+        own = {"file_index", "file_row_number"}
+        if position and own & set(self.files.columns):
+            sql = _numbered(self.files, columns, {})
+        else:
+            names += [f"file_index AS {FILE}", f"file_row_number AS {ROW}"] if position else []
+            sql = f"(SELECT {', '.join(names)} FROM {_scan(self.files, self.files.paths, {})})"
         return Relation(sql, self._described(sql, columns))
 
     def _memory(self, columns: list[str], position: bool) -> Relation:
@@ -226,16 +230,7 @@ class TableSource:
                         pass
             except DataFileError as found:
                 return str(found)
-        place = _WHERE.search(text)
-        name = place[1].strip() if place and self.files else self.name
-        if "utf-8" in text.lower():
-            return f"{name}: not UTF-8; save it as UTF-8"
-        line, width = _LINE.search(text), _WIDTH.search(text)
-        if line and width:
-            return f"{name}: Row #{line[1]}: Expected {width[1]} columns, got {width[2]}"
-        lines = [one for one in text.splitlines() if one and not one.startswith("Original")]
-        plain = " ".join(lines[: 2 if line else 1])
-        return f"{name}: {re.sub(r'^[A-Z][A-Za-z ]* Error: ', '', plain)}"
+        return explained(text, self.name)
 
 
 def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) -> str:
@@ -244,7 +239,7 @@ def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) ->
     names = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in paths]
     listed = f"[{', '.join(map(literal, names))}]"
     if files.kind == "parquet":
-        return f"read_parquet({listed}, file_row_number=true, union_by_name=true)"
+        return f"read_parquet({listed}, union_by_name=true)"
     columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
     if files.kind == "jsonl":
         return f"read_json({listed}, format='newline_delimited', columns={{{columns}}})"
@@ -255,32 +250,15 @@ def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) ->
     )
 
 
-def _in_memory(table: Any) -> Any:
-    """Return the Arrow table of a data frame, or of what can become one."""
-    import pyarrow as pa
-
-    if isinstance(table, pa.Table):
-        return table
-    if hasattr(table, "iloc") and hasattr(table, "columns"):
-        names = [str(name) for name in table.columns]
-        arrays = [_array(table.iloc[:, number]) for number in range(len(names))]
-        return pa.Table.from_arrays(arrays, names=names)
-    if hasattr(table, "__arrow_c_stream__"):
-        return pa.table(table)
-    raise InputError(
-        "a table must be a path, a folder, a data frame or an Arrow table, "
-        f"found {type(table).__name__}"
-    )
-
-
-def _array(column: Any) -> Any:
-    """Return a column of a data frame; values of several types become their words."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowException, TypeError):
-        return pa.array(column.map(str, na_action="ignore"), from_pandas=True)
+def _numbered(files: TableFiles, columns: Sequence[str], types: Mapping[str, str]) -> str:
+    """Return the query of the columns with the numbers of the file and of the row."""
+    names = ", ".join(map(quoted, columns))
+    parts = [
+        f"SELECT {number} AS {FILE}, row_number() OVER () - 1 AS {ROW}, {names} "
+        f"FROM {_scan(files, (path,), types)}"
+        for number, path in enumerate(files.paths)
+    ]
+    return f"({' UNION ALL '.join(parts)})"
 
 
 def quoted(name: str) -> str:

@@ -167,9 +167,11 @@ def holds_unit_numbers(source: TableSource, columns: Columns, *, head: bool) -> 
     def build(table: Relation) -> str:
         rows = f"(SELECT * FROM {table.sql} LIMIT 20480)" if head else table.sql
         value, name = table.number(task), quoted(task)
+        # "01" and "1" are two codes, not one number.
+        fits = f"{value} BETWEEN 0 AND 1 AND NOT regexp_matches({name}::VARCHAR, '^0[0-9]')"
         return (
-            f"SELECT count_if({name} IS NOT NULL AND "
-            f"NOT coalesce({value} BETWEEN 0 AND 1, false)) AS other FROM {rows}"
+            f"SELECT count_if({name} IS NOT NULL AND NOT coalesce({fits}, false)) AS other "
+            f"FROM {rows}"
         )
 
     (found,) = source.query([task], build, text=[task]).to_pylist()

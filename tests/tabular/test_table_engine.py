@@ -419,3 +419,15 @@ def test_later_rows_may_make_classes_of_what_looked_like_0_and_1() -> None:
     frame.loc[: n // 3, "t"] = "1"
     result = lmprobe.amplify(frame, attribute="sex", task="t", task_prediction="said")
     assert result.rows[0].tasks == ("0", "1", "2")
+
+
+def test_01_and_1_are_two_classes() -> None:
+    codes = ["01", "1", "1", "1", "1", "01"]
+    frame = pd.DataFrame({"sex": list("ffmmmm"), "t": codes, "said": ["01", *codes[:-1]]})
+    words = frame.replace({"t": {"01": "x", "1": "y"}, "said": {"01": "x", "1": "y"}})
+    found, expected = (
+        lmprobe.amplify(one, attribute="sex", task="t", task_prediction="said", interval=None)
+        for one in (frame, words)
+    )
+    assert found.rows[0].tasks == ("01", "1")
+    assert found.rows[0].value == expected.rows[0].value != 0
