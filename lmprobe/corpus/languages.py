@@ -39,6 +39,12 @@ _RUSSIAN = (
     "г гг в вв т п тт пп др пр ул д кв им проф акад доц р руб коп тыс млн млрд см стр рис табл гл "
     "ст напр т.е т.д т.п т.к и.о"
 )
+# Plurals, which "they" is in English, and words that only contain the character.
+_JAPANESE = "彼ら 彼等 彼たち 彼達 彼女ら 彼女等 彼女たち 彼女達 彼岸 彼方"
+_CHINESE = (
+    "他们 她们 他們 她們 其他 吉他 他人 他国 他國 他乡 他鄉 他日 他杀 他殺 他者 利他 排他 维他 "
+    "維他 马耳他 馬耳他"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ LANGUAGES = {
         _language("es", "Spanish", _SPANISH),
         _language("fr", "French", _FRENCH),
         _language("it", "Italian", _ITALIAN),
-        Language("ja", "Japanese", spaced=False, longer_words=("彼ら", "彼等", "彼岸", "彼方")),
+        Language("ja", "Japanese", spaced=False, longer_words=tuple(_JAPANESE.split())),
         _language("ko", "Korean"),
         _language("pt", "Portuguese", _PORTUGUESE),
         _language("ru", "Russian", _RUSSIAN),
@@ -78,7 +84,7 @@ LANGUAGES = {
             "zh",
             "Chinese",
             spaced=False,
-            longer_words=("他们", "她们", "他們", "她們", "其他", "吉他", "他人", "他国", "他乡"),
+            longer_words=tuple(_CHINESE.split()),
         ),
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -116,7 +117,8 @@ def _checked(named: Named, role: str) -> tuple[tuple[str, Words], ...]:
         empty = [word for word in listed if not any(map(str.isalnum, word))]
         if empty:
             raise InputError(f"`{role}`: {empty[0]!r} has no letter or digit in it")
-        found.append((name, tuple(dict.fromkeys(word.strip() for word in listed))))
+        composed = (unicodedata.normalize("NFC", word.strip()) for word in listed)
+        found.append((name, tuple(dict.fromkeys(composed))))
     if not found:
         raise InputError(f"`{role}` are empty; give at least one word")
     names = [name for name, _ in found]

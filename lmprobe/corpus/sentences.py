@@ -19,9 +19,11 @@ from lmprobe.corpus.languages import Language, language_of
 # Closing: " ' ) ] } and, in UTF-8, the curly quotes and the guillemet.
 _CLOSING = rb"(?:[\"')\]}]|\xe2\x80\x99|\xe2\x80\x9d|\xc2\xbb)*+[ \t\v\f]++"
 _END = re.compile(rb"[.!?]++" + _CLOSING + rb"(?![a-z])")
-# Beside a-z the small letters of Latin-1, Latin Extended-A (both cases) and Russian; a German
-# quotation also closes with the quote that opens an English one.
-_SMALL = rb"[a-z]|\xc3[\x9f-\xbf]|[\xc4\xc5]|\xd0[\xb0-\xbf]|\xd1[\x80-\x9f]"
+# Beside a-z the small letters that have two bytes in UTF-8, Latin with accents to Russian; a
+# German quotation also closes with the quote that opens an English one.
+_SMALL = rb"[a-z]|" + b"|".join(
+    chr(code).encode() for code in range(0xDF, 0x530) if chr(code).islower()
+)
 _END_ABROAD = re.compile(rb"[.!?]++(?:\xe2\x80\x9c)?" + _CLOSING + rb"(?!" + _SMALL + rb")")
 # 。！？ and the closing quotes and brackets 」』）”’ that may follow.
 _END_UNSPACED = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,7 +22,7 @@ Pairs = Counter[tuple[int, int]]
 
 WORDS = {
     "de": lexicon(
-        {"he": ["Mann", "Vater"], "she": ["Frau", "Mutter"]},
+        {"he": ["Mann", "Vater", "Großvater"], "she": ["Frau", "Mutter", "Großmutter"]},
         {"nurse": ["Pfleger", "Pflegerin"], "physician": ["Arzt", "Ärztin"]},
         language="de",
     ),
@@ -32,7 +33,11 @@ WORDS = {
     ),
     "fr": lexicon(
         {"he": ["homme", "père"], "she": ["femme", "mère"]},
-        {"nurse": ["infirmier", "infirmière"], "writer": ["écrivain", "écrivaine"]},
+        {
+            "nurse": ["infirmier", "infirmière"],
+            "writer": ["écrivain", "écrivaine"],
+            "cleaner": ["agent d'entretien", "agente d'entretien"],
+        },
         language="fr",
     ),
     "it": lexicon(
@@ -57,7 +62,12 @@ WORDS = {
     ),
     "ja": lexicon(
         {"he": ["彼"], "she": ["彼女"]},
-        {"scholar": ["学者"], "economist": ["経済学者"], "nurse": ["看護師"]},
+        {
+            "scholar": ["学者"],
+            "economist": ["経済学者"],
+            "nurse": ["看護師"],
+            "guard": ["ガードマン"],
+        },
         language="ja",
     ),
 }
@@ -108,8 +118,14 @@ def slow_sentences(line: str, language: str) -> Iterator[str]:
 
 
 def slow_labels(sentence: str, named: tuple[tuple[str, tuple[str, ...]], ...]) -> set[int]:
-    words = {word.lower() for word in re.findall(r"\w+", sentence)}
-    return {n for n, (_, forms) in enumerate(named) if words & {form.lower() for form in forms}}
+    return {
+        n
+        for n, (_, forms) in enumerate(named)
+        for form in forms
+        if re.search(
+            rf"\b(?:{form}|{form.replace('ß', 'ss')})\b".replace("'", "['’]"), sentence, re.I
+        )
+    }
 
 
 def slow_longest(sentence: str, words: Lexicon) -> tuple[set[int], set[int]]:
@@ -133,7 +149,7 @@ def slow_longest(sentence: str, words: Lexicon) -> tuple[set[int], set[int]]:
 
 def slow_count(words: Lexicon, text: str) -> Pairs:
     counts: Pairs = Counter()
-    for line in text.split("\n"):
+    for line in unicodedata.normalize("NFC", text.replace("\u00ad", "")).split("\n"):
         for sentence in slow_sentences(line, words.language):
             if LANGUAGES[words.language].spaced:
                 attributes = slow_labels(sentence, words.attributes)
@@ -153,6 +169,10 @@ def slow_count(words: Lexicon, text: str) -> Pairs:
         ("de", "Die Frau kam am 3. Mai als Ärztin. Der Vater blieb.", {(1, 1): 1}),
         ("de", "Die Mutter sah z. B. Dr. Arzt.", {(1, 1): 1}),
         ("de", "„Sie ist Ärztin.“ Der Mann ging.", {}),
+        # Invisible hyphens and decomposed letters; the capital of ß has two spellings.
+        ("de", "Die Frau ist Zahn\u00adarzt. Der Va\u00adter ist Pfle\u00adger.", {(0, 0): 1}),
+        ("de", "Die Mutter ist A\u0308rztin.", {(1, 1): 1}),
+        ("de", "DIE GROẞMUTTER IST ÄRZTIN. Der GROSSVATER war Arzt.", {(1, 1): 1, (0, 1): 1}),
         # "acreedor" is no editor, and an accent tells "él" from "el".
         ("es", "El acreedor vio a la mujer. El editor llegó.", {}),
         ("es", "Él es editor. ¿Ella es enfermera? ¡Sí!", {(0, 1): 1, (1, 0): 1}),
@@ -161,9 +181,16 @@ def slow_count(words: Lexicon, text: str) -> Pairs:
         ("fr", "L'infirmière est une femme. L’écrivain, un homme.", {(1, 0): 1, (0, 1): 1}),
         ("fr", "L'homme parle à M. Petit, l'écrivain. Élise est sa femme.", {(0, 1): 1}),
         ("fr", "C'est une femme d'écrivain. à droite, un homme.", {}),
+        (
+            "fr",
+            "Sa femme est agente d’entretien. Œdipe, un homme, l’écrivain.",
+            {(1, 2): 1, (0, 1): 1},
+        ),
+        ("fr", "Sa me\u0300re est infirmie\u0300re.", {(1, 0): 1}),
         ("it", "Lei è un'infermiera. Lui, il sig. Rossi, è l'editore.", {(1, 0): 1, (0, 1): 1}),
         ("it", "Il creditore e lei. L'uomo fa l'editore.", {(0, 1): 1}),
         ("ko", "그는 요리사 입니다. 그녀는 간호사입니다.", {(0, 1): 1, (1, 0): 1}),
+        ("ko", unicodedata.normalize("NFD", "그는 요리사 입니다."), {(0, 1): 1}),
         ("ru", "Она врач. Он, повар, родился в 1900 г. Москва.", {(1, 0): 1, (0, 1): 1}),
         # A small letter begins no sentence, whatever its alphabet.
         ("ru", "МАТЬ — Повар. отец врач", {}),
@@ -173,6 +200,12 @@ def slow_count(words: Lexicon, text: str) -> Pairs:
         ("zh", "她说：“我是护士。”他笑了。", {(1, 2): 1}),
         ("ja", "彼女は経済学者です。彼は学者です。彼らは看護師です。", {(1, 1): 1, (0, 0): 1}),
         ("ja", "彼女は「看護師です。」と言った。\n彼は看護師", {(1, 2): 1, (0, 2): 1}),
+        (
+            "ja",
+            unicodedata.normalize("NFD", "彼はガードマンです。彼女たちは看護師です。"),
+            {(0, 3): 1},
+        ),
+        ("zh", "她弹吉他，是护士。马耳他有护士。", {(1, 2): 1}),
     ],
 )
 def test_traps(language: str, text: str, expected: dict[tuple[int, int], int]) -> None:
@@ -182,14 +215,17 @@ def test_traps(language: str, text: str, expected: dict[tuple[int, int], int]) -
 
 PIECES = {
     "de": "Mann Frau MUTTER Vater Pfleger Krankenpfleger Pflegerin Arzt Ärztin ÄRZTIN Arztes z. B. "
-    "Dr. am 3. 1990. Mai über ärgert “ ” ( . ! ? , - ...",
+    "Dr. am 3. 1990. Mai über ärgert “ ” ( . ! ? , - ... GROẞVATER großmutter A\u0308rztin "
+    "Zahn\u00adarzt Va\u00adter",
     "es": "él Él ella hombre mujer enfermero ENFERMERA editor acreedor Sr. á. Ángel ¿ ? ! . , ( »",
-    "fr": "homme femme l'homme l’infirmière d'écrivain Écrivaine infirmier M. Mme. Élise à . ! ? »",
+    "fr": "homme femme l'homme l’infirmière d'écrivain Écrivaine infirmier M. Mme. Élise à . ! ? » "
+    "Œdipe œuf agent d’entretien d'entretien me\u0300re",
     "it": "lui lei un'infermiera l'editore creditore EDITRICE uomo donna sig. Rossi è . ! ? ,",
     "ko": "그는 그녀는 그가 간호사 간호사입니다 요리사 요리사는 입니다. . ? ,",
     "ru": "он Она отец МАТЬ врач Врач врача повар г. др. Москва и . ! ? ,",
     "zh": "他 她 其他 他们 工人 建筑工人 建筑 护士 是 。 ！ ？ ” , \n 的",
-    "ja": "彼 彼女 彼ら 学者 経済学者 経済 看護師 は です 。 ？ 」 』 \n と",
+    "ja": "彼 彼女 彼ら 彼女たち 学者 経済学者 経済 看護師 は です 。 ？ 」 』 \n と ガードマン "
+    "カ\u3099ート\u3099マン",
 }
 
 
@@ -211,10 +247,29 @@ def test_the_rule_is_the_slow_one(language: str, data: st.DataObject) -> None:
 def test_words_of_people_are_built_in_and_no_task_counts_for_itself(language: str) -> None:
     words = dict(built_in_attributes(language, ["infermiera", "Krankenschwester"]))  # type: ignore[arg-type]
     assert set(words) == {"he", "she"}
-    assert all(len(forms) > 200 for forms in words.values())
+    assert all(len(forms) > 150 for forms in words.values())
     folded = {form.casefold() for forms in words.values() for form in forms}
     assert not folded & {"infermiera", "krankenschwester"}
     assert sum(map(len, words.values())) == len(folded)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        # Words of the published lists that are seldom about a man or a woman.
+        ("de", "Die junge Frau wird Ärztin unter neuer Leitung."),
+        ("de", "Die jungen Eltern, eine Wache und die Großeltern der Mutter sahen den Arzt."),
+        ("es", "La mujer de mis hijos, vieja amiga, es médica del convento."),
+        ("fr", "La mère de l'artiste est infirmière."),
+        ("it", "La donna vuole crescere e formare i dirigenti come infermiera."),
+        ("ru", "Женщина, врач и специалист, продолжает расти."),
+    ],
+)
+def test_words_for_either_sex_are_not_built_in(language: str, text: str) -> None:
+    tasks = ["Arzt", "Ärztin", "médica", "infirmière", "infermiera", "врач", "Koch"]
+    found = count_cooccurrences([text], tasks=tasks, language=language)
+    assert found.counts is not None
+    assert found.counts.sum(axis=1).tolist() == [0, 1]
 
 
 def test_counting_in_german_from_the_library() -> None:

@@ -21,6 +21,7 @@ from lmprobe.corpus.lexicon import Lexicon
 from lmprobe.corpus.rules.rule import english_only, rules
 from lmprobe.corpus.rules.word import needles, owners, phrase, plain
 from lmprobe.corpus.sentences import Sentences
+from lmprobe.corpus.spelling import Spelling
 
 _ADVERB = (
     "also|now|then|once|still|later|currently|previously|formerly|originally|initially|"
@@ -52,6 +53,7 @@ class PatternRule:
         """Prepare the words for the search."""
         english_only("pattern", lexicon)
         self._sentences = Sentences()
+        self._spelling = Spelling("en")
         self._finder = WordFinder(needles(lexicon))
         self._task = owners(words for _, words in lexicon.tasks)
         self._attribute = owners(words for _, words in lexicon.attributes)
@@ -67,6 +69,7 @@ class PatternRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
+        block = self._spelling.composed(block)
         for start, end in self._sentences.around(block, self._finder.places(block)):
             sentence = block[start:end].lower().decode("utf-8", "replace")
             found = {

@@ -19,6 +19,7 @@ from lmprobe.corpus.languages import language_of
 from lmprobe.corpus.lexicon import Lexicon, Words
 from lmprobe.corpus.rules.rule import Rule, rules
 from lmprobe.corpus.sentences import Sentences, unspaced_ends
+from lmprobe.corpus.spelling import Spelling
 from lmprobe.errors import InputError
 
 _WORD = re.compile(r"\w+")
@@ -40,9 +41,11 @@ class WordRule:
         self._tasks = _Matcher(words for _, words in lexicon.tasks)
         self._attributes = _Matcher(words for _, words in lexicon.attributes)
         self._sentences = Sentences(lexicon.language)
+        self._spelling = Spelling(lexicon.language)
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
+        block = self._spelling.composed(block)
         for start, end in self._sentences.around(block, self._finder.places(block)):
             sentence = block[start:end]
             words = _words(sentence)
@@ -66,9 +69,11 @@ class UnspacedWordRule:
         self._search = BytesAhoCorasick(
             [form.encode() for form in self._forms], matchkind=MatchKind.LeftmostLongest
         )
+        self._spelling = Spelling(lexicon.language)
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
+        block = self._spelling.composed(block)
         ends = unspaced_ends(block)
         end = next(ends, 0)
         attributes: set[int] = set()
@@ -109,7 +114,7 @@ def needles(lexicon: Lexicon) -> Iterator[bytes]:
     for _, words in lexicon.tasks:
         for word in words:
             for form in cases(word):
-                yield max(re.split(r"[\s-]+", form), key=len).encode()
+                yield max(re.split(r"[\s'’-]+", form), key=len).encode()
 
 
 def cases(word: str) -> set[str]:
@@ -119,6 +124,8 @@ def cases(word: str) -> set[str]:
     word is found in lower case, in capitals, with a capital, and as it was given.
     """
     forms = {word, word.lower(), word.upper(), word.capitalize(), word.title()}
+    # Python writes the capital of ß as SS; German also has a letter for it.
+    forms.add(word.replace("ß", "ẞ").upper())
     return {form.encode().lower().decode() for form in forms}
 
 
@@ -140,7 +147,7 @@ def owners(labels: Iterable[Words]) -> dict[str, int]:
 
 def plain(form: str) -> str:
     """Return a name of several words in one way of writing."""
-    return re.sub(r"\s*@?-@?\s*|\s+", " ", form)
+    return re.sub(r"\s*@?-@?\s*|\s+", " ", form).replace("’", "'")
 
 
 class _Matcher:
@@ -166,5 +173,6 @@ class _Matcher:
 
 
 def phrase(form: str) -> str:
-    """Return an expression for a name of several words, spaced or hyphenated."""
-    return r"(?:\s+|\s*@?-@?\s*)".join(map(re.escape, re.split(r"[\s-]+", form)))
+    """Return an expression for a name of several words, spaced or hyphenated, with ' or ’."""
+    joined = r"(?:\s+|\s*@?-@?\s*)".join(map(re.escape, re.split(r"[\s-]+", form)))
+    return joined.replace("'", "['’]")
