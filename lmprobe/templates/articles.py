@@ -41,8 +41,9 @@ _ROMANCE: Mapping[str, Mapping[tuple[str, str], str]] = {
 _VOWEL = re.compile(r"[aeiouàâäáãéèêëíìîïóòôöúùûüœæ]", re.IGNORECASE)
 # French words that do not elide although they begin with a vowel or an h.
 _ASPIRATED = re.compile(
-    r"h(ach|ack|alt|and|ard|arp|aut|éraut|éros|ibou|ipp|obb|ock|olland|omard|ongr|ont|ors|ott"
-    r"|ugue|uit|url|usk|uss)|onz|oui|yaourt|yog",
+    r"h(ach|ack|all(?!uc)|alte\b|am(?!eç)|an|ar(?!mon)|as|ât|au|av|enn|ér(aut|iss|on|os\b)|ern|ers"
+    r"|êt|eurt|ibou|ideu|iérar|ip-|ippie|iss|obb|och|ock|oll|omard|ongr|ont|oqu|ord|ors|ott|ou"
+    r"|ublot|uch|ué|uer|ugue|uit(?!r)|ul|url|us[ks]|utt)|onz|oui",
     re.IGNORECASE,
 )
 # Italian words before which "uno" and "lo" are written: gn, pn, ps, x, y, z, s + consonant.

@@ -19,6 +19,14 @@ A = (
     "Ukrainian Ugandan eunuch ewe euro once US UK UFO USB UNESCO NASA hotel historian herbalist "
     "hairdresser housekeeper used urologist utopian U-turn 1 10 100 118 7 new known French janitor"
 )
+ELIDED = (
+    "homme héritier héroïne haltérophile hippologue huissier horloger habitué hallucinée "
+    "harmoniciste infirmière écrivain œnologue hôtesse"
+)
+ASPIRATED = (
+    "hacker handballeur hallebardier harpiste hautboïste héros hérisson hiérarque hippie hockeyeur "
+    "Hongrois hors-la-loi hussard huitième onzième coiffeur yogi"
+)
 
 
 @pytest.mark.parametrize("word", AN.split())
@@ -34,6 +42,16 @@ def test_a_before_a_consonant_sound(word: str) -> None:
 def test_several_words_go_by_the_first() -> None:
     assert article("honest construction worker") == "an"
     assert article("one-armed editor") == "a"
+
+
+@pytest.mark.parametrize("word", ELIDED.split())
+def test_french_articles_elide(word: str) -> None:
+    assert article(word, "the", language="fr", gender="feminine") == "l'"
+
+
+@pytest.mark.parametrize("word", ASPIRATED.split())
+def test_french_articles_do_not_elide_before_an_aspirated_h(word: str) -> None:
+    assert article(word, "the", language="fr", gender="masculine") == "le"
 
 
 def test_typeguard_is_left_as_it_was() -> None:
