@@ -55,7 +55,7 @@ class Crossed:
 
 PROBES = (
     *(Crossed("a typical probe", k, 32, 0.03, 0.1, 0.05) for k in (5, 10, 20, 50)),
-    Crossed("templates vary most", 20, 32, 0.1, 0.05, 0.05),
+    *(Crossed("templates vary most", k, 32, 0.1, 0.05, 0.05) for k in (2, 3, 5, 20)),
     Crossed("tasks vary most", 20, 32, 0.01, 0.2, 0.05),
     Crossed("skewed effects", 20, 32, 0.05, 0.1, 0.05, skewed=True),
     Crossed("few tasks", 20, 8, 0.03, 0.1, 0.05),
@@ -91,10 +91,13 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
 
 _AFTER = """
 `bootstrap` is the percentile interval widened for few units (Hesterberg 2015); it is the default
-because its coverage is closest to the nominal level without being far below it. With very few
-templates it is wider than necessary, and so it is where only the cells vary, because both axes
-are resampled. `t-crossed` is narrower there and accurate for normal effects; for skewed effects
-its coverage is too low. `t`, `bernstein` and `empirical-bernstein` take the templates as the
-sample and the tasks as fixed, so they do not cover the value over all tasks, which is the true
-value in this table; the same is true of a bootstrap that resamples templates only.
+because its coverage is closest to the nominal level without being far below it. With few
+templates it is wider than necessary if the tasks vary most, and so it is where only the cells
+vary, because both axes are resampled. With fewer than five templates that vary most it is too
+narrow, because no resample is further away than the extreme template; a note then recommends
+`t-crossed`, which is accurate for normal effects with any number of templates. For skewed effects
+the coverage of `t-crossed` is too low. `t`, `bernstein` and `empirical-bernstein` take the
+templates as the sample and the tasks as fixed, so they do not cover the value over all tasks,
+which is the true value in this table; the same is true of a bootstrap that resamples templates
+only.
 """

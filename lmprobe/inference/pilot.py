@@ -19,6 +19,7 @@ import numpy as np
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.inference.units import unit_task_means
+from lmprobe.intervals.crossed import MeanSquares
 from lmprobe.intervals.method import checked_confidence
 
 # No probe has more templates or tasks than this.
@@ -72,14 +73,12 @@ def variance_components(cells: Floats, families: Sequence[str] | None = None) ->
             "a pilot needs at least two templates (or families) and two tasks that are defined "
             f"in all of them: found {k} and {t}"
         )
-    rows, columns, mean = table.mean(axis=1), table.mean(axis=0), table.mean()
-    left = table - rows[:, None] - columns[None, :] + mean
-    rest = float((left**2).sum() / ((k - 1) * (t - 1)))
+    found = MeanSquares.of(table)
     # A part that comes out negative is one that the pilot cannot tell from none.
     return Components(
-        templates=max(0.0, float(rows.var(ddof=1)) - rest / t),
-        tasks=max(0.0, float(columns.var(ddof=1)) - rest / k),
-        rest=rest,
+        templates=max(0.0, (found.rows - found.rest) / t),
+        tasks=max(0.0, (found.columns - found.rest) / k),
+        rest=found.rest,
         n_templates=k,
         n_tasks=t,
     )

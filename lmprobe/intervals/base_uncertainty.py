@@ -165,7 +165,9 @@ def reliability(
     strength = np.abs(ratio(joint, joint.sum(axis=axis, keepdims=True)) - margin) * scale
     agreeing = np.where(np.isnan(fitted.weight), 0.0, fitted.weight) * lean
     proportional = float(np.nansum(agreeing * strength) / max(np.nansum(strength), 1e-300))
-    return Reliability(max(proportional, 0.0), max(float(agreeing.mean()), 0.0))
+    # Estimated by simulation, a share may come out slightly above 1.
+    shares = np.clip([proportional, float(agreeing.mean())], 0.0, 1.0)
+    return Reliability(float(shares[0]), float(shares[1]))
 
 
 def with_noise(interval: Interval, value: float, noise: float) -> Interval:

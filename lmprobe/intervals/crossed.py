@@ -14,12 +14,47 @@ from lmprobe.core.tally import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class CrossedMean:
-    """A mean, its standard error and the degrees of freedom that the error is known with."""
+class MeanSquares:
+    """The mean squares of rows, columns and the rest of a table (K, T) without gaps."""
 
-    value: float
+    rows: float
+    columns: float
+    rest: float
+
+    @classmethod
+    def of(cls, table: Floats) -> MeanSquares:
+        """Return those of a table with at least two rows and two columns."""
+        k, t = table.shape
+        rows, columns = table.mean(axis=1), table.mean(axis=0)
+        rest = table - rows[:, None] - columns[None, :] + table.mean()
+        return cls(
+            rows=t * float(rows.var(ddof=1)),
+            columns=k * float(columns.var(ddof=1)),
+            rest=float((rest**2).sum()) / ((k - 1) * (t - 1)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A standard error, and the degrees of freedom that it is known with."""
+
     standard_error: float
     degrees: float
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedMean:
+    """A mean with the spread of rows and columns together, and of each of them alone.
+
+    A claim must be true of all three. The sum is sufficient if there are many rows and columns.
+    With two or three rows their mean square is small by chance now and then, the degrees of
+    freedom then appear to be those of the columns, and the sum alone rejects a true hypothesis in
+    up to 12 % of samples at 0.05.
+    """
+
+    value: float
+    spread: Spread
+    by_axis: tuple[Spread, ...] = ()
 
     def p_value(self, reference: float = 0.0) -> float:
         """Return the two-sided p-value of "the true mean is the reference"."""
@@ -34,19 +69,26 @@ class CrossedMean:
         return self._tail(reference - self.value)
 
     def _tail(self, distance: float) -> float:
-        from scipy import stats
+        from scipy import special
 
-        if not self.standard_error > 0:
+        if not self.spread.standard_error > 0:
             # Nothing differs anywhere: that much is certain. The same difference everywhere
             # has no spread that could be judged.
             return math.nan if self.value else (distance > 0) + 0.5 * (distance == 0)
-        return float(stats.t.cdf(distance / self.standard_error, self.degrees))
+        return max(
+            float(special.stdtr(one.degrees, distance / one.standard_error))
+            for one in (self.spread, *self.by_axis)
+            if one.standard_error > 0
+        )
 
     def halfwidth(self, confidence: float) -> float:
         """Return half the width of Student's interval."""
-        from scipy import stats
+        from scipy import special
 
-        return float(stats.t.ppf((1 + confidence) / 2, self.degrees)) * self.standard_error
+        return max(
+            float(special.stdtrit(one.degrees, (1 + confidence) / 2)) * one.standard_error
+            for one in (self.spread, *self.by_axis)
+        )
 
 
 def crossed_mean(table: Floats) -> CrossedMean | None:
@@ -58,19 +100,23 @@ def crossed_mean(table: Floats) -> CrossedMean | None:
     k, t = table.shape
     if k < 2 or t < 2:
         return None
-    rows, columns, mean = table.mean(axis=1), table.mean(axis=0), float(table.mean())
-    rest = table - rows[:, None] - columns[None, :] + mean
-    squares = {
-        "rows": t * float(rows.var(ddof=1)),
-        "columns": k * float(columns.var(ddof=1)),
-        "rest": float((rest**2).sum()) / ((k - 1) * (t - 1)),
-    }
-    freedom = {"rows": k - 1, "columns": t - 1, "rest": (k - 1) * (t - 1)}
-    larger = [name for name in ("rows", "columns") if squares[name] > squares["rest"]]
+    found, cells = MeanSquares.of(table), k * t
+    # Each mean square with its degrees of freedom.
+    rows, columns, rest = (
+        (found.rows, k - 1),
+        (found.columns, t - 1),
+        (found.rest, (k - 1) * (t - 1)),
+    )
+    larger = [part for part in (rows, columns) if part[0] > found.rest]
     # rows + columns - rest where both are there; one of them alone; or the rest alone.
-    sign = dict.fromkeys(larger, 1.0) | ({"rest": 1.0 - len(larger)} if len(larger) != 1 else {})
-    total = sum(sign[name] * squares[name] for name in sign)
+    parts = larger if len(larger) == 1 else [*larger, (found.rest * (1 - len(larger)), rest[1])]
+    total = sum(square for square, _ in parts)
+    mean = float(table.mean())
     if not total > 0:
-        return CrossedMean(mean, 0.0, math.inf)
-    spread = sum((sign[name] * squares[name]) ** 2 / freedom[name] for name in sign)
-    return CrossedMean(mean, math.sqrt(total / (k * t)), total**2 / spread)
+        return CrossedMean(mean, Spread(0.0, math.inf))
+    degrees = total**2 / sum(square**2 / freedom for square, freedom in parts)
+    return CrossedMean(
+        mean,
+        Spread(math.sqrt(total / cells), degrees),
+        tuple(Spread(math.sqrt(square / cells), freedom) for square, freedom in (rows, columns)),
+    )

@@ -24,6 +24,8 @@ from lmprobe.results import Interval, Note, NoteKind
 
 # Below so many units a bootstrap interval is too short; docs/coverage.md has the numbers.
 FEW = 10
+# Below so many units, no resample is as far out as the interval should reach.
+_BOUNDED = 5
 
 # Replicates times units held in memory at a time.
 _BLOCK = 4_000_000
@@ -219,6 +221,8 @@ def _notes(
             notes.append(Note(NoteKind.NO_INTERVAL, text))
         elif number < FEW and traits.approximate:
             text = f"only {number} {name}: the interval may cover the true value less often"
+            if number < _BOUNDED and traits.resamples and resample == "both":
+                text += f", as no resample is beyond the extreme {_plural(name, 1)}; use t-crossed"
             notes.append(Note(NoteKind.FEW_UNITS, text))
     if math.isnan(found.low):
         text = "no interval: every resample gives the same value, so the spread is not estimated"

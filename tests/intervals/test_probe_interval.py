@@ -148,6 +148,12 @@ class TestNotes:
         cells = rng().normal(size=(12, 2, 12))
         _, notes = probe_interval(cells, rng=rng(), families=list("aabbccddeeff"))
         assert any("only 6 paraphrase families" in note.text for note in notes)
+        assert not any("t-crossed" in note.text for note in notes)
+
+    def test_where_no_resample_is_far_enough_another_method_is_named(self) -> None:
+        cells = rng().normal(size=(3, 2, 12))
+        _, notes = probe_interval(cells, rng=rng())
+        assert any("beyond the extreme template; use t-crossed" in note.text for note in notes)
 
     def test_one_template_has_no_interval(self) -> None:
         found, notes = probe_interval(rng().normal(size=(1, 2, 12)), rng=rng())

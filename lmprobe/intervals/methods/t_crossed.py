@@ -25,7 +25,7 @@ def t_crossed(sample: Sample, *, confidence: float, rng: np.random.Generator) ->
     found = crossed_mean(sample.crossed)
     if found is None:
         return Interval.too_few_units(confidence, "t-crossed")
-    if found.standard_error <= _ROUNDING * max(1.0, float(np.abs(sample.crossed).max())):
+    if found.spread.standard_error <= _ROUNDING * max(1.0, float(np.abs(sample.crossed).max())):
         return Interval.undefined(confidence, "t-crossed")
     half = found.halfwidth(confidence)
     return Interval(sample.value - half, sample.value + half, confidence, "t-crossed")
