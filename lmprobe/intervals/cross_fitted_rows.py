@@ -35,13 +35,10 @@ _HELD, _DRAWN = 5_000_000, 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class CrossFitted:
-    """The amplification with a cross-fitted lean, its interval, and how many pairs are unsure."""
+    """The amplification with a cross-fitted lean, and its interval."""
 
     value: float
     interval: Interval
-    close_pairs: int
-    """Pairs within two standard errors of a tie: their lean may be chance."""
-    pairs: int
 
 
 def cross_fitted_amplification(
@@ -57,14 +54,13 @@ def cross_fitted_amplification(
     estimate over resamples of the units.
     """
     checked_confidence(confidence)
-    close, pairs = close_pairs(rows)
     estimates = _estimates(rows, rows.times[None, :], _DRAWS, keep_unseen, rng)
     spread = _spread(rows, keep_unseen, rng) if rows.units > 1 else {}
     found = {}
     for direction, values in estimates.items():
         value = float(values.mean())
         interval = _interval(value, spread.get(direction), rows.units, confidence)
-        found[direction] = CrossFitted(value, interval, close, pairs)
+        found[direction] = CrossFitted(value, interval)
     return found
 
 
@@ -122,15 +118,30 @@ def _interval(value: float, spread: float | None, units: int, confidence: float)
 
 
 def close_pairs(rows: RowSums) -> tuple[int, int]:
-    """Return how many pairs are within two standard errors of a tie, and of how many."""
-    whole, attribute, task, joint = (part[0] for part in rows.total.marginals)
-    n = max(float(whole[0]), 1e-300)
-    expected = attribute[:, None] * task[None, :] / n
-    # The standard error of a count given its margins (Pearson's adjusted residual).
-    error = np.sqrt(
-        expected
-        * np.maximum(1 - attribute[:, None] / n, 0.0)
-        * np.maximum(1 - task[None, :] / n, 0.0)
-    )
-    known = error > 0
-    return int((np.abs(joint - expected)[known] < CLOSE * error[known]).sum()), int(known.sum())
+    """Return how many pairs are within two standard errors of a tie, and of how many.
+
+    A row adds w (a - p_a) (t - p_t) to the excess of a pair over independence; the squares of
+    these, added up by unit first, are its variance under independence. So weights may have any
+    scale, and the rows of a cluster count together.
+    """
+    total, attribute, task, _ = (part[0] for part in rows.total.marginals)
+    whole = float(total[0]) or 1.0
+    p_attribute, p_task = attribute[:, None] / whole, task / whole
+    excess, variance = np.zeros((2, attribute.size, task.size))
+    step = max(1, _HELD // rows.features.shape[1])
+    for start in range(0, len(rows.times), step):
+        part = rows.sums(rows.features[start : start + step].toarray() / whole)
+        weight, has_attribute, has_task, both = part.marginals
+        added = both - has_attribute[:, :, None] * p_task - p_attribute * has_task[:, None, :]
+        added += weight[:, :, None] * (p_attribute * p_task)
+        times = rows.times[start : start + step, None, None]
+        excess += (times * added).sum(axis=0)
+        variance += (times * added**2).sum(axis=0)
+    known = _varies(p_attribute) & _varies(p_task)
+    close = np.abs(excess) < CLOSE * np.sqrt(variance)
+    return int((close & known).sum()), int(known.sum())
+
+
+def _varies(share: Floats) -> NDArray[np.bool_]:
+    """Tell which labels some rows have and some have not; sums of weights are rounded."""
+    return (share > 1e-12) & (share < 1 - 1e-12)

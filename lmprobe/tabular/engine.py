@@ -217,7 +217,8 @@ def _exponent(source: TableSource, weight: str | None, *, head: bool) -> int:
 
     (found,) = source.query([weight], build).to_pylist()
     largest = float(found["largest"] or 0)
-    return math.frexp(largest)[1] if 0 < largest < math.inf else 0
+    # A power of two that is too large for a float cannot be written into a query.
+    return max(math.frexp(largest)[1], -975) if 0 < largest < math.inf else 0
 
 
 def _cluster_unit(source: TableSource, cluster: str) -> str:

@@ -105,20 +105,31 @@ def measured_rows(
     """Return one row per direction, and the notes that belong to all of them."""
     base = "labels" if settings.train is None else settings.train
     rng = np.random.default_rng(settings.seed)
-    found = [_of_run(one, train, settings, rng) for one in runs]
+    close = [(0, 0)] * len(runs)
+    if train is None and settings.interval != "none":
+        close = [close_pairs(one.sums) for one in runs]
+    found = [
+        _of_run(run, train, settings, rng, unsure=unsure > 0)
+        for run, (unsure, _) in zip(runs, close, strict=True)
+    ]
     rows = []
     for direction in found[0]:
         measured = tuple(one[direction] for one in found)
         notes = tuple(_few_notes(runs, direction, settings))
         rows.append(_row(direction, base, measured, notes, settings))
-    notes = (*_unseen_notes(runs, train, settings), *_interval_notes(runs, settings))
+    notes = (*_unseen_notes(runs, train, settings), *_interval_notes(runs, max(close), settings))
     return tuple(rows), notes
 
 
 def _of_run(
-    run: Measurement, train: RowSums | None, settings: AmplifySettings, rng: np.random.Generator
+    run: Measurement,
+    train: RowSums | None,
+    settings: AmplifySettings,
+    rng: np.random.Generator,
+    *,
+    unsure: bool,
 ) -> dict[Direction, RunAmplification]:
-    """Return each direction of one run."""
+    """Return each direction of one run; `unsure` if chance may decide the lean of its rows."""
     sums = run.sums
     world = None
     if train is not None:
@@ -133,7 +144,7 @@ def _of_run(
     if settings.interval == "none":
         none = Interval.undefined(settings.confidence, settings.interval)
         intervals = dict.fromkeys(sums.directions, none)
-    elif _is_cross_fitted(sums, train, settings):
+    elif unsure and settings.interval == "bootstrap":
         fitted = cross_fitted_amplification(
             sums, keep_unseen=settings.keep_unseen, confidence=settings.confidence, rng=rng
         )
@@ -156,12 +167,6 @@ def _of_run(
         one.direction: RunAmplification(run.run, one, intervals[one.direction])
         for one in measured.directions
     }
-
-
-def _is_cross_fitted(sums: RowSums, train: RowSums | None, settings: AmplifySettings) -> bool:
-    """Whether the rows themselves must say which way they lean, and leave doubt about it."""
-    own_lean = train is None and settings.interval == "bootstrap"
-    return own_lean and close_pairs(sums)[0] > 0
 
 
 def _row(
@@ -209,20 +214,21 @@ def _unseen_notes(
     yield Note(NoteKind.LEFT_OUT, f"{where} {listed(list(names))}: {then}")
 
 
-def _interval_notes(runs: Sequence[Measurement], settings: AmplifySettings) -> Iterator[Note]:
+def _interval_notes(
+    runs: Sequence[Measurement], close: tuple[int, int], settings: AmplifySettings
+) -> Iterator[Note]:
     """Yield what the intervals take for granted, and where they are not to be trusted."""
     if settings.interval == "none":
         return
     lean = "these rows" if settings.train is None else "the train table"
     unit = "rows" if settings.cluster is None else f"clusters ({settings.cluster})"
-    unsure = settings.train is None and max(close_pairs(one.sums)[0] for one in runs)
     known = f"takes the lean of {lean} as known"
-    if unsure and settings.interval == "bootstrap":
+    if close[0] and settings.interval == "bootstrap":
         known = f"uses a lean that is cross-fitted on other {unit}"
     text = f"the interval assumes that the {unit} are independent, and {known}"
     yield Note(NoteKind.ASSUMPTION, text)
-    if unsure:
-        yield _tie_note(runs, settings)
+    if close[0]:
+        yield _tie_note(*close, settings)
     units = min(one.sums.units for one in runs)
     if units < _FEW_ROWS:
         text = f"only {units} {unit}: the interval may cover the true value less often"
@@ -231,8 +237,7 @@ def _interval_notes(runs: Sequence[Measurement], settings: AmplifySettings) -> I
         yield runs_note(len(runs), "rows")
 
 
-def _tie_note(runs: Sequence[Measurement], settings: AmplifySettings) -> Note:
-    close, pairs = max((close_pairs(one.sums) for one in runs), key=lambda pair: pair[0])
+def _tie_note(close: int, pairs: int, settings: AmplifySettings) -> Note:
     then = (
         "`corrected` uses the lean of other rows"
         if settings.interval == "bootstrap"

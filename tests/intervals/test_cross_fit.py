@@ -21,7 +21,7 @@ from lmprobe.intervals.base_uncertainty import (
     sentences_needed,
 )
 from lmprobe.intervals.cross_fit import HOLDOUT, cross_fitted_lean
-from lmprobe.intervals.cross_fitted_rows import cross_fitted_amplification
+from lmprobe.intervals.cross_fitted_rows import close_pairs, cross_fitted_amplification
 from lmprobe.intervals.rows import row_sums
 from lmprobe.metrics.lean import lean, lean_of_counts
 from lmprobe.results.interval import Interval
@@ -162,11 +162,13 @@ def test_rows_in_which_nothing_is_linked_amplify_nothing() -> None:
         _, guess = labelled(300, 20, rng)
         groups = read_axis("attribute", group)
         tasks = read_axis("task", truth, guess)
-        found = cross_fitted_amplification(row_sums(groups, tasks), rng=rng)
+        sums = row_sums(groups, tasks)
+        found = cross_fitted_amplification(sums, rng=rng)
         one = found[Direction.ATTRIBUTE_TO_TASK]
         values.append(one.value)
         covered += 0.0 in one.interval
-        assert one.close_pairs > 0.6 * one.pairs
+        close, pairs = close_pairs(sums)
+        assert (pairs, close > 0.6 * pairs) == (40, True)
     assert covered >= 21
     assert abs(np.mean(values)) < 3 * np.std(values) / math.sqrt(25)
 
@@ -181,5 +183,28 @@ def test_rows_with_strong_links_have_the_published_value() -> None:
     found = cross_fitted_amplification(sums, rng=rng)[Direction.ATTRIBUTE_TO_TASK]
     plain = sums.total.value(Direction.ATTRIBUTE_TO_TASK, sums.total.lean())[0]
     assert found.value == pytest.approx(plain, abs=0.002)
-    assert found.close_pairs == 0
+    assert close_pairs(sums) == (0, 2)
     assert 0.1 in found.interval
+
+
+def test_what_is_close_to_a_tie_depends_on_no_scale_and_on_whole_clusters() -> None:
+    rng = np.random.default_rng(7)
+    group = rng.integers(0, 2, 400)
+    linked = 0.3 + np.linspace(0, 0.25, 12) * group[:, None]
+    truth = pd.DataFrame((rng.random((400, 12)) < linked).astype(int))
+    groups, tasks = read_axis("attribute", group), read_axis("task", truth, truth)
+    close, pairs = close_pairs(row_sums(groups, tasks))
+    # Pearson's adjusted residual, the standard error of a count of rows given its margins.
+    p_a, p_t = np.array([1 - group.mean(), group.mean()])[:, None], truth.mean().to_numpy()
+    joint = np.array([truth[group == one].sum() for one in (0, 1)])
+    error = np.sqrt(400 * p_a * (1 - p_a) * p_t * (1 - p_t))
+    residual = (joint - 400 * p_a * p_t) / error
+    assert not ((abs(residual) > 1.9) & (abs(residual) < 2.1)).any()
+    assert (close, pairs) == ((abs(residual) < 2).sum(), 24)
+    for scale in (1e-6, 1e6):
+        assert close_pairs(row_sums(groups, tasks, np.full(400, scale))) == (close, pairs)
+    # Every row nine times: as rows they are ever so sure, as clusters no more than before.
+    often = np.repeat(np.arange(400), 9)
+    many = [read_axis("attribute", group[often]), read_axis("task", *[truth.iloc[often]] * 2)]
+    assert close_pairs(row_sums(*many))[0] < close
+    assert close_pairs(row_sums(*many, clusters=often)) == (close, pairs)
