@@ -10,6 +10,7 @@ from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.intervals.base_uncertainty import ENOUGH, BaseCorrection, sentences_needed
 from lmprobe.results import Estimate, Note, NoteKind
+from lmprobe.results.format import format_signed
 from lmprobe.sources import AlignedBaseRates
 
 # A preference is worth a sentence where it moves a tenth of the probability.
@@ -30,9 +31,11 @@ def preference_notes(
     if not (large and moved > _MOVED) and value.verdict is association.verdict:
         return ()
     share = "mostly" if large else "partly"
+    number = "value" if value.corrected is None else "corrected value"
     text = (
-        f"the value ({value.claimed:+.4f}) differs from the association "
-        f"({association.claimed:+.4f}), {share} because the model prefers *{word}* in all sentences"
+        f"the {number} ({format_signed(value.claimed)}) differs from the association "
+        f"({format_signed(association.claimed)}), {share} because the model prefers *{word}* in "
+        "all sentences"
     )
     return (Note(NoteKind.PREFERENCE, text),)
 
@@ -64,14 +67,14 @@ def base_notes(
     if correction.sentences is None:
         text = (
             "the value is corrected for the bias that the standard errors of the base cause, "
-            f"{estimate.base_bias:+.4f}"
+            f"{format_signed(estimate.base_bias)}"
         )
         return (Note(NoteKind.BASE, text),)
     found = correction.reliability.proportional
     text = (
         f"the base was counted in {correction.sentences:,} sentences; the value is corrected for "
-        f"the bias that their noise causes, {estimate.base_bias:+.4f}. A base of this size shows "
-        f"{found:.0%} of an amplification"
+        f"the bias that their noise causes, {format_signed(estimate.base_bias)}. A base of this "
+        f"size shows {found:.0%} of an amplification"
     )
     if found >= _GOOD:
         return (Note(NoteKind.BASE, text),)

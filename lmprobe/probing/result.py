@@ -133,7 +133,7 @@ class ProbeResult(Result):
         return probe_page(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line per base and direction."""
+        """Return one line per base and direction; value = association + preference."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -149,8 +149,8 @@ class ProbeResult(Result):
                     "method": row.interval.method,
                     "verdict": row.verdict.value,
                     "corrected": row.corrected,
-                    "association": None if row.association is None else row.association.claimed,
-                    "preference": None if row.preference is None else row.preference.claimed,
+                    "association": row.association and row.association.value,
+                    "preference": row.preference and row.preference.value,
                     "template_sd": row.template_sd,
                     "absolute": row.absolute,
                     "undefined_pairs": row.undefined_pairs,

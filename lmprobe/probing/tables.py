@@ -97,7 +97,7 @@ def direction_table(
     ]
     for part in parts:
         columns += [
-            Column(part, ColumnKind.SIGNED),
+            Column(part, ColumnKind.SIGNED, essential=part == "association"),
             Column(f"{part} interval", ColumnKind.INTERVAL, essential=False),
         ]
     if with_undefined:

@@ -1,7 +1,7 @@
 """Tables and notes for a terminal: nothing is cut off, however narrow it is.
 
-A table that is too wide first gives up the columns that are not essential, then breaks its
-words over lines, then becomes a block of lines per row.
+A table that is too wide first breaks its words over lines, then gives up the columns that are
+not essential, intervals first, then becomes a block of lines per row.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ def column_widths(table: Table, width: int) -> dict[int, int]:
     """Return the columns to show side by side with their widths; none if they do not fit."""
     shown = list(range(len(table.columns)))
     spare = [number for number in shown if not table.columns[number].essential]
+    spare.sort(key=lambda number: table.columns[number].kind is ColumnKind.INTERVAL)
     while True:
         least = {number: _least(table, number) for number in shown}
         room = width - sum(least.values()) - _GAP * (len(shown) - 1)

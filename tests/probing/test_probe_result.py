@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,3 +214,13 @@ def test_the_provenance_has_every_setting() -> None:
 
 def test_interval_status_values_are_the_contract() -> None:
     assert set(IntervalStatus) == {"ok", "unbounded", "undefined", "too_few_units"}
+
+
+def test_the_parts_in_the_frame_add_up_to_the_value_beside_them() -> None:
+    """Against a counted base the corrected numbers differ from those of the formula."""
+    result = probe("reference:amplified", base="wikipedia")
+    frame = result.to_frame()
+    assert frame["corrected"].notna().all()
+    np.testing.assert_allclose(frame["association"] + frame["preference"], frame["value"])
+    note = next(note for note in result.rows[0].notes if note.kind is NoteKind.PREFERENCE)
+    assert "corrected value (−0.0312)" in note.text

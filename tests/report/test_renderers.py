@@ -24,6 +24,7 @@ from lmprobe.report.html_table import MOST_ROWS
 from lmprobe.report.latex import latex_escaped, latex_table
 from lmprobe.report.markdown import page_markdown, table_lines
 from lmprobe.report.terminal import column_widths, table_text
+from lmprobe.results import Column, ColumnKind, Interval, Table
 
 EXAMPLE = Example()
 
@@ -54,6 +55,18 @@ def test_a_narrow_terminal_says_what_it_leaves_out() -> None:
     # Below, everything is there again, one line per cell.
     assert column_widths(comparison_table(), 50) == {}
     assert "1,234" in table_text(comparison_table(), 50)
+
+
+def test_intervals_are_given_up_before_numbers() -> None:
+    columns = (
+        Column("base"),
+        Column("association", ColumnKind.SIGNED),
+        Column("association interval", ColumnKind.INTERVAL, essential=False),
+        Column("preference", ColumnKind.SIGNED, essential=False),
+    )
+    table = Table("t", columns, (("labor", 0.1, Interval(0.05, 0.15, 0.95, "t"), 0.2),))
+    assert set(column_widths(table, 60)) == {0, 1, 2, 3}
+    assert set(column_widths(table, 40)) == {0, 1, 3}
 
 
 def test_a_terminal_is_not_commanded_by_a_word() -> None:
