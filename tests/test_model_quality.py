@@ -98,7 +98,7 @@ def test_pseudo_perplexity_against_a_loop(checkpoint: Checkpoint) -> None:
     assert texts == sample(NEUTRAL, WORDS)
     few = replace(NEUTRAL, templates=NEUTRAL.templates[:1])
     total, words = 0.0, 0
-    for text in sample(few, WORDS):
+    for text in (cloze.text for cloze in sample(few, WORDS)):
         tokens = model.tokenizer(text)
         ids, owner = tokens["input_ids"], tokens.word_ids()
         words += len(text.replace(".", "").split())

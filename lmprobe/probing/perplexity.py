@@ -34,31 +34,35 @@ def perplexity(
 
     They are drawn with a fixed seed, so the number belongs to the model, the set and the words.
     """
-    texts = sample(templates, words)
+    clozes = sample(templates, words)
+    texts = [cloze.text for cloze in clozes]
     scorer = choose_scorer(kinds.get(model.kind).sentence_scorer, model.kind)
     facts = {"perplexity of": texts, "scorer": (scorer.name, scorer.identity)}
     key = store.key_of({**model_facts(model), **facts})
     entry = store.read(key) if cache else None
     if entry is None or not entry.has({"log_likelihood": len(texts)}):
-        encoded = model.encode([_whole(text) for text in texts])
-        values = sums(model, [scorer.scorer.queries(one) for one in encoded])
+        values = sums(model, [scorer.scorer.queries(one) for one in model.encode(clozes)])
         entry = store.Entry(model.name, {"log_likelihood": tuple(values.tolist())}, model.threads)
         if cache:
             store.write(key, entry)
     return float(np.exp(-sum(entry.numbers["log_likelihood"]) / sum(map(count_words, texts))))
 
 
-def sample(templates: TemplateSet, words: Words) -> list[str]:
-    """Return the sentences, fewer if there are not so many different ones."""
+def sample(templates: TemplateSet, words: Words) -> list[Cloze]:
+    """Return the sentences, fewer if there are not so many different ones.
+
+    Nothing is guessed in particular; the attribute's word has tokens of its own, as the probe
+    has found out.
+    """
     shape = len(templates.templates), len(words.attributes), len(words.tasks)
     size = int(np.prod(shape))
     rng = np.random.default_rng(_SEED)
     chosen = np.sort(rng.choice(size, min(size, SENTENCES), replace=False))
-    texts = [
-        templates.templates[template].sentence(words.attributes[who], words.tasks[what]).text
+    sentences = [
+        templates.templates[template].sentence(words.attributes[who], words.tasks[what])
         for template, who, what in zip(*np.unravel_index(chosen, shape), strict=True)
     ]
-    return list(dict.fromkeys(texts))
+    return list({one.text: Cloze(one.text, *one.attribute_span) for one in sentences}.values())
 
 
 def count_words(text: str) -> int:
@@ -68,9 +72,3 @@ def count_words(text: str) -> int:
     (4, 4)
     """
     return len(_WORD.findall(text))
-
-
-def _whole(text: str) -> Cloze:
-    """Return a sentence of which nothing is guessed in particular: its last word stands for it."""
-    last = list(_WORD.finditer(text))[-1]
-    return Cloze(text, *last.span())

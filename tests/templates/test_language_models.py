@@ -182,6 +182,17 @@ def test_a_word_that_shares_a_token_with_its_neighbour_is_named_with_the_tokens(
         probe(load_model(made), one, "uniform", tasks=["看護師", "弁護士"])
 
 
+def test_fixed_text_may_have_any_tokens(tmp_path: Path) -> None:
+    # "です。" is one token, and "な" is unknown: nothing is guessed there.
+    slots: dict[str, object] = {"who": ["彼", "彼女"], "what": ["看護師", "弁護士", "医師"]}
+    sentences: list[object] = ["{who}は{what}です。", "有名な{what}は{who}です。"]
+    one = load_templates(write(tmp_path, sentences, slots, language="ja"))
+    tokenizer = unigram([text.replace("な", "") for text in texts_of(one)], ["です。", "彼女"])
+    result = probe(load_model(made_checkpoint(tmp_path / "model", tokenizer)), one, "uniform")
+    assert result.perplexity > 1
+    assert result.row("uniform", "T->A").unevenness is not None
+
+
 SPANISH_JOBS = {
     "nurse": ("enfermero", "enfermera"),
     "cook": ("cocinero", "cocinera"),
