@@ -75,4 +75,4 @@ def did_you_mean(found: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(found[:100], names[:1000], n=1)
     hint = f'did you mean "{near[0]}"? ' if near else ""
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"{hint}Known: {', '.join(names[:_MOST_NAMES]) or 'none'}{more}"
+    return f"{hint}Known: {', '.join(names[:_MOST_NAMES])}{more}" if names else "it has none"

@@ -160,7 +160,7 @@ def _row(
         lean_weighting="joint",
         families=tuple(str(number) for number in range(templates)),
         dropped_attributes=("they",) if base == "labor" else (),
-        notes=(Note(NoteKind.LEFT_OUT, "1 without a column, left out: they"),)
+        notes=(Note(NoteKind.LEFT_OUT, "1 attribute without a column, left out: they"),)
         if base == "labor"
         else (),
     )

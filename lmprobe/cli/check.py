@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Quiet
+from lmprobe.cli.options import Json, Output, Quiet
 
 
 def command(
@@ -46,6 +46,7 @@ def command(
         ),
     ] = None,
     json: Json = False,
+    output: Output = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare a saved result of any command with a limit, or with another result.
@@ -78,4 +79,6 @@ def command(
     elif not quiet:
         for row in checked.rows:
             typer.echo(row.explanation)
+    if output is not None:
+        checked.save(output)
     raise typer.Exit(checked.exit_code)

@@ -82,5 +82,7 @@ def _model_card(result: Result) -> str:
     from lmprobe.probing.result import ProbeResult
 
     if not isinstance(result, ProbeResult):
-        raise InputError(f"a model card is made of a probe, not of a {result.kind}")
+        raise InputError(
+            f"a model card needs the result of a probe; this is of the job {result.kind}"
+        )
     return model_card(result)

@@ -47,11 +47,6 @@ class Direction(StrEnum):
         return f"{self.given[0]}->{self.predicted[0]}".upper()
 
     @property
-    def arrow(self) -> str:
-        """The direction with a typographic arrow, for display."""
-        return f"{self.given} → {self.predicted}"
-
-    @property
     def slug(self) -> str:
         """The direction as part of a name: task_to_attribute."""
         return f"{self.given}_to_{self.predicted}"

@@ -53,6 +53,10 @@ def check(
     """
     whole = _loaded(result)
     claims = whole.claims() if against is None else whole.changes(_loaded(against))
+    if not claims:
+        raise InputError(
+            f"this result of the job {whole.kind} has no number with an interval to check"
+        )
     if max is None and against is None and max_perplexity is None:
         raise InputError("a check needs a limit (`max`, --max) or another result (`against`)")
     if max is None and against is None:

@@ -150,7 +150,10 @@ def group_disparities(
         "confidence": confidence,
         "seed": seed,
     }
-    return DisparityResult(rows, tuple(notes), {"settings": used, "versions": versions()})
+    provenance: dict[str, Any] = {"settings": used, "versions": versions()}
+    if protected is None and len(rows) == 1:
+        provenance["mirrored_group"] = group_names(sensitive_features)[1]
+    return DisparityResult(rows, tuple(notes), provenance)
 
 
 def _every(sensitive_features: Any) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from lmprobe.metrics.disparity import MEASURES
@@ -153,8 +153,11 @@ class DisparityResult(Result):
         return self.rows[0].measure
 
     def claims(self) -> tuple[Claim, ...]:
-        """Return the estimate of every group."""
-        return tuple(Claim(row.estimate, subject=row.protected) for row in self.rows)
+        """Return the estimate of every group; of two groups in turn, the mirrored one too."""
+        claims = [Claim(row.estimate, subject=row.protected) for row in self.rows]
+        if (mirrored := self.provenance.get("mirrored_group")) is not None:
+            claims.append(Claim(_mirrored(self.rows[0].estimate), subject=str(mirrored)))
+        return tuple(claims)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table; the components of equalized odds follow their row."""
@@ -235,6 +238,18 @@ def _all(rows: tuple[Disparity, ...]) -> Iterator[Disparity]:
     for row in rows:
         yield row
         yield from row.components
+
+
+def _mirrored(estimate: Estimate) -> Estimate:
+    """Return the disparity with the other group of two as the protected one."""
+    ends = estimate.interval
+    turned = {Verdict.HIGHER: Verdict.LOWER, Verdict.LOWER: Verdict.HIGHER}
+    return replace(
+        estimate,
+        value=-estimate.value,
+        interval=replace(ends, low=-ends.high, high=-ends.low),
+        verdict=turned.get(estimate.verdict, estimate.verdict),
+    )
 
 
 def _cells(row: Disparity) -> Iterator[tuple[Cell, ...]]:

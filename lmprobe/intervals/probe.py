@@ -21,6 +21,7 @@ from lmprobe.errors import InputError, did_you_mean
 from lmprobe.intervals.method import IntervalMethod, Sample, interval, traits_of
 from lmprobe.intervals.weights import draws
 from lmprobe.results import Interval, Note, NoteKind
+from lmprobe.results.format import format_percent
 
 # Below so many units a bootstrap interval is too short; docs/coverage.md has the numbers.
 FEW = 10
@@ -220,7 +221,8 @@ def _notes(
             text = f"no interval: with one {_plural(name, 1)} the spread cannot be estimated"
             notes.append(Note(NoteKind.NO_INTERVAL, text))
         elif number < FEW and traits.approximate:
-            text = f"only {number} {name}: the interval may cover the true value less often"
+            level = format_percent(found.confidence)
+            text = f"only {number} {name}: the interval may cover the truth less often than {level}"
             if number < _BOUNDED and traits.resamples and resample == "both":
                 text += f", as no resample is beyond the extreme {_plural(name, 1)}; use t-crossed"
             notes.append(Note(NoteKind.FEW_UNITS, text))

@@ -26,6 +26,7 @@ from lmprobe.results import (
     Verdict,
 )
 from lmprobe.results.claim import Claim
+from lmprobe.results.format import format_number, format_percent
 
 LIMITS = (
     "Leakage is how often an attacker guesses the group of a held-out example, with the groups in "
@@ -114,15 +115,15 @@ class LeakageResult(Result):
         """Return the one table."""
         shown_f1 = any(row.f1 is not None for row in self.rows)
         several = any(row.over_runs is not None for row in self.rows)
-        percent = f"{self.interval.confidence:.0%} interval"
+        percent = f"{format_percent(self.interval.confidence)} interval"
         of_runs = (
-            Column("over runs", ColumnKind.INTERVAL, "over_runs"),
+            Column("over runs", ColumnKind.RANGE, "over_runs"),
             Column("verdict over runs", ColumnKind.VERDICT),
         )
         columns = (
             Column("measure"),
             Column("value", ColumnKind.NUMBER),
-            Column(f"{percent} over rows" if several else percent, ColumnKind.INTERVAL, "interval"),
+            Column(f"{percent} over rows" if several else percent, ColumnKind.RANGE, "interval"),
             Column("verdict", ColumnKind.VERDICT),
             *(of_runs if several else ()),
             *([Column("F1", ColumnKind.NUMBER, key="f1")] if shown_f1 else []),
@@ -135,7 +136,7 @@ class LeakageResult(Result):
             )
             for row in self.rows
         )
-        title = f"How often the group is guessed; at random: {self.chance:.1%}"
+        title = f"How often the group is guessed; at random: {format_percent(self.chance)}"
         return (Table("leakage", columns, rows, title=title),)
 
     def page(self) -> Page:
@@ -218,7 +219,7 @@ def _run_cells(row: LeakageRow) -> tuple[Any, ...]:
 
 
 def _sentence(row: LeakageRow) -> str:
-    number = f"{row.value:+.4f}" if row.measure is Measure.AMPLIFICATION else f"{row.value:.4f}"
+    number = format_number(row.value, sign=row.measure is Measure.AMPLIFICATION)
     what = {
         Verdict.LEAKS: "the group can be guessed better than by chance",
         Verdict.LEAKS_MORE: "the model reveals more of the group than what it is compared with",

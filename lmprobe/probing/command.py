@@ -32,7 +32,8 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     not come with lmprobe the file's name is written.
     """
     facts = result.provenance
-    settings, templates = settings_of(facts), _templates(facts["templates"]["name"])
+    option = templates_option(facts["templates"])
+    settings, templates = settings_of(facts), _templates(option)
     if templates is not None:
         settings = replace(
             settings,
@@ -41,12 +42,11 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
         )
     if settings.lean is not None:
         settings = replace(settings, lean=source_option(settings.lean))
-    name = str(facts["templates"]["name"])
     bases = dict.fromkeys(row.base for row in result.rows)
     return command_line(
         "run",
         [model or _model_argument(facts)],
-        ["--templates", templates_option(name)],
+        ["--templates", option],
         [word for base in bases for word in ("--base", source_option(base))],
         settings.words(),
         _loading(facts).words() if model is None else [],
@@ -78,9 +78,14 @@ def _templates(name: str) -> TemplateSet | None:
         return None
 
 
-def templates_option(name: str) -> str:
-    """Return how a template set is named on the command line."""
-    return f"{name}.toml" if _templates(name) is None else name
+def templates_option(facts: Mapping[str, Any]) -> str:
+    """Return how a template set is named on the command line, from its provenance.
+
+    Results before `file` know only the name of the set.
+    """
+    name = str(facts["name"])
+    own_file = name if _templates(name) is not None else f"{name}.toml"
+    return str(facts.get("file", own_file))
 
 
 def source_option(name: str) -> str:

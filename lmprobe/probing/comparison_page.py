@@ -128,7 +128,7 @@ def difference_figures(result: ComparisonResult) -> tuple[IntervalPlot, ...]:
         figures.append(
             IntervalPlot(
                 name=f"differences-{direction.slug}",
-                title=f"{direction.arrow}: difference{first}",
+                title=f"{direction}: difference{first}",
                 alternative="; ".join(
                     f"{label}: {format_signed(row.value)}, {format_interval(row.interval)}"
                     for row, label in zip(rows, labels, strict=True)
@@ -182,7 +182,7 @@ def _first_rows(rows: tuple[ComparisonRow, ...]) -> list[ComparisonRow]:
 
 
 def _sentence(row: ComparisonRow) -> str:
-    way = f"({row.direction.arrow})"
+    way = f"({row.direction})"
     if row.verdict is Verdict.UNDECIDED:
         nothing = row.verdict.words.predicate.format(base=row.first)
         return f"{row.second} {nothing}, against {row.base} {way}."
@@ -204,6 +204,6 @@ def compare_again(provenance: Mapping[str, Any]) -> str:
     words: list[str] = []
     if not all(provenance["saved"]):
         probe = provenance["probes"][provenance["saved"].index(False)]
-        words += ["--templates", templates_option(probe["templates"]["name"])]
+        words += ["--templates", templates_option(probe["templates"])]
         words += [word for base in probe["bases"] for word in ("--base", source_option(base))]
     return command_line("compare", provenance["given"], words, settings.words())

@@ -34,7 +34,7 @@ def preference_notes(
     number = "value" if value.corrected is None else "corrected value"
     text = (
         f"the {number} ({format_signed(value.claimed)}) differs from the association "
-        f"({format_signed(association.claimed)}), {share} because the model prefers *{word}* in "
+        f"({format_signed(association.claimed)}), {share} because the model prefers “{word}” in "
         "all sentences"
     )
     return (Note(NoteKind.PREFERENCE, text),)

@@ -46,7 +46,7 @@ def interval_figure(rows: Sequence[ProbeRow]) -> IntervalPlot:
     )
     return IntervalPlot(
         name=f"intervals-{direction.slug}",
-        title=f"Amplification, {direction.arrow}, with {level} intervals",
+        title=f"Amplification, {direction}, with {level} intervals",
         alternative=f"{words}.",
         lines=tuple(
             IntervalLine(row.base, row.value, row.interval, row.verdict.tone) for row in rows
@@ -66,7 +66,7 @@ def template_figure(rows: Sequence[ProbeRow], templates: Sequence[str]) -> Strip
     )
     return StripPlot(
         name=f"templates-{direction.slug}",
-        title=f"Each template's value, {direction.arrow}",
+        title=f"Each template's value, {direction}",
         alternative=f"The values of {plural(len(templates), 'template')}: {words}.",
         strips=tuple(
             Strip(row.base, tuple(row.per_template.tolist()), tuple(templates), row.value)
@@ -84,7 +84,7 @@ def pair_figure(rows: Sequence[ProbeRow]) -> HeatMap:
     columns = sum(len(row.attributes) for row in rows)
     return HeatMap(
         name=f"pairs-{direction.slug}",
-        title=f"Amplification of each pair, {direction.arrow}",
+        title=f"Amplification of each pair, {direction}",
         alternative=(
             f"{plural(len(tasks), 'task')} by {columns} attributes and bases, mean over templates, "
             f"from {_extreme(rows, largest=False)} to {_extreme(rows, largest=True)}; the numbers "

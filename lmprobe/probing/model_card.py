@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmprobe import __version__
 from lmprobe.probing.command import run_again
+from lmprobe.probing.notes import uses_masks
 from lmprobe.probing.result import LIMITS, ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.tables import direction_tables
@@ -18,6 +19,11 @@ from lmprobe.results.interval import Interval
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
+
+
+# The hub's names of what a model is for.
+_MASKED = ("fill-mask", "Masked language modelling")
+_GENERATION = ("text-generation", "Text generation")
 
 
 def eval_results(result: ProbeResult) -> list[EvalResult]:
@@ -58,9 +64,10 @@ def _eval_result(row: ProbeRow, result: ProbeResult) -> EvalResult:
     from huggingface_hub import EvalResult
 
     templates = result.provenance["templates"]
+    task_type, task_name = _MASKED if uses_masks(result) else _GENERATION
     return EvalResult(
-        task_type="fill-mask",
-        task_name="Masked language modelling",
+        task_type=task_type,
+        task_name=task_name,
         dataset_type=f"lmprobe/{templates['name']}",
         dataset_name=f"lmprobe templates {templates['name']}, base {row.base}",
         dataset_config=row.base,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.models.kind import kinds
 from lmprobe.results import Note, NoteKind
+from lmprobe.results.format import format_percent, format_rounded, listed
 
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
@@ -49,19 +50,23 @@ def gathered_notes(result: ProbeResult) -> tuple[Note, ...]:
 def mass_notes(result: ProbeResult) -> Iterator[Note]:
     """Yield how much probability the candidates had, and the perplexity."""
     for direction, rows in rows_by_direction(result).items():
-        share = f"{100 * float(rows[0].candidate_mass.mean()):.3g}%"
+        share = format_percent(float(rows[0].candidate_mass.mean()))
         text = f"before normalising, the candidates together had {share} of the probability"
         ratio = rows[0].mass_ratio
         if ratio is not None:
-            text += f", {ratio:.3g} times that of random words"
+            text += f", {format_rounded(ratio)} times that of random words"
         yield Note(NoteKind.MASS, text, direction.value)
     if result.perplexity is not None:
-        kind = result.provenance.get("kind")
-        # A result may be of a kind that a plug-in added where it was made.
-        masks = kind in kinds.names() and kinds.get(str(kind)).masks
-        name = "pseudo-perplexity" if masks else "perplexity"
-        text = f"{name} per word on a sample of the sentences: {result.perplexity:.3g}"
+        name = "pseudo-perplexity" if uses_masks(result) else "perplexity"
+        text = f"{name} per word on a sample of the sentences: {format_rounded(result.perplexity)}"
         yield Note(NoteKind.QUALITY, text)
+
+
+def uses_masks(result: ProbeResult) -> bool:
+    """Tell whether the model fills masks; version 1 knew no other, and wrote no kind."""
+    kind = str(result.provenance.get("kind", "masked"))
+    # A result may be of a kind that a plug-in added where it was made.
+    return kind in kinds.names() and kinds.get(kind).masks
 
 
 def _counted(row: ProbeRow) -> Iterator[Note]:
@@ -80,5 +85,5 @@ def _scope(rows: list[ProbeRow], result: ProbeResult) -> str:
     bases = list(dict.fromkeys(row.base for row in rows))
     directions = rows_by_direction(result)
     if len(rows) == len(bases) * len(directions):
-        return ", ".join(bases)
+        return listed(bases)
     return "; ".join(f"{row.base}, {row.direction}" for row in rows)

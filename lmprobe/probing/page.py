@@ -41,9 +41,9 @@ def probe_page(result: ProbeResult) -> Page:
     return Page(
         title=f"Does {result.provenance['model']} exaggerate the base rates?",
         subtitle=(
-            f"{plural(templates, 'template')} of {result.provenance['templates']['name']}, such as "
-            f"“{result.templates[0]}”; {plural(tasks, 'task')}; "
-            f"{', '.join(every(row.attributes for row in result.rows))}"
+            f"{plural(templates, 'template')} of {result.provenance['templates']['name']}"
+            f"{', such as' if templates > 1 else ':'} “{result.templates[0]}”; "
+            f"{plural(tasks, 'task')}; {', '.join(every(row.attributes for row in result.rows))}"
         ),
         headline=headline(result.rows),
         sections=(
@@ -68,18 +68,20 @@ def headline(rows: Sequence[ProbeRow]) -> tuple[Statement, ...]:
     """Return what the probe found: each comparison of a few, or how many of each verdict."""
     if len(rows) <= 2:
         return tuple(Statement(_sentence(row), row.verdict) for row in rows)
-    counts: dict[Verdict, int] = {}
-    for row in rows:
-        counts[row.verdict] = counts.get(row.verdict, 0) + 1
-    if len(counts) == 1:
-        ((verdict, _),) = counts.items()
-        claim = verdict.words.predicate.format(base="the base")
-        return (Statement(f"The model {claim} in all {len(rows)} comparisons.", verdict),)
-    parts = [
-        f"{verdict.words.predicate.format(base='the base')} in {count}"
-        for verdict, count in counts.items()
-    ]
-    return (Statement(f"Of {len(rows)} comparisons, the model {listed(parts)}."),)
+    return (verdict_counts([row.verdict for row in rows]),)
+
+
+def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
+    """Return how often a model gets each verdict, in one sentence."""
+    claims = {
+        verdict: verdict.words.predicate.format(base="the base")
+        for verdict in dict.fromkeys(verdicts)
+    }
+    if len(claims) == 1:
+        text = f"The model {claims[verdicts[0]]} in all {len(verdicts)} comparisons."
+        return Statement(text, verdicts[0])
+    parts = [f"{claim} in {verdicts.count(verdict)}" for verdict, claim in claims.items()]
+    return Statement(f"Of {len(verdicts)} comparisons, the model {listed(parts)}.")
 
 
 def _sentence(row: ProbeRow) -> str:
@@ -89,7 +91,7 @@ def _sentence(row: ProbeRow) -> str:
         numbers = (
             f"absolute {format_number(row.absolute)}, p {format_p_value(row.unevenness.p_value)}"
         )
-    return f"{row.direction.arrow}: the model {claim} ({numbers})."
+    return f"{row.direction}: the model {claim} ({numbers})."
 
 
 def _measured_rows(result: ProbeResult) -> dict[Direction, list[ProbeRow]]:
@@ -117,7 +119,7 @@ def _verdict_section(result: ProbeResult, measured: Mapping[Direction, list[Prob
         },
         parts=tuple(
             Section(
-                direction.arrow,
+                direction,
                 (f"{direction.question.capitalize()}.",),
                 tables=(verdict_table(direction, rows),),
                 figures=(interval_figure(rows),),
@@ -162,7 +164,7 @@ def _templates(result: ProbeResult) -> tuple[Section, ...]:
         ),
         parts=tuple(
             Section(
-                direction.arrow,
+                direction,
                 tables=(robustness_table(direction, rows),),
                 figures=(template_figure(rows, result.templates),),
             )

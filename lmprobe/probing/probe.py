@@ -28,6 +28,7 @@ from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Note, NoteKind
+from lmprobe.results.format import plural
 from lmprobe.results.settings import from_mapping
 from lmprobe.scorers.scorer import scorers
 from lmprobe.sources import Source, load_base_rates
@@ -207,13 +208,13 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     words = ", ".join(f"{word} ({count})" for word, count in sorted(split.items()))
     if scorers.get(scorer).whole_word:
         text = (
-            f"the tokenizer splits {len(split)} words into pieces; {scorer} scores them as whole "
-            f"words: {words}"
+            f"the tokenizer splits {plural(len(split), 'word')} into pieces; {scorer} scores "
+            f"them as whole words: {words}"
         )
         return (Note(NoteKind.SPLIT_WORDS, text),)
     text = (
-        f"{scorer} scores {len(split)} words that the tokenizer splits by their first piece "
-        f"alone, which is wrong; use it only to reproduce the paper: {words}"
+        f"{scorer} scores {plural(len(split), 'word')} that the tokenizer splits by their first "
+        f"piece alone, which is wrong; use it only to reproduce the paper: {words}"
     )
     return (Note(NoteKind.SCORER, text),)
 
@@ -247,7 +248,8 @@ def _provenance(
         "content_hash": model.content_hash,
         "tokenizer": model.tokenizer_name,
         "scorer": scores.scorer,
-        "templates": {"name": templates.name, "sha256": templates.sha256},
+        "templates": {"name": templates.name, "sha256": templates.sha256}
+        | ({"file": templates.file} if templates.file else {}),
         "bases": leans | {one.name: dict(one.rates.provenance) for one in baselines},
         "settings": settings.to_dict(),
         "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},

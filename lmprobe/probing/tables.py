@@ -59,7 +59,7 @@ def unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
     columns = (
         Column("base"),
         Column("absolute", ColumnKind.NUMBER),
-        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
+        Column(f"{level} interval", ColumnKind.RANGE, "interval"),
         Column("p", ColumnKind.P_VALUE, "p_value"),
         Column("verdict", ColumnKind.VERDICT),
     )

@@ -44,7 +44,7 @@ def years_figure(rows: Sequence[ProbeRow], series: dict[str, list[_Point]]) -> S
     )
     return SeriesPlot(
         name=f"years-{direction.slug}",
-        title=f"Amplification by the year of the base, {direction.arrow}",
+        title=f"Amplification by the year of the base, {direction}",
         alternative=f"{words}.",
         x_label="year",
         y_label="value",

@@ -20,6 +20,7 @@ _CLASSES = {
     ColumnKind.P_VALUE: "number",
     ColumnKind.COUNT: "number",
     ColumnKind.INTERVAL: "range",
+    ColumnKind.RANGE: "range",
     ColumnKind.VERDICT: "verdict",
 }
 _WORDS = {ColumnKind.TEXT, ColumnKind.DIRECTION, ColumnKind.VERDICT}

@@ -26,6 +26,7 @@ _SPECIAL = {
     "[": "{[}",
     "]": "{]}",
     "−": "$-$",
+    "->": r"$\to$",
     "→": r"$\to$",
     "←": r"$\leftarrow$",
     "∞": r"$\infty$",
@@ -38,7 +39,8 @@ _SPECIAL = {
     "–": "--",
     "…": r"\ldots{}",
 }
-_TO_ESCAPE = re.compile("[" + re.escape("".join(_SPECIAL)) + "]")
+# The longest first: an arrow is not a hyphen and a sign.
+_TO_ESCAPE = re.compile("|".join(map(re.escape, sorted(_SPECIAL, key=len, reverse=True))))
 # TeX refuses control characters.
 _UNPRINTED = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _LEFT = {ColumnKind.TEXT, ColumnKind.VERDICT, ColumnKind.DIRECTION}

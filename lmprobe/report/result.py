@@ -73,7 +73,7 @@ class Result(ABC):
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimates that can be compared with a limit (see `check`)."""
-        raise InputError(f"a result of the job {self.kind} has no number to hold against a limit")
+        raise InputError(f"a result of the job {self.kind} has no number that can be checked")
 
     def changes(self, since: Result) -> tuple[Claim, ...]:
         """Return the differences from an earlier result of the same job.
@@ -82,13 +82,15 @@ class Result(ABC):
         this.
         """
         if since.kind != self.kind:
-            raise InputError(f"a {self.kind} cannot be compared with a {since.kind}")
+            raise InputError(
+                f"results of different jobs cannot be compared: {self.kind} and {since.kind}"
+            )
         earlier = {claim.key: claim for claim in since.claims()}
         changes = [
             difference(claim, earlier[claim.key]) for claim in self.claims() if claim.key in earlier
         ]
-        if not changes:
-            have = "; ".join(claim.label for claim in since.claims())
+        if self.claims() and not changes:
+            have = "; ".join(claim.label for claim in since.claims()) or "none"
             raise InputError(f"the results have no row in common; the earlier one has: {have}")
         return tuple(changes)
 

@@ -38,7 +38,7 @@ _COLUMNS = (
     Column("published", ColumnKind.NUMBER),
     Column("corrected", ColumnKind.NUMBER),
     Column("diff", ColumnKind.NUMBER, essential=False),
-    Column("interval", ColumnKind.INTERVAL),
+    Column("interval", ColumnKind.RANGE),
 )
 _HEADINGS = (
     "paper: the printed value. published: ours, computed as in the published code; diff: "

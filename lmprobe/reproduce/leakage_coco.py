@@ -43,7 +43,7 @@ def run(
         progress(number + 1, len(models))
     columns = (
         Column("ours", ColumnKind.NUMBER, key="value"),
-        Column("interval", ColumnKind.INTERVAL),
+        Column("interval", ColumnKind.RANGE),
         Column("F1", ColumnKind.NUMBER, key="f1"),
         Column("paper", ColumnKind.NUMBER),
     )

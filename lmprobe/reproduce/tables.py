@@ -9,7 +9,7 @@ from lmprobe.reproduce.result import ReproducedRow
 from lmprobe.results import Cell, Column, ColumnKind, Table
 
 OURS = Column("ours", ColumnKind.NUMBER, key="value")
-INTERVAL = Column("interval", ColumnKind.INTERVAL)
+INTERVAL = Column("interval", ColumnKind.RANGE)
 PAPER = Column("paper", ColumnKind.NUMBER)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from lmprobe.core.direction import Direction
 from lmprobe.results.interval import Interval, IntervalStatus
 from lmprobe.results.table import Cell, Column, ColumnKind
 from lmprobe.results.verdict import Verdict
@@ -33,7 +32,7 @@ _NO_INTERVAL = {
 # Below this a difference from zero is an effect of rounding, not a result.
 _NOISE = 1e-12
 _MOST_DIGITS = 12
-# An end nearer to zero than this is written as zero.
+# A number nearer to zero than this is written with its power of ten, an end as zero.
 _FINE = 7
 
 
@@ -44,8 +43,8 @@ def format_number(value: float, digits: int = DIGITS, *, sign: bool = False) -> 
 
     >>> format_number(-0.25), format_number(0.25, sign=True), format_number(-0.0)
     ('−0.2500', '+0.2500', '0.0000')
-    >>> format_number(0.000012, sign=True), format_number(12345.678)
-    ('+0.000012', '12,345.7')
+    >>> format_number(0.000012, sign=True), format_number(12345.678), format_number(2e-9)
+    ('+0.000012', '12,345.7', '2.0e−09')
     """
     if math.isnan(value):
         return UNDEFINED
@@ -54,8 +53,10 @@ def format_number(value: float, digits: int = DIGITS, *, sign: bool = False) -> 
     size = abs(value)
     if size >= 1000:
         digits = min(digits, 1)
+    elif _NOISE < size < 10.0**-_FINE:
+        return _minus(f"{value:{'+' if sign else ''}.1e}")
     elif _NOISE < size < 0.5 * 10.0**-digits:
-        digits = min(_MOST_DIGITS, 1 - math.floor(math.log10(size)))
+        digits = 1 - math.floor(math.log10(size))
     return _written(value, digits, sign=sign)
 
 
@@ -119,6 +120,18 @@ def format_percent(share: float) -> str:
     return _minus(f"{float(written):,.0f}" if "e+" in written else written) + "%"
 
 
+def format_rounded(value: float) -> str:
+    """Return a number with three digits, such as a ratio or a perplexity.
+
+    >>> format_rounded(10.31563), format_rounded(2013456.0)
+    ('10.3', '2,010,000')
+    """
+    if not math.isfinite(value):
+        return format_number(value)
+    rounded = float(f"{value:.3g}")
+    return _minus(f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e12 else f"{rounded:.3g}")
+
+
 def format_p_value(p: float) -> str:
     """Return a p-value with two digits, or that it is below 0.0001.
 
@@ -157,13 +170,11 @@ def format_cell(cell: Cell, column: Column) -> str:
     if cell is None:
         return "" if column.kind in _WORDS else NOTHING
     if isinstance(cell, Interval):
-        return format_interval(cell)
+        return format_interval(cell, sign=column.kind is not ColumnKind.RANGE)
     if isinstance(cell, Verdict):
         return cell.label
-    if isinstance(cell, Direction):
-        return cell.arrow
     if isinstance(cell, str):
-        return cell
+        return str(cell)
     if isinstance(cell, int) and column.kind in (ColumnKind.TEXT, ColumnKind.NUMBER):
         return format_count(cell)
     return _formatted(float(cell), column.kind)

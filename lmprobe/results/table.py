@@ -25,6 +25,9 @@ class ColumnKind(StrEnum):
     P_VALUE = "p_value"
     COUNT = "count"
     INTERVAL = "interval"
+    """Two ends written with their signs, as those of a SIGNED number."""
+    RANGE = "range"
+    """Two ends of a number that is written without a plus, such as a share."""
     VERDICT = "verdict"
     DIRECTION = "direction"
 
@@ -77,7 +80,7 @@ class Table:
         columns: dict[str, list[Any]] = {}
         for number, column in enumerate(self.columns):
             cells = [row[number] for row in self.rows]
-            if column.kind is ColumnKind.INTERVAL:
+            if column.kind in (ColumnKind.INTERVAL, ColumnKind.RANGE):
                 for end in ("low", "high"):
                     columns[end if end not in columns else f"{column.name}_{end}"] = [
                         None if cell is None else getattr(cell, end) for cell in cells

@@ -10,6 +10,7 @@ import numpy as np
 from lmprobe.core.association import Association
 from lmprobe.core.choices import MISSING, Missing
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.results.format import plural
 from lmprobe.results.note import Note, NoteKind
 from lmprobe.sources.source import MissingLabels, Provenance, Source
 from lmprobe.sources.table import Sampling, Table
@@ -128,10 +129,10 @@ def _left_out_notes(
     if missing == "keep":
         kind, what = NoteKind.UNDEFINED, "never counted, undefined when given"
     return (
-        *_note(NoteKind.LEFT_OUT, lacking.attributes, "without a column, left out"),
-        *_note(NoteKind.LEFT_OUT, lacking.tasks, "without a row, left out"),
-        *_note(kind, empty[0], what),
-        *_note(kind, empty[1], what),
+        *_note(NoteKind.LEFT_OUT, "attribute", lacking.attributes, "without a column, left out"),
+        *_note(NoteKind.LEFT_OUT, "task", lacking.tasks, "without a row, left out"),
+        *_note(kind, "attribute", empty[0], what),
+        *_note(kind, "task", empty[1], what),
     )
 
 
@@ -211,5 +212,6 @@ def _smoothed(
     )
 
 
-def _note(kind: NoteKind, labels: tuple[str, ...], what: str) -> tuple[Note, ...]:
-    return (Note(kind, f"{len(labels)} {what}: {', '.join(labels)}"),) if labels else ()
+def _note(kind: NoteKind, noun: str, labels: tuple[str, ...], what: str) -> tuple[Note, ...]:
+    text = f"{plural(len(labels), noun)} {what}: {', '.join(labels)}"
+    return (Note(kind, text),) if labels else ()

@@ -15,7 +15,7 @@ from lmprobe.results.figure import (
     SeriesPlot,
     Sides,
 )
-from lmprobe.results.format import format_signed
+from lmprobe.results.format import format_signed, plural
 from lmprobe.sweeping.result import Order, Question, SweepResult
 from lmprobe.sweeping.row import SweepRow
 
@@ -39,11 +39,10 @@ def forest(result: SweepResult, question: Question) -> IntervalPlot:
     names = result.short_names
     return IntervalPlot(
         name=f"forest-{_slug(question)}",
-        title=f"{question[2].arrow}, {question[1]} ({question[0]}){left}",
+        title=f"{question[2]}, {question[1]} ({question[0]}){left}",
         alternative=(
-            f"{len(rows)} models from {rows[0].model} ({rows[0].estimate.claimed:+.4f}) to "
-            f"{rows[-1].model} ({rows[-1].estimate.claimed:+.4f}), in {groups} groups of models "
-            "that cannot be told apart."
+            f"{plural(len(rows), 'model')} from {_named(rows[0])} to {_named(rows[-1])}, in "
+            f"{plural(groups, 'group')} of models that cannot be told apart."
         ),
         lines=tuple(
             IntervalLine(
@@ -57,6 +56,10 @@ def forest(result: SweepResult, question: Question) -> IntervalPlot:
         sides=Sides("weakens the base", "exaggerates it"),
         brackets=() if order is None else _brackets(order, [row.model for row in shown]),
     )
+
+
+def _named(row: SweepRow) -> str:
+    return f"{row.model} ({format_signed(row.estimate.claimed)})"
 
 
 def _brackets(order: Order, shown: Sequence[str]) -> tuple[Bracket, ...]:
@@ -92,7 +95,7 @@ def heat_map(result: SweepResult, question: Question) -> HeatMap:
         down, across, cells = tasks, models, tuple(zip(*cells, strict=True))
     return HeatMap(
         name=f"tasks-{_slug(question)}",
-        title=f"{question[2].arrow}, {question[1]} ({question[0]}): models and tasks",
+        title=f"{question[2]}, {question[1]} ({question[0]}): models and tasks",
         alternative=(
             f"{len(rows)} models x {len(tasks)} tasks; the largest, {largest[0]:.4f} in size, is "
             f"{largest[2]} of {largest[1]}."
@@ -138,10 +141,10 @@ def curve(result: SweepResult, question: Question) -> SeriesPlot:
     ]
     return SeriesPlot(
         name=f"steps-{_slug(question)}",
-        title=f"{question[2].arrow}, {question[1]} ({question[0]}) over training",
+        title=f"{question[2]}, {question[1]} ({question[0]}) over training",
         alternative=(
-            f"From {rows[0].estimate.value:+.4f} at step {rows[0].step} to "
-            f"{rows[-1].estimate.value:+.4f} at step {rows[-1].step}."
+            f"From {format_signed(rows[0].estimate.value)} at step {rows[0].step} to "
+            f"{format_signed(rows[-1].estimate.value)} at step {rows[-1].step}."
         ),
         x_label="training step",
         y_label="amplification",

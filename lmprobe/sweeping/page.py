@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lmprobe.probing.page import verdict_counts
 from lmprobe.probing.result import LIMITS
 from lmprobe.results import Column, ColumnKind, Page, Section, Statement, Table
 from lmprobe.results.format import format_signed, plural
@@ -38,10 +39,10 @@ def sweep_page(result: SweepResult) -> Page:
     kinds |= {"template set": len({row.templates for row in result.rows})}
     kinds |= {"base": len({row.base for row in result.rows})}
     return Page(
-        title=f"{count} {'checkpoints' if steps else 'models'}, compared",
-        subtitle=" · ".join(
-            f"{number} {name}{'s' * (number != 1)}" for name, number in kinds.items()
-        ),
+        title=f"{plural(count, 'checkpoint' if steps else 'model')} compared"
+        if count > 1
+        else f"Does {', '.join(result.models) or 'no model'} exaggerate the base rates?",
+        subtitle=" · ".join(plural(number, name) for name, number in kinds.items()),
         headline=_headline(result),
         sections=tuple(section for section in sections if _says_something(section)),
         limits=LIMITS,
@@ -73,6 +74,8 @@ def _says_something(section: Section) -> bool:
 
 def _headline(result: SweepResult) -> tuple[Statement, ...]:
     """Return what was found for each question, or the sum of it where there are many."""
+    if len(result.models) == 1 and result.rows:
+        return (verdict_counts([row.estimate.verdict for row in result.rows]),)
     if len(result.orders) <= _MOST_STATEMENTS:
         make = _over_steps if result.bands else _statement
         return tuple(make(result, order) for order in result.orders)
@@ -113,7 +116,7 @@ def _over_steps(result: SweepResult, order: Order) -> Statement:
 
 
 def _where(order: Order) -> str:
-    return f"{order.templates}, {order.base}, {order.direction.arrow}"
+    return f"{order.templates}, {order.base}, {order.direction}"
 
 
 def all_rows(result: SweepResult) -> Table:
@@ -160,8 +163,7 @@ def _table(
         Column("interval", ColumnKind.INTERVAL),
         Column("verdict", ColumnKind.VERDICT),
         # A range such as 2–5 is written as it is, and sorted by its first number.
-        Column("rank", ColumnKind.COUNT),
-        Column("group", essential=False),
+        *((Column("rank", ColumnKind.COUNT), Column("group", essential=False)) if orders else ()),
         Column("association", ColumnKind.SIGNED, essential=False),
         Column("mass", ColumnKind.PERCENT, key="candidate_mass", essential=False),
         *((Column("perplexity", ColumnKind.NUMBER, essential=False),) if measured else ()),
@@ -177,8 +179,7 @@ def _table(
                 row.estimate.claimed,
                 row.estimate.interval,
                 row.estimate.verdict,
-                _rank(row),
-                "" if order is None else order.letters(row.model),
+                *((_rank(row), order and order.letters(row.model)) if orders else ()),
                 None if row.association is None else row.association.value,
                 row.candidate_mass,
                 *((row.perplexity,) if measured else ()),

@@ -8,6 +8,7 @@ import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.results import Figure, Note, NoteKind, Page, Section, Series, SeriesPlot, Statement
+from lmprobe.results.format import format_signed, plural
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.tabular.columns import listed
 from lmprobe.tabular.other_metrics import metric_table
@@ -59,7 +60,7 @@ def _subtitle(result: AmplificationResult) -> str:
 def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
     base = "the label" if settings.train is None else "the train table"
     return Statement(
-        f"{row.direction.arrow}: the prediction "
+        f"{row.direction}: the prediction "
         f"{row.estimate.verdict.words.predicate.format(base=base)}.",
         row.estimate.verdict,
     )
@@ -75,12 +76,12 @@ def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Se
         Section(
             "Pairs",
             parts=tuple(
-                Section(row.direction.arrow, figures=(_pair_figure(row),)) for row in result.rows
+                Section(row.direction, figures=(_pair_figure(row),)) for row in result.rows
             ),
         )
     )
     sections += [
-        Section(f"Pairs, {row.direction.arrow}", tables=(pair_table(row),), searchable=True)
+        Section(f"Pairs, {row.direction}", tables=(pair_table(row),), searchable=True)
         for row in result.rows
     ]
     if result.metrics:
@@ -129,13 +130,13 @@ def _pair_figure(row: AmplificationRow) -> Figure:
         )
     return SeriesPlot(
         name=f"pairs_{row.direction.slug}",
-        title=f"{row.direction.arrow}: predicted and labelled rates",
+        title=f"{row.direction}: predicted and labelled rates",
         x_label="rate among the labels",
         y_label="rate among the predictions",
         series=tuple(one for one in series if one.x),
         alternative=(
             f"{row.by_pair.size - row.undefined_pairs} pairs; above the diagonal the prediction is "
-            f"more frequent than the label. Their amplification is {row.value:.4f} on average."
+            f"more frequent than the label. The mean amplification is {format_signed(row.value)}."
         ),
         diagonal=True,
     )
@@ -154,7 +155,7 @@ def _run_figure(result: AmplificationResult) -> Figure:
     for row in result.rows:
         series.append(
             Series(
-                row.direction.arrow,
+                row.direction,
                 tuple(float(number) for number in range(1, len(row.runs) + 1)),
                 tuple(one.pairs.value for one in row.runs),
                 labels=tuple(one.run for one in row.runs),
@@ -164,8 +165,8 @@ def _run_figure(result: AmplificationResult) -> Figure:
             )
         )
     spread = "; ".join(
-        f"{row.direction.value} from {min(one.pairs.value for one in row.runs):.4f} to "
-        f"{max(one.pairs.value for one in row.runs):.4f}"
+        f"{row.direction.value} from {format_signed(min(one.pairs.value for one in row.runs))} to "
+        f"{format_signed(max(one.pairs.value for one in row.runs))}"
         for row in result.rows
     )
     return SeriesPlot(
@@ -189,9 +190,12 @@ def _curve_figure(result: AmplificationResult) -> Figure:
     mean = np.mean([curve.integral for curve in result.curves])
     return SeriesPlot(
         name="curves",
-        title=f"{Direction.ATTRIBUTE_TO_TASK.arrow} at every threshold{which}",
+        title=f"{Direction.ATTRIBUTE_TO_TASK} at every threshold{which}",
         x_label="share of rows predicted positive",
         y_label="amplification",
         series=tuple(series),
-        alternative=f"Curves of {len(series)} tasks; the mean over all shares is {mean:.4f}.",
+        alternative=(
+            f"Curves of {plural(len(series), 'task')}; the mean over all shares is "
+            f"{format_signed(float(mean))}."
+        ),
     )

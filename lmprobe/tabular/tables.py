@@ -119,7 +119,7 @@ def pair_table(row: AmplificationRow, *, top: int | None = None) -> Table:
         Column("task"),
         Column("predicted", ColumnKind.NUMBER),
         Column("base rate", ColumnKind.NUMBER),
-        Column("lean", essential=False),
+        Column("lean", ColumnKind.COUNT, essential=False),
         Column("amplification", ColumnKind.SIGNED),
     )
     predicted, base, lean = (
@@ -137,7 +137,7 @@ def pair_table(row: AmplificationRow, *, top: int | None = None) -> Table:
             row.tasks[place[1]],
             float(predicted[place]),
             float(base[place]),
-            f"{lean[place]:+.3g}" if lean[place] else "0",
+            float(lean[place]),
             float(by_pair[place]),
         )
         for place in shown

@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from lmprobe.io.resources import find, names
+from lmprobe.io.resources import find, folder, names
 from lmprobe.templates.contents import Contents, Line
 from lmprobe.templates.lexicon import Entry
 from lmprobe.templates.problems import Findings
@@ -45,6 +45,8 @@ class TemplateSet:
     """The names of the attributes that are crossed, such as race and gender."""
     attribute_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """For crossed attributes: the value of each, by the name of the intersection."""
+    file: str = ""
+    """The name of the file, of a set that does not come with lmprobe."""
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -61,7 +63,8 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     >>> load_templates("fitbert").templates[0].sentence("she", "nurse").text
     'She is a new nurse.'
     """
-    contents, findings = check_set(find(name_or_path, "templates", ".toml"))
+    path = find(name_or_path, "templates", ".toml")
+    contents, findings = check_set(path)
     findings.raise_any()
     attributes = contents.slots[contents.attribute]
     tasks = contents.slots[contents.task]
@@ -89,6 +92,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         }
         if contents.crossed
         else {},
+        file="" if path.parent == folder("templates") else path.name,
     )
 
 

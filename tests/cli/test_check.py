@@ -109,3 +109,10 @@ def test_against_the_model_in_production(
     done = check(saved, "--against", str(other), "--max", "1", "--direction", "T->A")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 4
+
+
+def test_output_keeps_the_check(saved: Path, tmp_path: Path) -> None:
+    assert check(saved, "--max", "9", "--output", str(tmp_path / "gate")).exit_code == 0
+    document = json.loads((tmp_path / "gate" / "result.json").read_text(encoding="utf-8"))
+    assert (document["kind"], document["outcome"]) == ("check", "passed")
+    assert (tmp_path / "gate" / "report.html").exists()

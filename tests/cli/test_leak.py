@@ -67,7 +67,7 @@ def test_dataset_leakage(run: Run, table: Path, frame: pd.DataFrame, tmp_path: P
     assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
     code, out, err = run(*words)
     assert f"{expected.value:.4f}" in out
-    assert "at random: 50.0%" in out
+    assert "at random: 50%" in out
     assert "lower bound" in err
     assert run(*words, "--quiet")[2] == ""
 

@@ -17,11 +17,13 @@ from lmprobe.cli.main import app
 from lmprobe.cli.run import _hints
 from lmprobe.cli.run import command as run_command
 from lmprobe.models import load_model
+from lmprobe.probing.command import run_again
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings
 from lmprobe.report.files import write_outputs
 from lmprobe.report.loading import load_result
+from lmprobe.results import NoteKind
 from lmprobe.results.settings import options_of
 
 Run = Callable[..., tuple[int, str, str]]
@@ -104,3 +106,32 @@ def test_python_finds_the_command_line_where_the_shell_does_not() -> None:
         [sys.executable, "-m", "lmprobe", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("lmprobe ")
+
+
+@pytest.mark.parametrize("name", ["a set of my own", "fitbert"])
+def test_the_command_names_the_file_of_a_set_not_its_title(name: str, tmp_path: Path) -> None:
+    """Also where the title is that of a set that comes with lmprobe."""
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        f'name = "{name}"\ndescription = "d"\nsource = "s"\nlanguage = "en"\n'
+        'attribute = "pronoun"\ntask = "job"\nsentences = ["{pronoun} is {a:job}."]\n'
+        '[slots]\npronoun = { lexicon = "pronouns" }\njob = ["nurse", "janitor"]\n',
+        encoding="utf-8",
+    )
+    result = probe("reference:amplified", str(file), "labor")
+    assert "--templates mine.toml" in run_again(ProbeResult.from_json(result.to_json()))
+    subtitle = result.page().subtitle
+    assert subtitle.startswith(f"1 template of {name}: “{{pronoun}} is {{a:job}}.”; 2 tasks"), (
+        subtitle
+    )
+    note = next(note for note in result.notes if note.kind is NoteKind.SPLIT_WORDS)
+    assert note.text.startswith("the tokenizer splits 1 word into pieces")
+
+
+def test_several_sets_of_one_model_are_no_ranking(command: Callable[..., Run]) -> None:
+    words = ("--templates", "fitbert", "--templates", "neutral", "--base", "labor")
+    code, out, _ = command("run")(*words)
+    assert code == 0
+    assert "Does reference:amplified exaggerate the base rates?" in out
+    assert "exaggerates the links in the base in all 4 comparisons" in " ".join(out.split())
+    assert "rank" not in out

@@ -17,6 +17,7 @@ from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
 from lmprobe.gating.limits import Limit, limits_of
 from lmprobe.gating.result import CheckedRow, CheckResult, Outcome
+from lmprobe.reproduce.experiment import reproduce
 from lmprobe.results import Estimate, Interval, Verdict
 from lmprobe.results.claim import Claim, difference
 
@@ -241,3 +242,27 @@ def test_every_result_can_be_loaded_by_its_kind() -> None:
                 module = ".".join(path.relative_to(package.parent).with_suffix("").parts)
                 defined.add(f"{module}.{node.name}")
     assert defined == set(KINDS.values())
+
+
+def test_a_result_without_intervals_says_so() -> None:
+    published = lmprobe.load_result(reproduce("shortcomings").to_json())
+    with pytest.raises(InputError, match="reproduction has no number with an interval"):
+        check(published, max=0.05)
+    with pytest.raises(InputError, match="reproduction has no number with an interval"):
+        check(published, against=published)
+
+
+def test_of_two_groups_neither_escapes_the_limit() -> None:
+    """The table has one row for both groups, and the larger cost may be that of the other."""
+    groups = ["man"] * 200 + ["woman"] * 200
+    approved = [1] * 160 + [0] * 40 + [1] * 60 + [0] * 140
+    both = lmprobe.group_disparities(None, approved, sensitive_features=groups)
+    assert [row.protected for row in both.rows] == ["man"]
+    checked = check(lmprobe.load_result(both.to_json()), max=0.05)
+    outcomes = {row.claim.subject: row.outcome for row in checked.rows}
+    assert outcomes == {"man": Outcome.PASSED, "woman": Outcome.FAILED}
+    other = lmprobe.group_disparities(None, approved, sensitive_features=groups, protected="woman")
+    assert checked.rows[1].claim.estimate.value == pytest.approx(other.rows[0].value)
+    assert checked.rows[1].claim.estimate.verdict is other.rows[0].verdict
+    own = check(other, max=0.05)
+    assert [row.claim.subject for row in own.rows] == ["woman"], "named: this group alone"

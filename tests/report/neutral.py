@@ -122,7 +122,7 @@ class Example(Result):
             Note(NoteKind.LEFT_OUT, f"left out: {word}", scope="our town, 2020"),
         )
         halves = tuple(
-            Section(direction.arrow, (direction.question,), figures=(figure("curve", word),))
+            Section(direction.value, (direction.question,), figures=(figure("curve", word),))
             for direction in Direction
         )
         return Page(

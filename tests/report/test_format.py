@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmprobe.core.direction import Direction
 from lmprobe.results import Column, ColumnKind, Interval, Verdict
 from lmprobe.results.format import (
     describe_interval,
@@ -89,6 +90,11 @@ def test_every_status_has_one_wording() -> None:
         (ColumnKind.VERDICT, None, ""),
         (ColumnKind.NUMBER, math.nan, "undefined"),
         (ColumnKind.NUMBER, 3, "3"),
+        (ColumnKind.NUMBER, -0.00000000013, "−1.3e−10"),
+        (ColumnKind.INTERVAL, Interval(0.1, 0.25, 0.95, "t"), "+0.1000 to +0.2500"),
+        (ColumnKind.RANGE, Interval(0.1, 0.25, 0.95, "t"), "0.1000 to 0.2500"),
+        (ColumnKind.COUNT, -1.0, "−1"),
+        (ColumnKind.DIRECTION, Direction.TASK_TO_ATTRIBUTE, "task->attribute"),
         (ColumnKind.SIGNED, 0.25, "+0.2500"),
         (ColumnKind.SIGNED, 0, "0.0000"),
         (ColumnKind.PERCENT, 0.123456, "12.3%"),

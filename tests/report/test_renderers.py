@@ -78,7 +78,7 @@ def test_a_terminal_is_not_commanded_by_a_word() -> None:
 
 def test_markdown_has_all_that_a_page_says() -> None:
     text = page_markdown(EXAMPLE.page())
-    assert "| labor | task → attribute | +0.1234 | +0.1000 to +0.1500 | &lt;0.0001 |" in text
+    assert "| labor | task->attribute | +0.1234 | +0.1000 to +0.1500 | &lt;0.0001 |" in text
     assert "**It amplifies more than labor.**" in text
     assert text.count("left out: labor") == 1
     assert "The first 40 of 60 rows." in text
@@ -151,7 +151,7 @@ def test_latex_compiles(tmp_path: Path) -> None:
 def test_latex_is_a_booktabs_table() -> None:
     text = latex_table(comparison_table())
     assert r"\begin{tabular}{llrrrrrl}" in text
-    assert r"labor & task $\to$ attribute & +0.1234 & +0.1000 to +0.1500 &" in text
+    assert r"labor & task$\to$attribute & +0.1234 & +0.1000 to +0.1500 &" in text
     assert r"$-$0.0200" in text
     assert r"\caption{b minus a. Positive: more.}" in text
     for rule in ("toprule", "midrule", "bottomrule"):

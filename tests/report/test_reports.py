@@ -154,6 +154,9 @@ def test_the_model_card_is_a_model_index(result: ProbeResult) -> None:
     assert card.data.eval_results == eval_results(result)
     assert card.validate.__name__ == "validate"
     assert "## Bias amplification" in card.text
+    assert {one.task_type for one in card.data.eval_results} == {"fill-mask"}
+    causal = replace(result, provenance={**result.provenance, "kind": "causal"})
+    assert {one.task_type for one in eval_results(causal)} == {"text-generation"}
 
 
 def test_the_command_repeats_every_choice(result: ProbeResult) -> None:
@@ -220,7 +223,7 @@ def test_a_headline_of_a_few_rows_says_each_with_its_interval(result: ProbeResul
     statements = headline(rows)
     assert [one.verdict for one in statements] == [row.verdict for row in rows]
     assert statements[0].text.startswith(
-        "task → attribute: the model weakens the links in wikipedia ("
+        "task->attribute: the model weakens the links in wikipedia ("
     )
     assert format_interval(rows[0].interval) in statements[0].text
 

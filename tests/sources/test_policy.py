@@ -28,8 +28,8 @@ def test_drop_leaves_out_what_the_table_lacks() -> None:
     assert found.association.counts.tolist() == [[0, 1], [6, 3]]
     assert (found.dropped_attributes, found.dropped_tasks) == (("they",), ("pilot",))
     assert found.notes == (
-        Note(NoteKind.LEFT_OUT, "1 without a column, left out: they"),
-        Note(NoteKind.LEFT_OUT, "1 without a row, left out: pilot"),
+        Note(NoteKind.LEFT_OUT, "1 attribute without a column, left out: they"),
+        Note(NoteKind.LEFT_OUT, "1 task without a row, left out: pilot"),
     )
     assert found.provenance["sha256"] == TABLE.provenance["sha256"]
 
@@ -39,7 +39,7 @@ def test_drop_leaves_out_what_was_never_counted() -> None:
     assert (found.association.attributes, found.association.tasks) == (("he", "she"), ("cook",))
     assert (found.dropped_attributes, found.dropped_tasks) == (("ze",), ("mover",))
     assert (found.empty_attributes, found.empty_tasks) == (("ze",), ("mover",))
-    assert Note(NoteKind.LEFT_OUT, "1 never counted, left out: mover") in found.notes
+    assert Note(NoteKind.LEFT_OUT, "1 task never counted, left out: mover") in found.notes
     with pytest.raises(InputError, match="never counted ze; fewer than two"):
         align_base_rates(TABLE, ["he", "ze"], ["cook"])
 
@@ -49,7 +49,7 @@ def test_keep_has_words_without_counts_as_undefined() -> None:
     assert (found.empty_attributes, found.empty_tasks) == (("ze",), ("mover",))
     assert np.isnan(found.association.attribute_given_task[:, 1]).all()
     assert np.isnan(found.association.task_given_attribute[2]).all()
-    never = Note(NoteKind.UNDEFINED, "1 never counted, undefined when given: mover")
+    never = Note(NoteKind.UNDEFINED, "1 task never counted, undefined when given: mover")
     assert never in found.notes
 
 

@@ -68,7 +68,7 @@ def test_a_curve_has_its_levels_and_a_logarithmic_axis(made: Made) -> None:
         "the base",
         "no association",
     ]
-    assert result.page().headline[0].text.startswith("fitbert, labor, task → attribute: from ")
+    assert result.page().headline[0].text.startswith("fitbert, labor, task->attribute: from ")
     assert "at step 128" in result.page().headline[0].text
 
 
