@@ -11,6 +11,9 @@ exaggerate and pairs that weaken do not cancel:
 
 Deviation: like the published code, and unlike the paper's formula, the directed values compare
 predictions with the labels of the same test rows, not with those of the train rows.
+Undirected, the published code asks for P(g | m) > 1 / (|G| - 1), which two groups never reach,
+and counts a set that is never predicted as 0; here the limit is the paper's, and such a set is
+undefined and left out.
 """
 
 from __future__ import annotations

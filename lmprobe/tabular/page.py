@@ -59,11 +59,10 @@ def _subtitle(result: AmplificationResult) -> str:
 
 def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
     base = "the label" if settings.train is None else "the train table"
-    return Statement(
-        f"{row.direction}: the prediction "
-        f"{row.estimate.verdict.words.predicate.format(base=base)}.",
-        row.estimate.verdict,
-    )
+    said = f"the prediction {row.estimate.verdict.words.predicate.format(base=base)}"
+    if settings.interval == "none":
+        said = f"{row.value:+.4f}; without an interval there is no verdict"
+    return Statement(f"{row.direction}: {said}.", row.estimate.verdict)
 
 
 def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Section]:
@@ -150,14 +149,14 @@ def _short(tasks: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _run_figure(result: AmplificationResult) -> Figure:
-    """Return the value of each run with its interval over rows."""
+    """Return the value of each run, corrected if it is, with its interval over rows."""
     series = []
     for row in result.rows:
         series.append(
             Series(
                 row.direction,
                 tuple(float(number) for number in range(1, len(row.runs) + 1)),
-                tuple(one.pairs.value for one in row.runs),
+                tuple(one.claimed for one in row.runs),
                 labels=tuple(one.run for one in row.runs),
                 low=tuple(one.interval.low for one in row.runs),
                 high=tuple(one.interval.high for one in row.runs),
@@ -165,8 +164,8 @@ def _run_figure(result: AmplificationResult) -> Figure:
             )
         )
     spread = "; ".join(
-        f"{row.direction.value} from {format_signed(min(one.pairs.value for one in row.runs))} to "
-        f"{format_signed(max(one.pairs.value for one in row.runs))}"
+        f"{row.direction.value} from {min(one.claimed for one in row.runs):.4f} to "
+        f"{max(one.claimed for one in row.runs):.4f}"
         for row in result.rows
     )
     return SeriesPlot(

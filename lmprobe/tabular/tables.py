@@ -76,14 +76,17 @@ def verdict_table(result: AmplificationResult) -> Table:
 
 def run_table(result: AmplificationResult) -> Table:
     """Return one line per direction and training run."""
+    with_corrected = any(one.corrected is not None for row in result.rows for one in row.runs)
+    corrected = (Column("corrected", ColumnKind.SIGNED),) if with_corrected else ()
     columns = (
         Column("direction", ColumnKind.DIRECTION),
         Column("run"),
         Column("value", ColumnKind.SIGNED),
+        *corrected,
         Column("interval over rows", ColumnKind.INTERVAL, "interval"),
     )
-    cells = tuple(
-        (row.direction, one.run, one.pairs.value, one.interval)
+    cells: tuple[tuple[Cell, ...], ...] = tuple(
+        (row.direction, one.run, one.pairs.value, *[one.corrected] * with_corrected, one.interval)
         for row in result.rows
         for one in row.runs
     )

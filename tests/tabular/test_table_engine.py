@@ -376,6 +376,21 @@ class TestRuns:
         assert again.to_json() == result.to_json()
         assert len(result.pairs()) == 2 * 4 * 6
 
+    def test_an_interval_is_shown_beside_the_value_it_belongs_to(self) -> None:
+        draw = np.random.default_rng(1)
+        frames = [
+            pd.DataFrame(draw.integers(0, 2, (200, 3)), columns=["sex", "t", "said"])
+            for _ in range(2)
+        ]
+        choices: dict[str, Any] = {"attribute": "sex", "task": "t", "task_prediction": "said"}
+        result = lmprobe.amplify(frames, **choices, runs=True)
+        corrected = [one.corrected for one in result.rows[0].runs]
+        assert None not in corrected
+        assert [row[3] for row in result.table("runs").rows] == corrected
+        assert list(result.figure("runs").figure.series[0].y) == corrected
+        alone = lmprobe.amplify(frames[0], **choices, interval=None)
+        assert "without an interval there is no verdict" in alone.page().headline[0].text
+
     def test_several_tables_must_be_runs(self, runs: list[pd.DataFrame]) -> None:
         with pytest.raises(InputError, match="several are training runs of one model"):
             lmprobe.amplify(runs, **HARD)
