@@ -1,7 +1,7 @@
 """Mutants of the core: one small change of behaviour each, chosen by a seed.
 
 A mutant swaps a comparison, an arithmetic operator, a constant, a boolean or a keyword's value.
-Docstrings, type hints, messages of errors and `__repr__` are left alone: no test should fix words.
+Docstrings, type hints, messages of errors and decorators are left alone: they decide no number.
 """
 
 from __future__ import annotations
@@ -52,17 +52,19 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one change."""
+    """A module with one change; lines are those of the file, without what indents them."""
 
     path: Path
-    line: int
+    line: str
+    statement: str
+    """The first line of the statement that is changed."""
     change: str
-    source: str
+    tree: ast.Module
 
     @property
     def name(self) -> str:
-        """Where it is and what it changes."""
-        return f"{self.path}:{self.line} {self.change}"
+        """What names it while lines move: the file, the changed line, the change."""
+        return f"{self.path}: {self.line}: {self.change}"
 
 
 def sample(root: Path, *, number: int, seed: int) -> list[Mutant]:
@@ -78,10 +80,19 @@ def sample(root: Path, *, number: int, seed: int) -> list[Mutant]:
 
 
 def _mutant(root: Path, path: Path, index: int) -> Mutant:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
     node, change, apply = list(_places(tree))[index]
     apply()
-    return Mutant(path.relative_to(root), node.lineno, change, ast.unparse(tree) + "\n")
+    around = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and _contains(one, node)]
+    statement = max(around, key=lambda one: (one.lineno, one.col_offset))
+    lines = [line.strip() for line in source.splitlines()]
+    line, first = lines[node.lineno - 1], lines[statement.lineno - 1]
+    return Mutant(path.relative_to(root), line, first, change, tree)
+
+
+def _contains(statement: ast.stmt, node: ast.expr) -> bool:
+    return any(part is node for part in ast.walk(statement))
 
 
 Place = tuple[ast.expr, str, Callable[[], None]]
@@ -145,10 +156,11 @@ def _behaviour(tree: ast.AST) -> Iterator[ast.expr]:
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.ImportFrom | ast.Import):
             continue
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            for part in (*child.args.defaults, *child.args.kw_defaults, *child.body):
-                if part is not None:
-                    yield from _with(part)
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not isinstance(child, ast.ClassDef):
+                for default in (*child.args.defaults, *child.args.kw_defaults):
+                    yield from _with(default) if default is not None else ()
+            yield from _behaviour(ast.Module(child.body, []))
             continue
         if isinstance(child, ast.AnnAssign):
             if child.value is not None:
@@ -160,9 +172,7 @@ def _behaviour(tree: ast.AST) -> Iterator[ast.expr]:
             yield from _behaviour(child)
 
 
-def _with(node: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
-        return
-    if isinstance(node, ast.expr):
+def _with(node: ast.expr) -> Iterator[ast.expr]:
+    if not isinstance(node, ast.JoinedStr):
         yield node
-    yield from _behaviour(node)
+        yield from _behaviour(node)
