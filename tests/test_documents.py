@@ -28,10 +28,13 @@ from lmprobe.io.sealed import seal
 from lmprobe.io.tables import read_columns
 from lmprobe.models.cache import Entry
 from lmprobe.models.problems import first_line
+from lmprobe.models.reference import truth
 from lmprobe.plot.strip_plot import _shown
 from lmprobe.plot.svg import shortened as svg_shortened
 from lmprobe.results.figure import DotPlot, Dots, HeatBlock, HeatMap, Series, Strip
 from lmprobe.results.restored import check_same
+from lmprobe.sweeping import levels
+from lmprobe.sweeping.jobs import subjects
 from lmprobe.vision.convert import write_table
 from tests.conftest import Made, Run
 
@@ -143,18 +146,53 @@ def test_a_column_name_ends_at_no_nul() -> None:
         read_columns(pd.DataFrame({"a\0b": [1]}))
 
 
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, command: Callable[..., Run]) -> None:
     for name in ("result.json", "table.csv", "table.jsonl", "table.parquet", "list.json"):
         os.mkfifo(tmp_path / name)
-    with pytest.raises(DataFileError, match="pipe"):
+    with pytest.raises(DataFileError, match="no regular file"):
         lmprobe.load_result(tmp_path / "result.json")
-    with pytest.raises(DataFileError, match="pipe"):
+    with pytest.raises(DataFileError, match="no regular file"):
         lmprobe.load_result(tmp_path)
     for name in ("table.csv", "table.jsonl", "table.parquet"):
         with pytest.raises(DataFileError, match="no regular file"):
             read_columns(tmp_path / name)
     with pytest.raises(DataFileError, match="no regular file"):
         lmprobe.vision.imsitu(tmp_path / "list.json")
+    os.mkfifo(tmp_path / "models.txt")
+    with pytest.raises(DataFileError, match="no regular file"):
+        subjects([tmp_path / "models.txt"])
+    text = tmp_path / "corpus"
+    text.write_text("She is a nurse.\n")
+    code, _, message = command("count")(
+        text, "--tasks", "nurse,cook", "--checkpoint", tmp_path / "list.json"
+    )
+    assert (code, "no regular file" in message) == (2, True)
+
+
+def test_a_file_in_a_folder_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv")).write_text("a,b\n1,2\n")
+    with pytest.raises(DataFileError, match=r"is not valid UTF-8; rename the file"):
+        read_columns(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"planted_amplification": 1},
+        {"planted_amplification": {}},
+        {"planted_amplification": {"base": "labor", "attributes": 3}},
+        {"planted_amplification": {"base": "labor", "attributes": ["he", "she"], "values": []}},
+        {"planted_amplification": {"base": "labor", "attributes": ["he", "she"], "values": None}},
+        [],
+    ],
+)
+def test_the_truth_of_a_strange_model_says_nothing(
+    change: object, tmp_path: Path, made: Made
+) -> None:
+    known = {"schema": truth.SCHEMA, **change} if isinstance(change, dict) else change
+    (tmp_path / truth.TRUTH_FILE).write_text(json.dumps(known))
+    row = made(tasks=("nurse", "cook"), bases=("labor",), templates=("a", "b")).rows[0]
+    assert levels._planted(str(tmp_path), row) is None
 
 
 def test_a_page_of_very_many_templates_stays_readable(made: Made) -> None:

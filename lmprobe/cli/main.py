@@ -7,7 +7,6 @@ import os
 import pkgutil
 import sys
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -16,7 +15,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
-from lmprobe.errors import InputError, LmprobeError, shortened
+from lmprobe.errors import LmprobeError, shortened
+from lmprobe.io.problems import refuse_unnamable
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.
@@ -132,19 +132,13 @@ def _on_one_line(
     print(f"lmprobe: {shortened(message)}", file=sys.stderr)
 
 
-def _check_arguments(words: Sequence[str]) -> None:
-    """Refuse names that are not UTF-8: no table, result or page could name them."""
-    for word in words:
-        if any("\ud800" <= letter <= "\udfff" for letter in word):
-            raise InputError(f'"{word}" is not valid UTF-8; rename the file')
-
-
 def main() -> None:
     """Run the command line; a mistake of the caller is one line on standard error, exit 2."""
     warnings.showwarning = _on_one_line
     try:
         try:
-            _check_arguments(sys.argv[1:])
+            for word in sys.argv[1:]:
+                refuse_unnamable(word)
             app(prog_name="lmprobe")
         finally:
             # Here a full disk can still be reported; when Python ends it is a traceback.

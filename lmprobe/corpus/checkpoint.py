@@ -14,6 +14,7 @@ from lmprobe.corpus.work import Counts, Job
 from lmprobe.errors import DataFileError
 from lmprobe.io import atomic
 from lmprobe.io.documents import parse_json
+from lmprobe.io.problems import refuse_pipe
 from lmprobe.io.sealed import checksum
 
 _FORMAT = "lmprobe.count/2"
@@ -63,6 +64,7 @@ def open_checkpoint(path: str | Path | None, job: Job, parts: list[Part]) -> Che
     path, request = Path(path), _fingerprint(job, parts)
     if not path.exists():
         return Checkpoint(path, request)
+    refuse_pipe(path)
     try:
         found = parse_json(path.read_text(encoding="utf-8"))
         _check(found)

@@ -45,3 +45,15 @@ class FileProblems(DataFileError):
 def problem_in(path: Path, message: str, *, line: int | None = None) -> FileProblems:
     """Return the error of a single mistake."""
     return FileProblems([Problem(path, "", message, line)])
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what is there and is no file: reading a pipe would wait for ever."""
+    if path.exists() and not path.is_file():
+        raise DataFileError(f"{path}: this is no regular file; give a file")
+
+
+def refuse_unnamable(name: str | Path) -> None:
+    """Refuse a name that is not UTF-8: no table, result or page could name the file."""
+    if any("\ud800" <= letter <= "\udfff" for letter in str(name)):
+        raise DataFileError(f'"{name}" is not valid UTF-8; rename the file')

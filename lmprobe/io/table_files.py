@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.documents import parse_json
+from lmprobe.io.problems import refuse_pipe, refuse_unnamable
 
 _FORMATS = {
     ".csv": "csv",
@@ -51,6 +52,8 @@ class TableFiles:
 def find_files(source: str | Path) -> TableFiles:
     """Return the files that a path, a folder or a pattern such as `run-*.csv` names."""
     paths = _paths(source)
+    for path in paths:
+        refuse_unnamable(path)
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1 or len(set(map(_delimiter, paths))) > 1:
         raise DataFileError(f"{source}: the files have different formats; name those of one")
@@ -209,12 +212,6 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
                     f"found {type(row).__name__}"
                 )
             yield row
-
-
-def refuse_pipe(path: Path) -> None:
-    """Refuse what is there and is no file: reading a pipe would wait for ever."""
-    if path.exists() and not path.is_file():
-        raise DataFileError(f"{path}: this is no regular file; give a file")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.documents import parse_json
+from lmprobe.io.problems import refuse_pipe
 
 SCHEMA = "lmprobe.result/2"
 RESULT_FILE = "result.json"
@@ -47,8 +48,7 @@ def _text_of(text_or_path: str | Path) -> tuple[str, str]:
     path = Path(text_or_path)
     if path.is_dir():
         path = next((path / name for name in FILES if (path / name).exists()), path / RESULT_FILE)
-    if path.exists() and not path.is_file():
-        raise DataFileError(f"{path}: this is a pipe or a device; give the file of a result")
+    refuse_pipe(path)
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except FileNotFoundError as problem:

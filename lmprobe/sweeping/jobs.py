@@ -12,6 +12,7 @@ from typing import Any
 
 from lmprobe import __version__
 from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.problems import refuse_pipe
 
 _STEP = re.compile(r"(\d+)$")
 
@@ -100,6 +101,7 @@ def _named(models: Sequence[str | Path]) -> Iterable[str]:
         if not model.endswith(".txt"):
             yield model
             continue
+        refuse_pipe(Path(model))
         try:
             lines = Path(model).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as problem:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
+from lmprobe.io.documents import parse_json
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.models.reference.truth import SCHEMA, TRUTH_FILE
 from lmprobe.probing.result import ProbeResult
@@ -64,14 +63,18 @@ def _margin(ratio: Floats) -> Floats | None:
 
 
 def _planted(model: str, row: ProbeRow) -> float | None:
-    """Return the amplification that a reference model's corpus has, if the model is one."""
+    """Return the amplification that a reference model's corpus has, if the model is one.
+
+    The file lies in the model's folder, which may be anybody's: one of another form says nothing.
+    """
+    path = Path(model) / TRUTH_FILE
     try:
-        known: Any = json.loads((Path(model) / TRUTH_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        known = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        planted = known["planted_amplification"]
+        if known["schema"] != SCHEMA or planted["base"] != row.base:
+            return None
+        if tuple(planted["attributes"]) != row.attributes:
+            return None
+        return float(planted["values"][row.direction.value])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not isinstance(known, dict) or known.get("schema") != SCHEMA:
-        return None
-    planted = known["planted_amplification"]
-    if planted["base"] != row.base or tuple(planted["attributes"]) != row.attributes:
-        return None
-    return float(planted["values"][row.direction.value])
