@@ -61,7 +61,7 @@ def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
     base = "the label" if settings.train is None else "the train table"
     said = f"the prediction {row.estimate.verdict.words.predicate.format(base=base)}"
     if settings.interval == "none":
-        said = f"{row.value:+.4f}; without an interval there is no verdict"
+        said = f"{format_signed(row.value)}; without an interval there is no verdict"
     return Statement(f"{row.direction}: {said}.", row.estimate.verdict)
 
 
@@ -164,8 +164,8 @@ def _run_figure(result: AmplificationResult) -> Figure:
             )
         )
     spread = "; ".join(
-        f"{row.direction.value} from {min(one.claimed for one in row.runs):.4f} to "
-        f"{max(one.claimed for one in row.runs):.4f}"
+        f"{row.direction.value} from {format_signed(min(one.claimed for one in row.runs))} to "
+        f"{format_signed(max(one.claimed for one in row.runs))}"
         for row in result.rows
     )
     return SeriesPlot(
