@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import InputError, LmprobeError
@@ -23,15 +23,20 @@ def run_on_ray(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
     An address in RAY_ADDRESS, or a connection that the caller has made, is used; else as many
     processes start here as there are cores.
     """
-    import pandas as pd
-
     if source.files is None:
         raise InputError('the engine "ray" counts files; use "local" for a table in memory')
     files = list(enumerate(source.files.paths))
     with ray_session(os.cpu_count() or 1):
         parts = dict(_counted([(number, str(path), layout, plan) for number, path in files]))
     # In the order of the files, so that sums are the same however the tasks finish.
-    lines = pd.concat([parts[number] for number, _ in files], ignore_index=True)
+    return added_up([parts[number] for number, _ in files], layout, plan)
+
+
+def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.DataFrame:
+    """Return the lines of the whole table from those of its files."""
+    import pandas as pd
+
+    lines = pd.concat(parts, ignore_index=True)
     keys = [*layout.keys, *(["unit"] if "unit" in lines else [])]
     lines[keys] = lines[keys].astype(str)
     if not plan.added:
