@@ -86,7 +86,7 @@ class TemplatesPlan:
 
 @dataclass(frozen=True, slots=True)
 class BasePlan:
-    """The counted sentences that a base needs before a verdict can rest on it."""
+    """The counted sentences that a base needs to show nearly all of an amplification."""
 
     base: str
     direction: Direction
@@ -95,7 +95,8 @@ class BasePlan:
     found: float
     """The share of an amplification that a base of this size shows."""
     needed: int | None
-    """None where no number is enough: the table shows no link that sentences could make clear."""
+    """Sentences that show 90 % of it. None where no number does: the table shows no link that
+    sentences could make clear."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -211,7 +212,8 @@ _COLUMNS: dict[PlanQuestion, tuple[Column, ...]] = {
 _CAPTIONS = {
     PlanQuestion.ROWS: "Empty: only a difference larger than the largest cost could be claimed.",
     PlanQuestion.TEMPLATES: "Empty: no number is enough if the other numbers stay the same.",
-    PlanQuestion.BASE: "Found: the share of an amplification that a base of this size shows.",
+    PlanQuestion.BASE: "Found: the share of an amplification that a base of this size shows; a "
+    "verdict needs one half. Needed: sentences that show 90 %.",
 }
 
 
@@ -235,6 +237,8 @@ def _sentence(result: PlanResult) -> str:
             return (
                 f"A claim of {result.effect:g} needs {format_count(best.n)} rows ({best.method})."
             )
+        if not math.isfinite(best.effect):
+            return f"No difference is large enough to be claimed with so few rows ({best.n})."
         return (
             f"{format_count(best.n)} rows can claim {format_number(best.effect)} ({best.method})."
         )
@@ -242,6 +246,6 @@ def _sentence(result: PlanResult) -> str:
         return f"What a probe needs to claim {result.effect:g}, from the variance of the pilot."
     needed = [row.needed for row in result.rows if isinstance(row, BasePlan)]
     if None in needed:
-        return "No number of sentences is enough for a verdict in every direction."
+        return "No number of sentences shows 90 % of an amplification in every direction."
     most = max(number for number in needed if number is not None)
-    return f"A verdict in every direction needs about {format_count(most)} sentences."
+    return f"About {format_count(most)} sentences show 90 % of an amplification in every direction."

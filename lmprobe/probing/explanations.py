@@ -8,7 +8,7 @@ import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.base_uncertainty import ENOUGH, BaseCorrection, sentences_needed
+from lmprobe.intervals.base_uncertainty import BaseCorrection, is_enough, sentences_needed
 from lmprobe.results import Estimate, Note, NoteKind
 from lmprobe.results.format import format_signed
 from lmprobe.sources import AlignedBaseRates
@@ -60,22 +60,33 @@ def preferred(
 
 
 def base_notes(
-    estimate: Estimate, correction: BaseCorrection, counts: Floats, direction: Direction
+    estimate: Estimate,
+    corrections: tuple[BaseCorrection, BaseCorrection],
+    counts: Floats,
+    direction: Direction,
 ) -> tuple[Note, ...]:
-    """Return what the noise of a sampled base did to the value, and how to have less of it."""
+    """Return what the noise of a sampled base did to the value, and how to have less of it.
+
+    The corrections are those of the value and of the association; a verdict needs both.
+    """
     assert estimate.base_bias is not None
-    if correction.sentences is None:
+    sentences = corrections[0].sentences
+    if sentences is None:
         text = (
             "the value is corrected for the bias that the standard errors of the base cause, "
             f"{format_signed(estimate.base_bias)}"
         )
         return (Note(NoteKind.BASE, text),)
-    found = correction.reliability.proportional
+    found, association = (one.reliability.proportional for one in corrections)
     text = (
-        f"the base was counted in {correction.sentences:,} sentences; the value is corrected for "
-        f"the bias that their noise causes, {format_signed(estimate.base_bias)}. A base of this "
-        f"size shows {found:.0%} of an amplification"
+        f"the base was counted in {sentences:,} sentences; the value is corrected for the bias "
+        f"that their noise causes, {format_signed(estimate.base_bias)}. A base of this size shows "
+        f"{found:.0%} of an amplification"
     )
+    if not is_enough(association) and is_enough(found):
+        text += f", but only {association:.0%} of the association"
+    if not is_enough(min(found, association)):
+        text += "; this is too little for a verdict"
     if found >= _GOOD:
         return (Note(NoteKind.BASE, text),)
     enough = sentences_needed(counts, direction, reliable=_GOOD)
@@ -84,6 +95,4 @@ def base_notes(
         if enough is None
         else f"about {enough:,} would show {_GOOD:.0%}"
     )
-    if found < ENOUGH:
-        needed = f"this is too little for a verdict; {needed}"
     return (Note(NoteKind.BASE, f"{text}; {needed}"),)

@@ -117,7 +117,7 @@ def _row(
     notes = [*against.notes, *_article_notes(scores), *value.notes]
     if corrections is not None:
         assert labels.counts is not None
-        notes += base_notes(value, corrections[0], labels.counts, direction)
+        notes += base_notes(value, corrections, labels.counts, direction)
     notes += preference_notes(parts, against.rates, direction, predicted)
     return ProbeRow(
         base=against.name,

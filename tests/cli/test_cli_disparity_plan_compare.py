@@ -154,6 +154,7 @@ class TestPlan:
         document = json.loads(out)
         assert document["kind"] == "plan"
         assert {row["effect"] for row in document["rows"]} == {None}
+        assert "No difference is large enough" in run("plan", "--rows", "2")[1]
 
     def test_sentences_of_a_base(self, run: Run) -> None:
         code, out, err = run("plan", "--base", "wikipedia", "--json")
@@ -166,6 +167,9 @@ class TestPlan:
         assert row["needed"] is None or row["needed"] > row["sentences"]
         assert PlanResult.from_json(out).to_json() == out
         assert "labor" in run("plan", "--base", "labor")[2]
+        # 58 % is enough for a verdict; what is planned is to see most of the effect.
+        assert row["found"] > 0.5
+        assert "sentences show 90 % of an amplification" in run("plan", "--base", "wikipedia")[1]
 
     def test_templates_from_a_pilot(self, run: Run, result: ProbeResult, tmp_path: Path) -> None:
         pilot = tmp_path / "result.json"

@@ -9,8 +9,11 @@ import pytest
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.intervals.base_uncertainty import BaseCorrection, Reliability
+from lmprobe.intervals.cross_fit import CrossFittedLean
 from lmprobe.metrics.directional import amplification
 from lmprobe.probing.baseline import Baseline, baseline
+from lmprobe.probing.explanations import base_notes
 from lmprobe.probing.rows import probe_rows
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
@@ -125,6 +128,20 @@ def test_too_few_sentences_allow_no_verdict() -> None:
     assert row.base_reliability < 0.5
     assert row.verdict is Verdict.UNDECIDED
     assert any("too little for a verdict" in note.text for note in row.notes)
+
+
+def test_a_verdict_that_the_association_forbids_is_explained() -> None:
+    joint = world()
+    row = rows(source(joint, 400), joint)[0]
+    shown = [Reliability(0.6, 0.6), Reliability(0.4, 0.4)]
+    nothing = CrossFittedLean(row.lean, row.lean)
+    value, association = (BaseCorrection(nothing, one, 400, nothing) for one in shown)
+    counts = np.rint(400 * joint)
+    (note,) = base_notes(row.estimate, (value, association), counts, row.direction)
+    assert "shows 60% of an amplification, but only 40% of the association" in note.text
+    assert "too little for a verdict" in note.text
+    (note,) = base_notes(row.estimate, (value, value), counts, row.direction)
+    assert "too little" not in note.text
 
 
 def test_standard_errors_are_a_noise_as_well() -> None:
