@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from lmprobe import __version__
@@ -10,12 +12,16 @@ from lmprobe import __version__
 _PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "scipy", "pandas")
 
 
-def versions() -> dict[str, str]:
+def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
     """Return the versions of lmprobe, Python and the libraries, without importing any of them."""
-    found = {"lmprobe": __version__, "python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    known = {"lmprobe": __version__, "python": platform.python_version()}
+    return known | {name: _version(name) for name in packages}
+
+
+@cache
+def _version(package: str) -> str:
+    # Once per process: reading it takes as long as counting a small table.
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

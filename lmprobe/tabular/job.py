@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from lmprobe import __version__
 from lmprobe.core.association import Association
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.intervals.row_sums import RowSums
 from lmprobe.io.progress import Progress
 from lmprobe.io.table_source import TableSource
+from lmprobe.io.versions import versions
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Note, NoteKind
 from lmprobe.tabular.columns import Columns, Layout, expanded
@@ -196,7 +195,6 @@ class Job:
         return tuple(map(ThresholdCurve.of, found, table.thresholds))
 
     def _provenance(self) -> dict[str, Any]:
-        packages = ("duckdb", "numpy", "pandas", "scipy")
         return {
             "tables": [source.name for source in self.sources],
             "files": all(
@@ -204,7 +202,7 @@ class Job:
                 for one in (*self.sources, self.train, self.validation)
             ),
             "settings": self.settings.to_dict(),
-            "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
+            "versions": versions(("duckdb", "numpy", "pandas", "scipy")),
             "seed": self.settings.seed,
         }
 

@@ -342,13 +342,14 @@ class TestRuns:
         for number, run in enumerate(runs):
             run.to_parquet(tmp_path / f"run{number}.parquet")
             names.append(str(tmp_path / f"run{number}.parquet"))
-        files = lmprobe.amplify(names, **HARD, runs=True)
-        further = lmprobe.amplify(runs[0], **HARD, runs=runs[1:])
+        value: dict[str, Any] = HARD | {"interval": None}
+        files = lmprobe.amplify(names, **value, runs=True)
+        further = lmprobe.amplify(runs[0], **value, runs=runs[1:])
         together = pd.concat([run.assign(seed=number) for number, run in enumerate(runs)])
-        column = lmprobe.amplify(together, **HARD, run_column="seed")
+        column = lmprobe.amplify(together, **value, run_column="seed")
+        alone = [lmprobe.amplify(run, **value) for run in runs]
         for direction in ("A->T", "T->A"):
             values = [one.pairs.value for one in files.row(direction).runs]
-            alone = [lmprobe.amplify(run, **HARD, interval=None) for run in runs]
             assert values == [one.row(direction).value for one in alone]
             assert files.row(direction).value == pytest.approx(np.mean(values))
             for other in (further, column):
