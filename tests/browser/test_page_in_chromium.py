@@ -6,12 +6,14 @@ import base64
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmprobe.probing.result import ProbeResult
+from lmprobe.results import Interval
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -173,6 +175,25 @@ def test_on_a_phone_every_word_can_be_read(opened: Any, page: str) -> None:
         ".filter(([size]) => size < 10.8)"
     )
     assert small == []
+
+
+def test_a_long_verdict_keeps_to_its_card_on_a_phone(
+    opened: Any, result: ProbeResult, tmp_path: Path
+) -> None:
+    wide = Interval(-0.1145, 0.2763, 0.95, "bootstrap")
+    rows = tuple(replace(row, interval=wide) for row in result.rows)
+    path = tmp_path / "undecided.html"
+    path.write_text(replace(result, rows=rows).to_html(), encoding="utf-8")
+    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
+    opened.get(path.as_uri())
+    gaps = opened.execute_script(
+        "return [...document.querySelectorAll('.stack td.verdict')].map((cell) =>"
+        "cell.closest('table').parentElement.getBoundingClientRect().right"
+        " - cell.getBoundingClientRect().right)"
+    )
+    assert gaps
+    assert min(gaps) > -0.5
 
 
 def test_a_word_of_any_length_keeps_to_its_place(

@@ -86,7 +86,7 @@ def test_the_sentence_names_the_group_that_is_preferred() -> None:
     joint = world()
     row = rows(source(joint), joint * np.array([[1.0], [0.02]]))[0]
     (note,) = [note for note in row.notes if note.kind is NoteKind.PREFERENCE]
-    assert "prefers *he* in all sentences" in note.text
+    assert "prefers “he” in all sentences" in note.text
     plain = rows(source(joint), joint**1.8)[0]
     assert not [note for note in plain.notes if note.kind is NoteKind.PREFERENCE]
     assert plain.association.verdict is Verdict.AMPLIFIES
