@@ -171,18 +171,17 @@ def training_part(result: Any) -> str:
     from lmprobe.results.format import format_interval, format_signed
 
     lines = []
-    for question, band in result.bands.items():
-        rows, levels = result.of(question), result.levels[question]
-        known = ", ".join(f"{name} {format_signed(level)}" for name, level in levels.items())
-        lines += [f"**{question[2].arrow}** against `{question[1]}` ({known}):", ""]
+    for curve in result.curves:
+        direction, rows = curve.question.direction, result.of(curve.question)
+        known = ", ".join(f"{name} {format_signed(level)}" for name, level in curve.levels.items())
+        lines += [f"**{direction}** against `{curve.question.base}` ({known}):", ""]
         lines += ["| step | value | simultaneous band | association |", "|---|---|---|---|"]
         lines += [
             f"| {row.step:,} | {format_signed(row.estimate.value)} | {format_interval(ends)} "
             f"| {format_signed(row.association.value)} |"
-            for row, ends in zip(rows, band, strict=True)
+            for row, ends in zip(rows, curve.band, strict=True)
         ]
-        slug = f"steps-{question[0]}-{question[1]}-{question[2].slug}"
-        lines += ["", f"![{question[2].arrow} over training](images/{slug}.svg)", ""]
+        lines += ["", f"![{direction} over training](images/steps-{curve.question.slug}.svg)", ""]
     return "\n".join(lines)
 
 

@@ -31,7 +31,9 @@ def made_up_sweep(
     level = rng.permutation(models) % levels / levels
     entries = [
         Entry(
-            Subject(name, name, step=2**number if steps else None),
+            Subject(
+                name, name, step=2**number if steps else None, run="acme/run" if steps else None
+            ),
             one,
             _shifted(made(model=name, bases=bases, seed=3), float(level[number]), rng),
         )

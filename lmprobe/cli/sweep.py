@@ -41,18 +41,23 @@ def command(
 
     [bold]lmprobe sweep --checkpoints runs/bert --base labor --output training[/bold]
     """
-    from lmprobe.cli.output import emit, progress_bar
+    from lmprobe.cli.output import emit, note, progress_bar
     from lmprobe.sweeping.sweep import sweep
 
     options = settings.to_dict() | model_settings.arguments() | sweep_settings.to_dict()
-    with progress_bar("sweep", "probes", quiet=quiet) as progress:
-        result = sweep(
-            models or [],
-            templates or ["fitbert"],
-            base or ["labor"],
-            output=output,
-            progress=progress,
-            cache=not no_cache,
-            **options,
-        )
+    try:
+        with progress_bar("sweep", "probes", quiet=quiet) as progress:
+            result = sweep(
+                models or [],
+                templates or ["fitbert"],
+                base or ["labor"],
+                output=output,
+                progress=progress,
+                cache=not no_cache,
+                **options,
+            )
+    except KeyboardInterrupt:
+        if output is not None:
+            note(f"interrupted; the same command continues from {output}", quiet=quiet)
+        raise
     emit(result, json=json, quiet=quiet, output=output)

@@ -61,7 +61,7 @@ def _start(ray: Any, workers: int, environment: dict[str, str]) -> None:
             num_cpus=workers,
             include_dashboard=False,
             log_to_driver=False,
-            logging_level="warning",
+            logging_level="error",
             runtime_env={"env_vars": tasks},
         )
     finally:

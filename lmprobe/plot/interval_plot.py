@@ -70,15 +70,37 @@ def _columns(brackets: Sequence[Bracket]) -> list[int]:
     ends: list[int] = []
     columns = []
     for one in brackets:
-        free = [column for column, last in enumerate(ends) if last < one.first]
+        free = [column for column, last in enumerate(ends) if last < one.lines[0]]
         column = free[0] if free else len(ends)
-        ends[column : column + 1] = [one.last]
+        ends[column : column + 1] = [one.lines[-1]]
         columns.append(column)
     return columns
 
 
 def _bracket(one: Bracket, x: float, step: float) -> Markup:
-    """Draw a bar beside the lines of a group, with short arms that point at them."""
-    top, bottom = _TOP + step * (one.first + 0.2), _TOP + step * (one.last + 0.8)
-    path = f"M{x:.1f} {top:.1f}h4V{bottom:.1f}h-4"
-    return element("path", {"d": path, "class": "bracket"}, hover(one.label))
+    """Draw a bar beside the lines of a group, dotted past the lines that do not belong to it."""
+    solid, dotted, bottom = "", "", math.inf
+    for first, last in _neighbours(one.lines):
+        top = _TOP + step * (first + 0.2)
+        if bottom < top:
+            dotted += f"M{x + 4:.1f} {bottom:.1f}V{top:.1f}"
+        bottom = _TOP + step * (last + 0.8)
+        solid += f"M{x:.1f} {top:.1f}h4V{bottom:.1f}h-4"
+    between = [element("path", {"d": dotted, "class": "bracket between"})] if dotted else []
+    drawn = element("path", {"d": solid, "class": "bracket"})
+    return element("g", {}, hover(one.label), *between, drawn)
+
+
+def _neighbours(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last line of every stretch without a gap.
+
+    >>> _neighbours((0, 1, 2, 5, 7, 8))
+    [(0, 2), (5, 5), (7, 8)]
+    """
+    stretches: list[tuple[int, int]] = []
+    for number in lines:
+        first = number
+        if stretches and stretches[-1][1] == number - 1:
+            first = stretches.pop()[0]
+        stretches.append((first, number))
+    return stretches

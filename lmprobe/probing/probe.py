@@ -108,7 +108,7 @@ def probe(
     template_set = load_templates(templates) if isinstance(templates, str | Path) else templates
     loaded = as_model(model, tokenizer=tokenizer)
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
-    settings = _resolved(settings, template_set, lean_from)
+    settings = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
     baselines = _baselines(base, loaded, lean_from, settings)
     scores = _scores(loaded, template_set, settings, cache, progress)
@@ -133,8 +133,8 @@ def probe(
     )
 
 
-def _resolved(
-    settings: ProbeSettings, templates: TemplateSet, lean_from: Source | None
+def resolved(
+    settings: ProbeSettings, templates: TemplateSet, lean_from: Source | None = None
 ) -> ProbeSettings:
     """Return the settings with the words that are compared and the name of the lean."""
     attributes = templates.attributes if settings.attributes is None else settings.attributes

@@ -73,11 +73,14 @@ class IntervalLine:
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """Neighbouring lines that belong together, from the first to the last, both included."""
+    """Lines that belong together, by number, lowest first; they need not be neighbours."""
 
-    first: int
-    last: int
+    lines: tuple[int, ...]
     label: str
+
+    def __post_init__(self) -> None:
+        """Check that there are lines, in order."""
+        assert self.lines == tuple(sorted({*self.lines})) != (), self.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
     [[0.1], [0.9]]
     """
     if isinstance(source, str | Path):
-        found = _named(str(source))
+        found = find_source(str(source))
     elif isinstance(source, Association):
         counts = source.joint if source.counts is None else source.counts
         found = table_of("association", counts, source.attributes, source.tasks)
@@ -66,7 +66,7 @@ def describe() -> list[dict[str, Any]]:
 def _described(name: str) -> dict[str, Any]:
     found, problem = None, None
     try:
-        found = _named(name)
+        found = find_source(name)
     except DataFileError as mistake:
         problem = str(mistake)
     table = found if isinstance(found, Table) else None
@@ -80,7 +80,8 @@ def _described(name: str) -> dict[str, Any]:
     }
 
 
-def _named(text: str) -> Source:
+def find_source(text: str) -> Source:
+    """Return the source of a name or path; one that depends on a model does not know it yet."""
     is_path = "/" in text or os.sep in text or text.endswith(".csv")
     if not is_path:
         if _own(text).is_file():

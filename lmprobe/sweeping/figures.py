@@ -16,8 +16,8 @@ from lmprobe.results.figure import (
     Sides,
 )
 from lmprobe.results.format import format_signed, plural
-from lmprobe.sweeping.result import Order, Question, SweepResult
-from lmprobe.sweeping.row import SweepRow
+from lmprobe.sweeping.result import Curve, Order, SweepResult
+from lmprobe.sweeping.row import Question, SweepRow
 
 # A forest with more lines is drawn as its two ends: nobody reads the middle.
 _MOST_LINES = 60
@@ -35,13 +35,13 @@ def forest(result: SweepResult, question: Question) -> IntervalPlot:
         shown = [*rows[: _MOST_LINES // 2], *rows[-_MOST_LINES // 2 :]]
     order = result.order(question)
     left = f", the {len(shown)} at the ends of {len(rows)}" if len(shown) < len(rows) else ""
-    groups = 0 if order is None else len(order.groups)
+    groups = 0 if order is None else sum(len(group) > 1 for group in order.groups)
     names = result.short_names
     return IntervalPlot(
-        name=f"forest-{_slug(question)}",
-        title=f"{question[2]}, {question[1]} ({question[0]}){left}",
+        name=f"forest-{question.slug}",
+        title=f"{_where(question)}{left}",
         alternative=(
-            f"{plural(len(rows), 'model')} from {_named(rows[0])} to {_named(rows[-1])}, in "
+            f"{plural(len(rows), 'model')} from {_named(rows[0])} to {_named(rows[-1])}, with "
             f"{plural(groups, 'group')} of models that cannot be told apart."
         ),
         lines=tuple(
@@ -63,17 +63,16 @@ def _named(row: SweepRow) -> str:
 
 
 def _brackets(order: Order, shown: Sequence[str]) -> tuple[Bracket, ...]:
-    """Return the groups that have a member among the lines shown."""
+    """Return the groups of several models that have a member among the lines shown."""
     place = {model: number for number, model in enumerate(shown)}
-    brackets = []
-    for group in order.groups:
-        lines = [place[model] for model in group if model in place]
-        if lines:
-            several = f"{len(group)} models that cannot be told apart"
-            label = several if len(group) > 1 else "apart from every other model"
-            letters = order.letter(group)
-            brackets.append(Bracket(min(lines), max(lines), f"group {letters}: {label}"))
-    return tuple(brackets)
+    return tuple(
+        Bracket(
+            lines, f"group {order.letter(group)}: {len(group)} models that cannot be told apart"
+        )
+        for group in order.groups
+        if len(group) > 1
+        and (lines := tuple(sorted(place[model] for model in group if model in place)))
+    )
 
 
 def heat_map(result: SweepResult, question: Question) -> HeatMap:
@@ -94,8 +93,8 @@ def heat_map(result: SweepResult, question: Question) -> HeatMap:
     if len(models) <= _MOST_COLUMNS:
         down, across, cells = tasks, models, tuple(zip(*cells, strict=True))
     return HeatMap(
-        name=f"tasks-{_slug(question)}",
-        title=f"{question[2]}, {question[1]} ({question[0]}): models and tasks",
+        name=f"tasks-{question.slug}",
+        title=f"{_where(question)}: models and tasks",
         alternative=(
             f"{len(rows)} models x {len(tasks)} tasks; the largest, {largest[0]:.4f} in size, is "
             f"{largest[2]} of {largest[1]}."
@@ -113,38 +112,39 @@ def _cell(row: SweepRow, task: str) -> float | None:
     return float("nan") if value is None else value
 
 
-def curve(result: SweepResult, question: Question) -> SeriesPlot:
+def curve(result: SweepResult, run: Curve) -> SeriesPlot:
     """Return the value over training steps with its simultaneous band, and what it may reach."""
-    rows = result.of(question)
+    own = {row.model: row for row in result.of(run.question)}
+    rows = [own[model] for model in run.models]
     steps = tuple(float(row.step or 0) for row in rows)
-    ends = [
-        _ends(interval, row) for interval, row in zip(result.bands[question], rows, strict=True)
-    ]
+    ends = [_ends(interval, row) for interval, row in zip(run.band, rows, strict=True)]
     value = Series(
         name="value",
         x=steps,
         y=tuple(row.estimate.value for row in rows),
-        labels=tuple(f"step {row.step}" for row in rows),
+        labels=tuple(f"step {row.step:,}" for row in rows),
         low=tuple(low for low, _ in ends),
         high=tuple(high for _, high in ends),
         style="band",
     )
-    levels = {"the base": 0.0, **result.levels.get(question, {})}
     series = [value]
     if all(row.association is not None for row in rows):
         parts = tuple(row.association.value for row in rows if row.association is not None)
-        labels = tuple(f"association, step {row.step}" for row in rows)
+        labels = tuple(f"association, step {row.step:,}" for row in rows)
         series.append(Series("association", steps, parts, labels, style="line"))
     series += [
         Series(f"{name} ({format_signed(level)})", steps, (level,) * len(steps), style="dashed")
-        for name, level in levels.items()
+        for name, level in ({"the base": 0.0} | dict(run.levels)).items()
     ]
+    runs = list(dict.fromkeys(one.run for one in result.curves))
+    number = f"-{runs.index(run.run) + 1}" if len(runs) > 1 else ""
+    which = f"{run.run}, " if len(runs) > 1 else ""
     return SeriesPlot(
-        name=f"steps-{_slug(question)}",
-        title=f"{question[2]}, {question[1]} ({question[0]}) over training",
+        name=f"steps-{run.question.slug}{number}",
+        title=f"{which}{_where(run.question)} over training",
         alternative=(
-            f"From {format_signed(rows[0].estimate.value)} at step {rows[0].step} to "
-            f"{format_signed(rows[-1].estimate.value)} at step {rows[-1].step}."
+            f"From {format_signed(rows[0].estimate.value)} at step {rows[0].step:,} to "
+            f"{format_signed(rows[-1].estimate.value)} at step {rows[-1].step:,}."
         ),
         x_label="training step",
         y_label="amplification",
@@ -157,5 +157,5 @@ def _ends(interval: Interval, row: SweepRow) -> tuple[float, float]:
     return (interval.low, interval.high) if interval.bounded else (row.estimate.value,) * 2
 
 
-def _slug(question: Question) -> str:
-    return f"{question[0]}-{question[1]}-{question[2].slug}"
+def _where(question: Question) -> str:
+    return f"{question.direction}, {question.base} ({question.templates})"

@@ -6,15 +6,21 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from lmprobe import __version__
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.problems import refuse_pipe
+from lmprobe.sources.load import find_source
 
-_STEP = re.compile(r"(\d+)$")
+# checkpoint-500, step_500, 500: what a folder of checkpoints is called ends in its step.
+_FOLDER_STEP = re.compile(r"(\d+)$")
+# step1000, global_step1000, stage1-step1000-tokens5B; the digits of a commit or version are none.
+_REVISION_STEP = re.compile(r"(?:step|checkpoint|iter|epoch)[-_]?(\d+)(?![\d.])", re.IGNORECASE)
+# A checkpoint has one of these; the second is that of an adapter.
+_MODEL = ("config.json", "adapter_config.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class Subject:
     revision: str | None = None
     step: int | None = None
     """The training step of a checkpoint, where there is one."""
+    run: str | None = None
+    """The training run that the step belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,7 @@ class Job:
     model: Mapping[str, Any]
     """Keyword arguments of `load_model`."""
     identity: str = ""
-    """What the model's name stood for when the sweep began, such as the state of its folder."""
+    """What the names stood for when the sweep began: the model's files, the set, the bases."""
 
     @property
     def key(self) -> str:
@@ -77,25 +85,27 @@ def subjects(
     if revisions and checkpoints is not None:
         raise InputError("give revisions or checkpoints, not both")
     found: list[Subject] = []
-    for model in _named(models):
+    for model in _listed(models):
         if revisions:
-            found += [
-                Subject(model, f"{model}@{one}", revision=one, step=_step(one)) for one in revisions
-            ]
+            found += [_at_revision(model, one) for one in revisions]
         else:
             found.append(Subject(model, model))
     if checkpoints is not None:
         found += _checkpoints(Path(checkpoints))
     if not found:
         raise InputError("a sweep needs at least one model, or a folder of checkpoints")
-    labels = [one.label for one in found]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f'the model "{label}" appears twice in the sweep; give it once')
+    refuse_twice("model", [one.label for one in found])
     return tuple(found)
 
 
-def _named(models: Sequence[str | Path]) -> Iterable[str]:
+def refuse_twice(what: str, names: Sequence[str]) -> None:
+    """Raise if two models, sets or bases of a sweep have the same name in its result."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f'the {what} "{name}" appears twice in the sweep; give it once')
+
+
+def _listed(models: Sequence[str | Path]) -> Iterable[str]:
     """Yield the models; a `.txt` file stands for the lines in it, # begins a comment."""
     for model in map(str, models):
         if not model.endswith(".txt"):
@@ -103,7 +113,7 @@ def _named(models: Sequence[str | Path]) -> Iterable[str]:
             continue
         refuse_pipe(Path(model))
         try:
-            lines = Path(model).read_text(encoding="utf-8").splitlines()
+            lines = Path(model).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as problem:
             raise DataFileError(f"{model}: the list of models cannot be read ({problem})") from None
         names = [line.partition("#")[0].strip() for line in lines]
@@ -112,33 +122,55 @@ def _named(models: Sequence[str | Path]) -> Iterable[str]:
         yield from (name for name in names if name)
 
 
+def _at_revision(model: str, revision: str) -> Subject:
+    match = _REVISION_STEP.search(revision)
+    step = int(match[1]) if match else None
+    return Subject(model, f"{model}@{revision}", revision, step, None if step is None else model)
+
+
 def _checkpoints(folder: Path) -> list[Subject]:
-    """Return the checkpoints of a training run, by step."""
+    """Return the checkpoints of a training run, by step; one without a number is no step."""
     if not folder.is_dir():
         raise DataFileError(f"{folder}: no such folder of checkpoints")
-    found = [path for path in folder.iterdir() if (path / "config.json").is_file()]
+    found = [path for path in folder.iterdir() if any((path / one).is_file() for one in _MODEL)]
     if not found:
         raise DataFileError(
             f"{folder}: no checkpoint in it; expected folders such as checkpoint-500 with a "
             "config.json in each"
         )
-    named = [Subject(str(path), path.name, step=_step(path.name)) for path in found]
+    named = []
+    for path in found:
+        match = _FOLDER_STEP.search(path.name)
+        step = int(match[1]) if match else None
+        run = None if step is None else str(folder)
+        named.append(Subject(str(path), path.name, step=step, run=run))
     return sorted(named, key=lambda one: (one.step is None, one.step or 0, one.label))
 
 
-def _step(name: str) -> int | None:
-    match = _STEP.search(name)
-    return int(match[1]) if match else None
-
-
-def identity(model: str) -> str:
+def file_states(name: str) -> list[tuple[str, int, int]]:
     """Return what tells a changed folder or file of the same name apart, without reading it."""
-    path = Path(model)
-    files = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
-    facts = [
-        (str(one.relative_to(path.parent)), status.st_size, status.st_mtime_ns)
+    path = Path(name).expanduser()
+    files = [path] if path.is_file() else sorted(path.iterdir()) if path.is_dir() else []
+    return [
+        (one.name, status.st_size, status.st_mtime_ns)
         for one in files
         if one.is_file()
         for status in [one.stat()]
     ]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if facts else ""
+
+
+def base_facts(name: str) -> Any:
+    """Return all that base rates of that name say, so that a changed table is another."""
+    source = find_source(name)
+    return asdict(source) if is_dataclass(source) else dict(source.provenance)
+
+
+def identity(*facts: Any) -> str:
+    """Return a short text that is another if any of the facts is."""
+    text = json.dumps(facts, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(fact: Any) -> Any:
+    """Return an array as lists; another object as its type, which is the same in every process."""
+    return fact.tolist() if hasattr(fact, "tolist") else type(fact).__qualname__

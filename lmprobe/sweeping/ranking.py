@@ -46,7 +46,6 @@ class Ranking:
 
     models: tuple[str, ...]
     """By value, lowest first."""
-    values: tuple[float, ...]
     halfwidth: Floats
     """(M, M): half the width of the simultaneous interval of each difference."""
     separated: NDArray[np.bool_]
@@ -63,16 +62,31 @@ class Ranking:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The longest runs of models of which no two can be told apart."""
-        count = len(self.models)
-        runs: list[tuple[int, int]] = []
-        for start in range(count):
-            stop = start + 1
-            while stop < count and not self.separated[start : stop + 1, stop].any():
-                stop += 1
-            if not runs or stop > runs[-1][1]:
-                runs.append((start, stop))
-        return tuple(self.models[start:stop] for start, stop in runs)
+        """Groups of models of which no two can be told apart, lowest first.
+
+        Any two models that are not separated share a group. Neighbours need not: a model that
+        varies much may be like two others that differ from each other.
+        """
+        together = ~self.separated
+        covered = np.zeros_like(together)
+        groups: list[list[int]] = []
+        for first in range(len(self.models)):
+            # From the far end, so that the first group of a model is as long as it can be.
+            for last in reversed(range(first, len(self.models))):
+                if together[first, last] and not covered[first, last]:
+                    group = _completed([first, last], together)
+                    covered[np.ix_(group, group)] = True
+                    groups.append(group)
+        return tuple(tuple(self.models[number] for number in group) for group in groups)
+
+
+def _completed(members: list[int], together: NDArray[np.bool_]) -> list[int]:
+    """Return the members with every model, lowest first, that is together with all so far."""
+    group = set(members)
+    for number in range(len(together)):
+        if together[number, list(group)].all():
+            group.add(number)
+    return sorted(group)
 
 
 def rank(
@@ -223,7 +237,6 @@ def _ranking(contest: Contest, resampled: Floats, critical: float) -> Ranking:
     halfwidth = critical * spread if np.isfinite(critical) else np.full_like(spread, np.inf)
     return Ranking(
         models=tuple(contest.models[number] for number in order),
-        values=tuple(float(values[number]) for number in order),
         halfwidth=halfwidth,
         separated=(difference > halfwidth) & (difference >= _NEGLIGIBLE),
     )

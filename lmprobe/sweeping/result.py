@@ -6,36 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from lmprobe.core.direction import Direction
 from lmprobe.report.result import Result
 from lmprobe.results import Note, Page, Table
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import nullable
 from lmprobe.results.interval import Interval
-from lmprobe.sweeping.row import SweepRow
+from lmprobe.sweeping.row import Question, SweepRow
 from lmprobe.sweeping.runs import RunMean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Question = tuple[str, str, Direction]
-"""A template set, a base and a direction."""
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The models of one question by value, and the runs of them that cannot be told apart."""
+    """The models of one question by value, and the groups of them that cannot be told apart."""
 
-    templates: str
-    base: str
-    direction: Direction
+    question: Question
     models: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
+    """Two models are separated if and only if no group has both."""
 
-    @property
-    def question(self) -> Question:
-        """The template set, base and direction."""
-        return (self.templates, self.base, self.direction)
+    def separates(self, first: str, second: str) -> bool:
+        """Tell whether the intervals separate two models."""
+        return not any({first, second} <= set(group) for group in self.groups)
 
     def letters(self, model: str) -> str:
         """Return the groups of a model as letters: models that share one are not separated."""
@@ -48,9 +42,7 @@ class Order:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "templates": self.templates,
-            "base": self.base,
-            "direction": self.direction.value,
+            **self.question.to_dict(),
             "models": list(self.models),
             "groups": [list(group) for group in self.groups],
         }
@@ -59,11 +51,44 @@ class Order:
     def from_dict(cls, document: Mapping[str, Any]) -> Order:
         """Read the JSON form."""
         return cls(
-            str(document["templates"]),
-            str(document["base"]),
-            Direction(document["direction"]),
+            Question.from_dict(document),
             tuple(map(str, document["models"])),
             tuple(tuple(map(str, group)) for group in document["groups"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A training run in one question: its checkpoints by step."""
+
+    question: Question
+    run: str
+    """The model, or the folder of its checkpoints."""
+    models: tuple[str, ...]
+    band: tuple[Interval, ...]
+    """Intervals that cover the values of all steps at once."""
+    levels: Mapping[str, float]
+    """What the curve is compared with, such as the value without association."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            **self.question.to_dict(),
+            "run": self.run,
+            "models": list(self.models),
+            "band": [one.to_dict() for one in self.band],
+            "levels": dict(self.levels),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Curve:
+        """Read the JSON form."""
+        return cls(
+            Question.from_dict(document),
+            str(document["run"]),
+            tuple(map(str, document["models"])),
+            tuple(map(Interval.from_dict, document["band"])),
+            {str(name): float(level) for name, level in document["levels"].items()},
         )
 
 
@@ -85,10 +110,8 @@ class SweepResult(Result):
 
     rows: tuple[SweepRow, ...]
     orders: tuple[Order, ...]
-    bands: Mapping[Question, tuple[Interval, ...]]
-    """For checkpoints: simultaneous intervals over the steps, one per step."""
-    levels: Mapping[Question, Mapping[str, float]]
-    """For checkpoints: what a curve is compared with, such as the value without association."""
+    curves: tuple[Curve, ...]
+    """For checkpoints: their values over the steps of each training run."""
     failures: tuple[Failure, ...]
     provenance: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
@@ -108,6 +131,12 @@ class SweepResult(Result):
     def of(self, question: Question) -> tuple[SweepRow, ...]:
         """Return the rows of one question, models in the order given."""
         return tuple(row for row in self.rows if row.question == question)
+
+    @property
+    def over_steps(self) -> bool:
+        """Whether all models are checkpoints of one training run."""
+        runs = {curve.run for curve in self.curves}
+        return len(runs) == 1 and {*self.models} == {*self.curves[0].models}
 
     def order(self, question: Question) -> Order | None:
         """Return the order of the models of one question, None where nothing can be ranked."""
@@ -136,7 +165,7 @@ class SweepResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return one table per question."""
-        from lmprobe.sweeping.page import question_tables
+        from lmprobe.sweeping.tables import question_tables
 
         return question_tables(self)
 
@@ -161,16 +190,7 @@ class SweepResult(Result):
         return {
             "rows": [row.to_dict() for row in self.rows],
             "orders": [order.to_dict() for order in self.orders],
-            "bands": [
-                {
-                    "templates": question[0],
-                    "base": question[1],
-                    "direction": question[2].value,
-                    "intervals": [one.to_dict() for one in intervals],
-                    "levels": dict(self.levels.get(question, {})),
-                }
-                for question, intervals in self.bands.items()
-            ],
+            "curves": [curve.to_dict() for curve in self.curves],
             "failures": [
                 {"model": one.model, "templates": one.templates, "error": one.error}
                 for one in self.failures
@@ -183,18 +203,10 @@ class SweepResult(Result):
     @classmethod
     def from_body(cls, document: dict[str, Any]) -> Self:
         """Read the JSON form."""
-        over_steps = {_question(one): one for one in document["bands"]}
         return cls(
             rows=tuple(map(SweepRow.from_dict, document["rows"])),
             orders=tuple(map(Order.from_dict, document["orders"])),
-            bands={
-                question: tuple(map(Interval.from_dict, one["intervals"]))
-                for question, one in over_steps.items()
-            },
-            levels={
-                question: {str(name): float(level) for name, level in one["levels"].items()}
-                for question, one in over_steps.items()
-            },
+            curves=tuple(map(Curve.from_dict, document["curves"])),
             failures=tuple(
                 Failure(str(one["model"]), str(one["templates"]), str(one["error"]))
                 for one in document["failures"]
@@ -226,14 +238,6 @@ def _short_names(models: Sequence[str]) -> dict[str, str]:
 
 def _ends(model: str, ending: str) -> bool:
     return model == ending or model.endswith(f"/{ending}")
-
-
-def _question(document: Mapping[str, Any]) -> Question:
-    return (
-        str(document["templates"]),
-        str(document["base"]),
-        Direction(document["direction"]),
-    )
 
 
 def _line(row: SweepRow) -> dict[str, Any]:

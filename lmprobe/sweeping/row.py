@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,6 +14,30 @@ from lmprobe.probing.row import ProbeRow
 from lmprobe.results import Estimate
 from lmprobe.results.estimate import nullable
 from lmprobe.sweeping.jobs import Subject
+
+
+class Question(NamedTuple):
+    """A template set, a base and a direction: models are compared within one question."""
+
+    templates: str
+    base: str
+    direction: Direction
+
+    @property
+    def slug(self) -> str:
+        """The question in the names of tables and figures."""
+        return f"{self.templates}-{self.base}-{self.direction.slug}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the JSON form."""
+        return self._asdict() | {"direction": self.direction.value}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read the JSON form out of whatever else the document holds."""
+        return cls(
+            str(document["templates"]), str(document["base"]), Direction(document["direction"])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +63,9 @@ class SweepRow:
     """The lowest and the highest rank that the intervals allow, 1 the lowest value."""
 
     @property
-    def question(self) -> tuple[str, str, Direction]:
-        """The template set, base and direction: models are ranked within one question."""
-        return (self.templates, self.base, self.direction)
+    def question(self) -> Question:
+        """The template set, base and direction."""
+        return Question(self.templates, self.base, self.direction)
 
     @classmethod
     def of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lmprobe.errors import InputError
 from lmprobe.results.settings import Settings, setting
@@ -22,10 +22,18 @@ class SweepSettings(Settings):
         False, "The models are training runs of one model: also report their mean over runs."
     )
     engine: str = setting("local", "Where the probes run: see `lmprobe ls sweep_engines`.")
-    workers: int = setting(1, "Number of probes that run in parallel.")
+    workers: int = setting(1, "Number of probes that run in parallel.", minimum=1)
 
     def __post_init__(self) -> None:
         """Check that the choices go together."""
         Settings.__post_init__(self)
         if self.runs and self.checkpoints:
             raise InputError("the checkpoints of a folder are steps of one run: give --runs models")
+
+    def at(self, revision: str | None) -> SweepSettings:
+        """Return the settings with the one revision at which to probe each model, if any."""
+        if revision is None:
+            return self
+        if self.revisions:
+            raise InputError("give a revision or several revisions, not both")
+        return replace(self, revisions=(revision,))

@@ -11,12 +11,12 @@ from lmprobe.core.tally import Floats
 from lmprobe.intervals.runs import runs_note
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
-from lmprobe.results import Interval, Note, NoteKind
+from lmprobe.results import Note, NoteKind
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.ranking import Contest, bands, rank
-from lmprobe.sweeping.result import Failure, Order, Question, SweepResult
-from lmprobe.sweeping.row import SweepRow
+from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult
+from lmprobe.sweeping.row import Question, SweepRow
 from lmprobe.sweeping.runs import RunMean
 from lmprobe.sweeping.worker import THREADS
 
@@ -44,23 +44,18 @@ def summarise(
     Models are ranked within one template set, base and direction, and only where simultaneous
     paired intervals over all of them separate two models; checkpoints get a band over steps.
     """
+    members = _by_question(entries)
+    orders, ranks = _ranked(members, confidence, seed)
     rows = [
         SweepRow.of(entry.subject, entry.templates, row, entry.result.perplexity)
         for entry in entries
         for row in entry.result.rows
     ]
-    contests, count = _contests(entries), len({entry.subject.label for entry in entries})
-    orders, ranks = _ranked(contests, confidence, seed)
-    over_steps = {
-        question: contest
-        for question, contest in contests.items()
-        if all(row.step is not None for row in rows if row.question == question)
-    }
+    count = len({entry.subject.label for entry in entries})
     return SweepResult(
         rows=tuple(replace(row, ranks=ranks.get((row.question, row.model))) for row in rows),
         orders=orders,
-        bands=_bands(over_steps, confidence, seed),
-        levels={question: _levels(entries, question) for question in over_steps},
+        curves=_curves(members, confidence, seed),
         failures=tuple(failures),
         provenance={
             "settings": dict(settings or {}),
@@ -70,35 +65,36 @@ def summarise(
             "seed": seed,
         },
         notes=(*_notes(orders, confidence), *([runs_note(count, "templates")] if runs else [])),
-        run_means=_run_means(entries, confidence) if runs else (),
+        run_means=_run_means(members, confidence) if runs else (),
     )
 
 
-def _run_means(entries: Sequence[Entry], confidence: float) -> tuple[RunMean, ...]:
-    """Return the mean over models of every question, in order."""
-    grouped: dict[Question, list[ProbeRow]] = {}
+Members = list[tuple[Entry, ProbeRow]]
+"""The models that answered one question, each with its row."""
+
+
+def _by_question(entries: Sequence[Entry]) -> dict[Question, Members]:
+    grouped: dict[Question, Members] = {}
     for entry in entries:
         for row in entry.result.rows:
-            grouped.setdefault((entry.templates, row.base, row.direction), []).append(row)
-    means = [RunMean.of(question[0], rows, confidence) for question, rows in grouped.items()]
+            question = Question(entry.templates, row.base, row.direction)
+            grouped.setdefault(question, []).append((entry, row))
+    return grouped
+
+
+def _run_means(members: Mapping[Question, Members], confidence: float) -> tuple[RunMean, ...]:
+    """Return the mean over models of every question, in order."""
+    means = [
+        RunMean.of(question.templates, [row for _, row in answers], confidence)
+        for question, answers in members.items()
+    ]
     return tuple(one for one in means if one is not None)
 
 
-def _contests(entries: Sequence[Entry]) -> dict[Question, Contest]:
-    """Return the questions that at least two models answered on the same sentences."""
-    grouped: dict[Question, list[tuple[Entry, ProbeRow]]] = {}
-    for entry in entries:
-        for row in entry.result.rows:
-            question = (entry.templates, row.base, row.direction)
-            grouped.setdefault(question, []).append((entry, row))
-    return {
-        question: contest
-        for question, members in grouped.items()
-        if (contest := _contest(question, members)) is not None
-    }
-
-
-def _contest(question: Question, members: list[tuple[Entry, ProbeRow]]) -> Contest | None:
+def _contest(question: Question, members: Members) -> Contest | None:
+    """Return the models that answered on the same sentences; None if they are fewer than two."""
+    if not members:
+        return None
     first, row = members[0]
     same = [
         (entry, one)
@@ -113,7 +109,7 @@ def _contest(question: Question, members: list[tuple[Entry, ProbeRow]]) -> Conte
         cells=tuple(_cells(one, tasks) for _, one in same),
         tasks=tasks,
         families=first.result.families,
-        templates=question[0],
+        templates=question.templates,
     )
 
 
@@ -122,33 +118,43 @@ def _cells(row: ProbeRow, tasks: tuple[str, ...]) -> Floats:
 
 
 def _ranked(
-    contests: Mapping[Question, Contest], confidence: float, seed: int
+    members: Mapping[Question, Members], confidence: float, seed: int
 ) -> tuple[tuple[Order, ...], dict[tuple[Question, str], tuple[int, int]]]:
+    """Return the order of the models of each question, and the ranks that each may have."""
+    made = {question: _contest(question, answers) for question, answers in members.items()}
+    contests = {question: one for question, one in made.items() if one is not None}
     if not contests:
         return (), {}
     orders, ranks = [], {}
     rankings = rank(list(contests.values()), confidence=confidence, seed=seed)
     for question, ranking in zip(contests, rankings, strict=True):
-        orders.append(Order(*question, ranking.models, ranking.groups))
+        orders.append(Order(question, ranking.models, ranking.groups))
         for model, span in zip(ranking.models, ranking.ranks, strict=True):
             ranks[question, model] = span
     return tuple(orders), ranks
 
 
-def _bands(
-    contests: Mapping[Question, Contest], confidence: float, seed: int
-) -> dict[Question, tuple[Interval, ...]]:
-    if not contests:
-        return {}
-    found = bands(list(contests.values()), confidence=confidence, seed=seed)
-    return dict(zip(contests, found, strict=True))
+def _curves(members: Mapping[Question, Members], confidence: float, seed: int) -> tuple[Curve, ...]:
+    """Return every training run in every question, checkpoints by step."""
+    found: list[tuple[Question, str, Members, Contest]] = []
+    for question, answers in members.items():
+        for run in dict.fromkeys(entry.subject.run for entry, _ in answers):
+            own = [one for one in answers if one[0].subject.run == run]
+            own.sort(key=lambda one: one[0].subject.step or 0)
+            if run is not None and (contest := _contest(question, own)) is not None:
+                found.append((question, run, own, contest))
+    if not found:
+        return ()
+    made = bands([contest for *_, contest in found], confidence=confidence, seed=seed)
+    return tuple(
+        Curve(question, run, contest.models, band, _levels(own))
+        for (question, run, own, contest), band in zip(found, made, strict=True)
+    )
 
 
-def _levels(entries: Sequence[Entry], question: Question) -> dict[str, float]:
-    members = [entry for entry in entries if entry.templates == question[0]]
-    first = members[0].result
-    row = first.row(question[1], question[2])
-    return levels_of(first, row, [entry.subject.model for entry in members])
+def _levels(members: Members) -> dict[str, float]:
+    entry, row = members[0]
+    return levels_of(entry.result, row, [one.subject.model for one, _ in members])
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
@@ -170,6 +176,6 @@ def _notes(orders: Sequence[Order], confidence: float) -> tuple[Note, ...]:
     text = (
         f"models are ranked only where simultaneous paired intervals separate them: the chance "
         f"that any two equal models are separated anywhere in the sweep is at most "
-        f"{1 - confidence:.2g}; models with a letter in common cannot be told apart"
+        f"{1 - confidence:.2g}; models with a letter in common cannot be told apart, all others can"
     )
     return (Note(NoteKind.MULTIPLICITY, text),)

@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
+from lmprobe.intervals.method import intervals
+from lmprobe.io.atomic import remove_leftovers
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.scratch import ScratchFolder
+from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
-from lmprobe.sources import load_base_rates
-from lmprobe.sweeping.engines.engine import sweep_engines
-from lmprobe.sweeping.jobs import Job, identity, subjects
+from lmprobe.scorers.scorer import AUTO, scorers
+from lmprobe.sources.load import find_source
+from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
+from lmprobe.sweeping.jobs import Job, base_facts, file_states, identity, refuse_twice, subjects
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.settings import SweepSettings
 from lmprobe.sweeping.summary import Entry, summarise
@@ -74,34 +78,37 @@ def sweep(
         engine=engine,
         workers=workers,
     )
-    if settings.workers < 1:
-        raise InputError(f"`workers` must be at least 1, found {workers}")
     run = sweep_engines.get(settings.engine)
     probing, loading = _options(options)
-    jobs = _jobs(_listed(models), _listed(templates), _listed(base), settings, probing, loading)
+    settings = settings.at(loading.revision)
+    given = {"models": _listed(models), "templates": _listed(templates), "base": _listed(base)}
+    cache = bool(options.get("cache", True))
+    jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)
     with ScratchFolder() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
-        errors = _run(run, jobs, folder, settings.workers, progress)
-        entries = _entries(jobs, folder, errors)
+        results, errors = _run(run, jobs, folder, settings.workers, progress)
     failures = [
         Failure(job.subject.label, job.templates, errors[job.key])
         for job in jobs
         if job.key in errors
     ]
-    if not entries:
+    if not results:
         raise LmprobeError(f"no model of the sweep could be probed; the first: {failures[0].error}")
-    chosen = from_mapping(ProbeSettings, probing)
     return summarise(
-        entries,
+        [
+            Entry(job.subject, load_templates(job.templates).name, results[job.key])
+            for job in jobs
+            if job.key in results
+        ],
         failures=failures,
         settings={
-            "templates": list(dict.fromkeys(job.templates for job in jobs)),
-            "base": list(jobs[0].base),
+            **given,
             **{name: value for name, value in settings.to_dict().items() if name in _DECIDING},
-            **chosen.to_dict(),
+            **{name: value for name, value in loading.to_dict().items() if name != "revision"},
+            **probing.to_dict(),
         },
-        confidence=chosen.confidence,
-        seed=chosen.seed,
+        confidence=probing.confidence,
+        seed=probing.seed,
         runs=settings.runs,
     )
 
@@ -120,76 +127,82 @@ def _listed(given: str | Path | Sequence[str | Path]) -> list[str]:
     return [str(one) for one in several]
 
 
-def _options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of the probes and of loading the models, checked."""
+def _options(options: Mapping[str, Any]) -> tuple[ProbeSettings, ModelSettings]:
+    """Return the choices of the probes and of loading the models, checked."""
     kinds = (ProbeSettings, ModelSettings)
-    known = [{option.name for option in options_of(kind)} for kind in kinds]
-    known[0].add("cache")
-    refuse_unknown("sweep", options, known[0] | known[1])
-    parts = [{name: value for name, value in options.items() if name in one} for one in known]
-    for kind, values in zip(kinds, parts, strict=True):
-        from_mapping(kind, values)
-    # A subject brings its own revision.
-    parts[1].pop("revision", None)
-    return parts[0], parts[1]
+    known = {option.name for kind in kinds for option in options_of(kind)}
+    refuse_unknown("sweep", options, known | {"cache"})
+    values = dict(options)
+    if isinstance(values.get("batch_size"), int):
+        values["batch_size"] = str(values["batch_size"])
+    return from_mapping(ProbeSettings, values), from_mapping(ModelSettings, values)
 
 
 def _jobs(
+    *,
     models: list[str],
     templates: list[str],
     base: list[str],
     settings: SweepSettings,
-    probing: Mapping[str, Any],
-    loading: Mapping[str, Any],
+    probing: ProbeSettings,
+    loading: ModelSettings,
+    cache: bool,
 ) -> list[Job]:
-    """Return every probe; a mistake in a set or a table is found before any model is loaded."""
-    for name in templates:
-        load_templates(name)
-    for name in base:
-        load_base_rates(name)
+    """Return every probe; a mistake in a name, a set or a table is found before a model is loaded.
+
+    What the names stand for is part of each job: a changed file is another probe.
+    """
     found = subjects(models, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
+    intervals.get(probing.interval)
+    if probing.scorer != AUTO:
+        scorers.get(probing.scorer)
+    sets = [load_templates(name) for name in templates]
+    for one in sets:
+        resolved(probing, one)
+    refuse_twice("template set", [one.name for one in sets])
+    refuse_twice("base", [find_source(name).name for name in base])
+    sources = [base_facts(name) for name in (*base, *filter(None, [probing.lean]))]
+    tokenizer = file_states(loading.tokenizer or "")
+    load = {name: value for name, value in loading.arguments().items() if name != "revision"}
     return [
-        Job(subject, one, tuple(base), dict(probing), dict(loading), identity(subject.model))
+        Job(
+            subject,
+            name,
+            tuple(base),
+            {**probing.to_dict(), "cache": cache},
+            load,
+            identity(file_states(subject.model), tokenizer, one.sha256, sources),
+        )
         for subject in found
-        for one in templates
+        for name, one in zip(templates, sets, strict=True)
     ]
 
 
 def _run(
-    run: Any, jobs: Sequence[Job], folder: Path, workers: int, progress: Progress
-) -> dict[str, str]:
-    """Run the jobs that are not kept yet; return the errors of those that failed."""
+    run: SweepEngine, jobs: Sequence[Job], folder: Path, workers: int, progress: Progress
+) -> tuple[dict[str, ProbeResult], dict[str, str]]:
+    """Run the jobs that are not kept yet; return results, and the errors of those that failed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"cannot write to {folder}: {problem.strerror}") from problem
-    waiting = [job for job in jobs if _kept(job, folder) is None]
+    results = {job.key: kept for job in jobs if (kept := _kept(job, folder)) is not None}
+    waiting = [job for job in jobs if job.key not in results]
     for job in waiting:
         # What is there and cannot be read is damaged.
         (folder / f"{job.key}.json").unlink(missing_ok=True)
-    done = len(jobs) - len(waiting)
-    progress(done, len(jobs))
-    errors = {}
-    if waiting:
-        for outcome in run(waiting, folder, workers=workers):
-            done += 1
-            progress(done, len(jobs))
-            if outcome.error is not None:
-                errors[outcome.job.key] = outcome.error
-    for unfinished in folder.glob(".*.json.*"):
-        # A process that was killed while it wrote leaves the temporary file behind.
-        unfinished.unlink(missing_ok=True)
-    return errors
-
-
-def _entries(jobs: Sequence[Job], folder: Path, errors: Mapping[str, str]) -> list[Entry]:
-    entries = []
-    for job in jobs:
-        if job.key not in errors:
-            result = _kept(job, folder)
-            assert result is not None, job.key
-            entries.append(Entry(job.subject, load_templates(job.templates).name, result))
-    return entries
+    progress(len(results), len(jobs))
+    errors: dict[str, str] = {}
+    for outcome in run(waiting, folder, workers=workers) if waiting else ():
+        if outcome.error is not None:
+            errors[outcome.job.key] = outcome.error
+        else:
+            kept = _kept(outcome.job, folder)
+            assert kept is not None, outcome.job.key
+            results[outcome.job.key] = kept
+        progress(len(results) + len(errors), len(jobs))
+    remove_leftovers(folder)
+    return results, errors
 
 
 def _kept(job: Job, folder: Path) -> ProbeResult | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -81,6 +82,8 @@ def answer(prober: Prober, job: Job, folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Serve jobs until standard input closes."""
     folder = Path(sys.argv[1])
+    # An interrupt from the terminal reaches every process; the driver ends its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever a library prints must not be taken for an answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -77,12 +77,12 @@ def test_the_curve_begins_at_no_association_and_knows_what_was_planted(
     entries = [Entry(one, "fitbert", made) for one, made in zip(found, probes, strict=True)]
     result = summarise(entries)
     again = SweepResult.from_json(result.to_json())
-    for question, band in result.bands.items():
+    assert again.curves == result.curves
+    for curve in result.curves:
+        question, band, levels = curve.question, curve.band, curve.levels
         first, *_, last = result.of(question)
-        levels = result.levels[question]
-        assert levels == again.levels[question]
         # The slow way: a table that is the product of the base's margins has no association.
-        row = probes[0].row("labor", question[2])
+        row = probes[0].row("labor", question.direction)
         assert first.association is not None
         assert first.association.value == pytest.approx(levels[NO_ASSOCIATION], abs=0.01)
         assert row.value == pytest.approx(levels[NO_ASSOCIATION], abs=0.02)

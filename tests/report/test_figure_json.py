@@ -43,7 +43,7 @@ FIGURES: tuple[Figure, ...] = (
             IntervalLine("b", math.nan, Interval.undefined(0.95, "x"), Tone.WARNING),
         ),
         sides=Sides("less", "more", 0.5),
-        brackets=(Bracket(0, 1, "both"),),
+        brackets=(Bracket((0, 1), "both"),),
     ),
     StripPlot(**NAMED, strips=(Strip("a", (0.1, math.nan), ("p", "q"), 0.1),)),
     HeatMap(**NAMED, rows=("r",), blocks=(HeatBlock("b", ("c", "d"), ((math.nan, None),)),)),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmprobe.errors import LmprobeError
-from lmprobe.sweeping.jobs import Job, Subject, identity, subjects
+from lmprobe.sweeping.jobs import Job, Subject, base_facts, file_states, identity, subjects
 
 
 def test_names_lists_and_comments(tmp_path: Path) -> None:
@@ -75,9 +75,36 @@ def test_a_job_has_one_name_and_every_change_another() -> None:
     assert len({job.key, *(one.key for one in others)}) == 7
 
 
-def test_a_changed_folder_has_another_identity(tmp_path: Path) -> None:
+def test_a_changed_folder_or_table_has_another_identity(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    before = identity(str(tmp_path))
+    before = file_states(str(tmp_path))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "events").write_text("of the training, not of the model")
+    assert file_states(str(tmp_path)) == before
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    assert identity(str(tmp_path)) != before
-    assert identity("acme/bert") == ""
+    assert file_states(str(tmp_path)) != before
+    assert file_states("acme/bert") == []
+    table = tmp_path / "rates.csv"
+    table.write_text("task,he,she\nnurse,1,9\n")
+    known = identity(base_facts(str(table)))
+    assert identity(base_facts(str(table))) == known
+    (tmp_path / "rates.toml").write_text('title = "Rates"\nsource = "x"\ncounts = true\n')
+    assert identity(base_facts(str(table))) != known
+
+
+@pytest.mark.parametrize(
+    ("revision", "step"),
+    [
+        ("step1000", 1000),
+        ("global_step-20", 20),
+        ("stage1-step5000-tokens21B", 5000),
+        ("checkpoint-3", 3),
+        ("main", None),
+        ("v2", None),
+        ("2024-05-01", None),
+        ("8f9d3c2b1a0e8f9d3c2b1a0e8f9d3c2b1a0e8f12", None),
+    ],
+)
+def test_the_step_of_a_revision(revision: str, step: int | None) -> None:
+    (found,) = subjects(["acme/bert"], revisions=[revision])
+    assert (found.step, found.run) == (step, None if step is None else "acme/bert")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from made_up_sweeps import made_up_sweep
@@ -11,7 +12,9 @@ from lmprobe.probing.result import ProbeResult
 from lmprobe.results.figure import HeatMap, IntervalPlot, SeriesPlot
 from lmprobe.sweeping import page as page_module
 from lmprobe.sweeping.figures import curve, forest, heat_map
+from lmprobe.sweeping.jobs import subjects
 from lmprobe.sweeping.result import SweepResult
+from lmprobe.sweeping.summary import Entry, summarise
 
 Made = Callable[..., ProbeResult]
 
@@ -26,8 +29,8 @@ def test_brackets_are_the_groups(twelve: SweepResult) -> None:
     plot = forest(twelve, order.question)
     assert isinstance(plot, IntervalPlot)
     assert [line.label for line in plot.lines] == list(order.models)
-    found = [order.models[one.first : one.last + 1] for one in plot.brackets]
-    assert found == list(order.groups)
+    found = [tuple(order.models[line] for line in one.lines) for one in plot.brackets]
+    assert found == [group for group in order.groups if len(group) > 1]
     assert plot.brackets[0].label == "group a: 2 models that cannot be told apart"
 
 
@@ -47,8 +50,8 @@ def test_many_models_are_the_rows_of_a_heat_map_and_few_the_columns(
 
 def test_a_curve_has_its_levels_and_a_logarithmic_axis(made: Made) -> None:
     result = made_up_sweep(made, 8, bases=("labor",), steps=True)
-    question = result.questions[0]
-    plot = curve(result, question)
+    run = result.curves[0]
+    plot = curve(result, run)
     assert isinstance(plot, SeriesPlot)
     assert plot.x_scale == "log"
     # The product of the base's margins, pair by pair: P(a) of a table with equal P(t).
@@ -62,7 +65,7 @@ def test_a_curve_has_its_levels_and_a_logarithmic_axis(made: Made) -> None:
         for t in range(32):
             total += row.lean[a, t] * (margin - given_task[a, t])
             count += 1
-    assert result.levels[question]["no association"] == pytest.approx(total / count)
+    assert run.levels["no association"] == pytest.approx(total / count)
     assert [one.name.split(" (")[0] for one in plot.series] == [
         "value",
         "the base",
@@ -70,6 +73,54 @@ def test_a_curve_has_its_levels_and_a_logarithmic_axis(made: Made) -> None:
     ]
     assert result.page().headline[0].text.startswith("fitbert, labor, task->attribute: from ")
     assert "at step 128" in result.page().headline[0].text
+
+
+def test_each_training_run_has_its_own_curve(made: Made) -> None:
+    """Revisions of two models, of which one has no step; given in any order."""
+    entries = [
+        Entry(one, "fitbert", made(model=one.label, bases=("labor",), seed=number))
+        for number, one in enumerate(
+            subjects(["acme/a", "acme/b"], revisions=["step200", "step30", "main"])
+        )
+    ]
+    result = summarise(entries)
+    assert not result.over_steps
+    assert [(one.run, one.models) for one in result.curves[:2]] == [
+        (model, (f"{model}@step30", f"{model}@step200")) for model in ("acme/a", "acme/b")
+    ]
+    values = {(row.model, row.direction): row.estimate.value for row in result.rows}
+    for run in result.curves:
+        plot = curve(result, run)
+        own = tuple(values[model, run.question.direction] for model in run.models)
+        assert (plot.series[0].x, plot.series[0].y) == ((30.0, 200.0), own)
+        assert plot.title.startswith(f"{run.run}, ")
+    assert len({figure.name for figure in result.figures()}) == len(result.figures())
+    assert result.page().title == "6 models compared"
+    assert " at step " not in result.page().headline[0].text
+    assert SweepResult.from_json(result.to_json()).curves == result.curves
+
+
+def test_one_model_is_not_ranked(made: Made) -> None:
+    page = made_up_sweep(made, 1, bases=("labor",)).page()
+    assert page.title == "Does acme/model-000 exaggerate the base rates?"
+    assert page.subtitle.startswith("1 model · ")
+    headings = [column.heading for column in page.sections[0].tables[0].columns]
+    assert "rank" not in headings
+    (statement,) = page.headline
+    assert "comparisons" in statement.text
+
+
+def test_the_command_runs_the_same_sweep_again(made: Made) -> None:
+    result = made_up_sweep(made, 2, bases=("labor",))
+    settings = {
+        "models": ["list.txt"], "templates": ["neutral"], "base": ["labor", "uniform"],
+        "checkpoints": "runs/a b", "tasks": ["nurse", "cook"], "dtype": "float64", "kind": "masked",
+    }  # fmt: skip
+    again = replace(result, provenance={**result.provenance, "settings": settings}).page()
+    assert again.sections[-1].commands == (
+        "lmprobe sweep list.txt --templates neutral --base labor --base uniform --checkpoints "
+        "'runs/a b' --task nurse,cook --kind masked --dtype float64 --output sweep",
+    )
 
 
 def test_many_questions_have_one_headline_and_what_is_not_drawn_is_said(

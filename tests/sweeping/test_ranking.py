@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from lmprobe.core.tally import Floats
@@ -27,9 +29,34 @@ def test_ranks_and_groups_by_hand() -> None:
     apart = np.zeros((4, 4), dtype=bool)
     apart[0, 2] = apart[2, 0] = True
     apart[3, :3] = apart[:3, 3] = True
-    order = Ranking(("m0", "m1", "m2", "m3"), (0.0, 0.1, 0.2, 0.9), np.zeros((4, 4)), apart)
+    order = Ranking(("m0", "m1", "m2", "m3"), np.zeros((4, 4)), apart)
     assert order.ranks == ((1, 2), (1, 3), (2, 3), (4, 4))
     assert order.groups == (("m0", "m1"), ("m1", "m2"), ("m3",))
+
+
+def test_a_model_that_varies_is_like_others_on_both_sides_of_its_neighbours() -> None:
+    """m1 varies: only m0 and m2 are apart, and nobody may read that m1 and m3 are."""
+    apart = np.zeros((4, 4), dtype=bool)
+    for low, high in ((0, 1), (1, 2), (0, 2)):
+        apart[low, high] = apart[high, low] = True
+    order = Ranking(("m0", "m1", "m2", "m3"), np.zeros((4, 4)), apart)
+    assert order.groups == (("m0", "m3"), ("m1", "m3"), ("m2", "m3"))
+    assert order.ranks == ((1, 2), (2, 3), (3, 4), (1, 4))
+
+
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 9), share=st.floats(0, 1))
+def test_two_models_share_a_group_if_and_only_if_they_are_not_separated(
+    seed: int, count: int, share: float
+) -> None:
+    upper = np.triu(np.random.default_rng(seed).random((count, count)) < share, 1)
+    apart = upper | upper.T
+    names = tuple(f"m{number}" for number in range(count))
+    groups = Ranking(names, np.zeros((count, count)), apart).groups
+    for i, one in enumerate(names):
+        for j, other in enumerate(names):
+            together = any(one in group and other in group for group in groups)
+            assert together == (not apart[i, j])
+    assert not any(set(one) < set(other) for one in groups for other in groups)
 
 
 def test_clear_differences_are_ranked_and_equal_models_are_not() -> None:

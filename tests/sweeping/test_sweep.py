@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -19,7 +21,7 @@ from lmprobe.models.device import torch_threads
 from lmprobe.results import NoteKind
 from lmprobe.sweeping.engines import local
 from lmprobe.sweeping.engines.engine import Outcome, sweep_engines
-from lmprobe.sweeping.jobs import Job
+from lmprobe.sweeping.jobs import Job, Subject
 from lmprobe.sweeping.result import SweepResult
 from lmprobe.sweeping.sweep import sweep
 from lmprobe.sweeping.worker import THREADS, Prober, answer
@@ -119,6 +121,72 @@ def test_processes_change_nothing_and_a_kept_probe_is_not_made_again(
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+def test_a_changed_table_or_set_is_another_probe(
+    models: list[str], tmp_path: Path, own_set: str
+) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text("task,he,she\nnurse,10,90\nbaker,60,40\nlawyer,60,40\n")
+
+    def value() -> float:
+        chosen = {"engine": "inline", "output": tmp_path / "out"}
+        found = sweep(models[:1], own_set, [rates], **chosen)  # type: ignore[arg-type]
+        return found.rows[0].estimate.value
+
+    first = value()
+    rates.write_text("task,he,she\nnurse,50,50\nbaker,60,40\nlawyer,60,40\n")
+    second = value()
+    assert second != first
+    text = Path(own_set).read_text().replace("is", "was")
+    Path(own_set).write_text(text)
+    assert value() != second
+    assert len(list((tmp_path / "out" / "probes").iterdir())) == 3
+
+
+@pytest.fixture
+def own_set(tmp_path: Path) -> str:
+    path = tmp_path / "own.toml"
+    path.write_text(
+        'name = "own"\ndescription = "x"\nsource = "x"\nlanguage = "en"\n'
+        'attribute = "pronoun"\ntask = "occupation"\nsentences = ["{pronoun} is {a:occupation}."]\n'
+        '[slots]\npronoun = { lexicon = "pronouns" }\noccupation = ["nurse", "baker", "lawyer"]\n'
+    )
+    return str(path)
+
+
+def test_a_revision_is_not_ignored(models: list[str]) -> None:
+    with pytest.raises(LmprobeError, match="a revision belongs to a hub id"):
+        run(models[:1], revision="v2")
+
+
+def test_options_of_loading_reach_the_model_and_the_command(models: list[str]) -> None:
+    found = run(models[:1], dtype="float64", batch_size=3)
+    assert {one["dtype"] for one in found.provenance["probes"]} == {"float64"}
+    assert "--dtype float64 --batch-size 3" in found.page().sections[-1].commands[0]
+
+
+def test_the_counts_of_each_models_own_text_are_a_base(tmp_path: Path) -> None:
+    found = sweep(
+        ["reference:faithful", "reference:amplified"], "neutral", ["corpus"],
+        engine="inline", tasks=TASKS, output=tmp_path,
+    )  # fmt: skip
+    assert [row.base for row in found.rows] == ["corpus"] * 4
+
+
+def test_each_worker_keeps_its_model_and_no_two_begin_the_same() -> None:
+    jobs = [Job(Subject(m, m), t, (), {}, {}) for m in "abc" for t in ("x", "y")]
+    waiting = local._Queue(jobs)
+    first, second = waiting.next(None), waiting.next(None)
+    assert first is not None
+    assert second is not None
+    assert (first.subject.model, second.subject.model) == ("a", "b")
+    again = waiting.next(first)
+    assert again is not None
+    assert (again.subject.model, again.templates) == ("a", "y")
+    third = waiting.next(again)
+    assert third is not None
+    assert third.subject.model == "c"
+
+
 def test_a_damaged_probe_is_made_again(models: list[str], tmp_path: Path) -> None:
     run(models[:2], tmp_path)
     first, second = sorted((tmp_path / "probes").iterdir())
@@ -151,6 +219,28 @@ def test_a_process_that_dies_every_time_is_a_failed_model(
         run(models[:1], tmp_path, engine="local")
 
 
+def test_an_interrupted_sweep_ends_its_workers_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that answers once and then works for ten minutes is not waited for."""
+    code = (
+        "import os, sys, time; sys.stdin.readline(); print('{}', flush=True); "
+        "sys.stdin.readline(); open(sys.argv[1] + '/pid', 'w').write(str(os.getpid())); "
+        "time.sleep(600)"
+    )
+    monkeypatch.setattr(local, "COMMAND", (sys.executable, "-c", code))
+    jobs = [Job(Subject(name, name), "neutral", (), {}, {}) for name in "ab"]
+    outcomes = local.local(jobs, tmp_path)
+    assert next(outcomes).error is None
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        time.sleep(0.02)
+    start = time.monotonic()
+    outcomes.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - start < 30
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -159,6 +249,13 @@ def test_a_process_that_dies_every_time_is_a_failed_model(
         ({"engine": "cluster"}, "local"),
         ({"workers": 0}, "at least 1"),
         ({"confidence": "high"}, "confidence"),
+        ({"tasks": ["nurs", "cook"]}, '"nurs"; did you mean "nurse"'),
+        ({"interval": "bootstap"}, "bootstrap"),
+        ({"scorer": "pl"}, "pll"),
+        ({"lean": "labr"}, "labor"),
+        ({"templates": ["neutral", "neutral"]}, 'template set "neutral" appears twice'),
+        ({"base": ["labor", "labor"]}, 'base "labor" appears twice'),
+        ({"revision": "x", "revisions": ["y"]}, "a revision or several revisions"),
         ({"models": []}, "at least one model"),
     ],
 )
@@ -179,9 +276,10 @@ def test_checkpoints_get_a_band(models: list[str], tmp_path: Path) -> None:
         (tmp_path / f"checkpoint-{step}").symlink_to(model, target_is_directory=True)
     found = run([], checkpoints=tmp_path)
     assert [row.step for row in found.rows] == [100, 100, 200, 200]
-    assert all(len(intervals) == 2 for intervals in found.bands.values())
-    for question, intervals in found.bands.items():
-        for row, band in zip(found.of(question), intervals, strict=True):
+    assert found.over_steps
+    assert len(found.curves) == 2
+    for curve in found.curves:
+        for row, band in zip(found.of(curve.question), curve.band, strict=True):
             assert row.estimate.value in band
 
 

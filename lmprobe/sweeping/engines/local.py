@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lmprobe.sweeping.engines.engine import Outcome, sweep_engines
-from lmprobe.sweeping.jobs import Job
+from lmprobe.sweeping.jobs import Job, Subject
 from lmprobe.sweeping.worker import ENVIRONMENT
 
 COMMAND = (sys.executable, "-m", "lmprobe.sweeping.worker")
@@ -27,13 +27,9 @@ RETRIES = 2
 @sweep_engines.register("local")
 def local(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Iterator[Outcome]:
     """Processes of this machine, one thread each, one per GPU where there are any."""
-    devices = _devices(jobs, workers)
     waiting = _Queue(jobs)
     done: queue.Queue[Outcome] = queue.Queue()
-    threads = [
-        threading.Thread(target=_serve, args=(waiting, folder, device, done), daemon=True)
-        for device in devices
-    ]
+    threads = [_Worker(waiting, folder, device, done) for device in _devices(jobs, workers)]
     for thread in threads:
         thread.start()
     try:
@@ -42,7 +38,10 @@ def local(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Iterator[Ou
     finally:
         waiting.close()
         for thread in threads:
-            thread.join(timeout=60)
+            while thread.is_alive():
+                # What it kept is whole: files are written whole or not at all.
+                thread.kill()
+                thread.join(timeout=0.1)
 
 
 class _Queue:
@@ -50,21 +49,25 @@ class _Queue:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = list(jobs)
+        self._begun: set[Subject] = set()
         self._lock = threading.Lock()
+        self.closed = False
 
     def next(self, last: Job | None) -> Job | None:
         with self._lock:
-            if not self._jobs:
+            if not self._jobs or self.closed:
                 return None
             same = [job for job in self._jobs if last and job.subject == last.subject]
-            # Otherwise the model that nobody has begun, so that no two load the same.
-            job = same[0] if same else self._jobs[0]
+            # Otherwise a model that nobody has begun, so that no two load the same.
+            new = [job for job in self._jobs if job.subject not in self._begun]
+            job = (same or new or self._jobs)[0]
+            self._begun.add(job.subject)
             self._jobs.remove(job)
             return job
 
     def close(self) -> None:
         with self._lock:
-            self._jobs.clear()
+            self.closed = True
 
 
 def _devices(jobs: Sequence[Job], workers: int) -> list[Mapping[str, str]]:
@@ -90,34 +93,72 @@ def _gpus() -> list[str]:
     return [str(number) for number in range(len(lines))]
 
 
-def _serve(
-    waiting: _Queue, folder: Path, device: Mapping[str, str], done: queue.Queue[Outcome]
-) -> None:
-    """Feed one process with jobs until none is left; start it again when it dies."""
-    process: subprocess.Popen[str] | None = None
-    last: Job | None = None
-    while (job := waiting.next(last)) is not None:
-        for attempt in range(RETRIES + 1):
-            if process is None or process.poll() is not None:
-                process = _start(folder, device)
-            outcome = _ask(process, job)
-            if outcome is not None:
-                break
-            _end(process)
-            if attempt == RETRIES:
-                ended = f"its process ended {RETRIES + 1} times (exit code {process.returncode})"
-                outcome = Outcome(job, f"{ended}; there may not be enough memory")
-        assert outcome is not None
-        done.put(outcome)
-        last = job
-    if process is not None:
-        _end(process)
+class _Worker(threading.Thread):
+    """Feeds one process with jobs until none is left; starts it again when it dies."""
 
+    def __init__(
+        self,
+        waiting: _Queue,
+        folder: Path,
+        device: Mapping[str, str],
+        done: queue.Queue[Outcome],
+    ) -> None:
+        super().__init__(daemon=True)
+        self._waiting, self._folder, self._device, self._done = waiting, folder, device, done
+        self._process: subprocess.Popen[str] | None = None
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Close the pipes, at which a worker ends, and wait for it."""
-    with suppress(OSError):
-        process.communicate()
+    def run(self) -> None:
+        """Serve the queue."""
+        last: Job | None = None
+        while (job := self._waiting.next(last)) is not None:
+            self._done.put(Outcome(job, self._error(job)))
+            last = job
+        self._end()
+
+    def kill(self) -> None:
+        """End the process at once, if there is one."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _error(self, job: Job) -> str | None:
+        """Have the job done; return why it could not be, None if it is done."""
+        code = None
+        for _ in range(RETRIES + 1):
+            if self._waiting.closed:
+                return "the sweep was interrupted"
+            try:
+                return self._ask(job)
+            except OSError as problem:
+                return f"no process could be started for it ({problem.strerror})"
+            except EOFError:
+                code = self._end()
+        return (
+            f"its process ended {RETRIES + 1} times (exit code {code}); there may not be enough "
+            "memory"
+        )
+
+    def _ask(self, job: Job) -> str | None:
+        """Return the worker's answer; EOFError if its process died over the job."""
+        if self._process is None:
+            self._process = _start(self._folder, self._device)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(job.to_json() + "\n")
+            self._process.stdin.flush()
+            answer = json.loads(self._process.stdout.readline())
+        except (OSError, ValueError):
+            raise EOFError from None
+        return None if answer.get("error") is None else str(answer["error"])
+
+    def _end(self) -> int | None:
+        """Close the pipes, at which a worker ends, and wait for it; return its exit code."""
+        if self._process is None:
+            return None
+        with suppress(OSError):
+            self._process.communicate()
+        code, self._process = self._process.returncode, None
+        return code
 
 
 def _start(folder: Path, device: Mapping[str, str]) -> subprocess.Popen[str]:
@@ -130,17 +171,3 @@ def _start(folder: Path, device: Mapping[str, str]) -> subprocess.Popen[str]:
         encoding="utf-8",
         env={**os.environ, **ENVIRONMENT, **device},
     )
-
-
-def _ask(process: subprocess.Popen[str], job: Job) -> Outcome | None:
-    """Return how the job ended, None if the process died over it."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(job.to_json() + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        answer = json.loads(line) if line else None
-    except (OSError, ValueError):
-        return None
-    return None if answer is None else Outcome(job, answer.get("error"))
