@@ -65,7 +65,7 @@ def click(chromium: Any, heading: str) -> None:
 
 
 def test_it_asks_nobody_and_says_who_failed(opened: Any, page: str) -> None:
-    assert opened.title == f"{MODELS} models, compared"
+    assert opened.title == f"{MODELS} models compared"
     assert "acme/broken-0" in opened.find_element("css selector", "main").text
     assert opened.get_log("browser") == []
     assert set(asked_for(opened)) <= {page}
