@@ -106,6 +106,30 @@ def expanded(names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def expanded_like(
+    names: tuple[str, ...], labels: tuple[str, ...], known: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the columns of predictions in the order of the columns that the labels mean.
+
+    With `object.*` for the labels, `predicted.*` is the prediction of each by its name,
+    whatever the order of the columns in the table.
+
+    >>> known = ("object.tie", "object.oven", "predicted.oven", "predicted.tie")
+    >>> expanded_like(("predicted.*",), ("object.*",), known)
+    ('predicted.tie', 'predicted.oven')
+    """
+    found: list[str] = []
+    for number, name in enumerate(names):
+        label = labels[number] if len(labels) == len(names) else ""
+        start, star, end = label.partition("*")
+        if star and label not in known and name not in known and name.count("*") == 1:
+            columns = expanded((label,), known)
+            found += [name.replace("*", one[len(start) : len(one) - len(end)]) for one in columns]
+        else:
+            found += expanded((name,), known)
+    return tuple(found)
+
+
 def listed(names: list[str], most: int = 5) -> str:
     """Return the first names, and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

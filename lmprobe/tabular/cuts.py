@@ -15,7 +15,7 @@ from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.thresholds import Curve, Threshold, curve_of_sums
 from lmprobe.tabular.columns import Columns
 from lmprobe.tabular.counting import crossed
-from lmprobe.tabular.mistakes import refuse_missing_cell, refuse_words
+from lmprobe.tabular.mistakes import is_infinite, refuse, refuse_missing_cell, refuse_words
 
 
 def calibrated(source: TableSource, columns: Columns, shares: Floats) -> tuple[Threshold, ...]:
@@ -59,17 +59,10 @@ def _calibrated(source: TableSource, score: str, weight: str | None, share: floa
 
 
 def _refuse_scores(source: TableSource, score: str) -> None:
-    def infinite(table: Relation, name: str) -> str:
-        return f"isinf(({table.number(name)})::DOUBLE)"
-
     refuse_missing_cell(source, score)
     refuse_words(source, score)
-    found = source.first_row(score, infinite)
-    if found:
-        raise DataFileError(
-            f'{found.place}: the scores "{score}" must be finite; found {found.value} in row '
-            f"{found.row}"
-        )
+    message = 'the scores "{column}" must be finite; found {value} in row {row}'
+    refuse(source, score, is_infinite, message)
     raise DataFileError(f"{source.name}: there is no row below the column names")
 
 

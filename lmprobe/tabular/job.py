@@ -15,7 +15,7 @@ from lmprobe.io.table_source import TableSource
 from lmprobe.io.versions import versions
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Note, NoteKind
-from lmprobe.tabular.columns import Columns, Layout, expanded
+from lmprobe.tabular.columns import Columns, Layout, expanded, expanded_like
 from lmprobe.tabular.counting import Counted, counted, holds_unit_numbers
 from lmprobe.tabular.cuts import calibrated, curves
 from lmprobe.tabular.engine import Pass, count_lines, run_here
@@ -88,9 +88,9 @@ class Job:
         columns = Columns(
             expanded(chosen.attribute, known),
             expanded(chosen.task, known),
-            expanded(chosen.attribute_prediction, known),
-            expanded(chosen.task_prediction, known),
-            expanded(chosen.score, known),
+            expanded_like(chosen.attribute_prediction, chosen.attribute, known),
+            expanded_like(chosen.task_prediction, chosen.task, known),
+            expanded_like(chosen.score, chosen.task, known),
             chosen.weight,
             chosen.cluster,
             chosen.run_column,

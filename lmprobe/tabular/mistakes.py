@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lmprobe.errors import DataFileError
-from lmprobe.io.table_source import Found, Relation, TableSource
+from lmprobe.io.table_source import Relation, TableSource
 from lmprobe.tabular.columns import Layout
+
+_NOT_A_NUMBER = 'row {row}: {value!r} in the column "{column}" is not a number'
+_WORDS = (
+    'the column "{column}" is one with words in it (row {row}: {value!r}); several tasks need '
+    "columns of 0/1 or probabilities"
+)
 
 
 def refuse_mistakes(source: TableSource, layout: Layout) -> None:
@@ -13,73 +21,52 @@ def refuse_mistakes(source: TableSource, layout: Layout) -> None:
     for column in layout.names:
         refuse_missing_cell(source, column)
     for column in dict.fromkeys(layout.numbers.values()):
-        _refuse_words(source, column, several=len(columns.task) > 1)
-        _refuse_outside(source, column)
+        refuse(source, column, _is_word, _WORDS if len(columns.task) > 1 else _NOT_A_NUMBER)
+        refuse(
+            source,
+            column,
+            lambda table, name: f"{table.number(name)} NOT BETWEEN 0 AND 1",
+            "`{column}` must lie in [0, 1]: found {value} in row {row}; turn scores into "
+            "probabilities first",
+        )
     for column in (*columns.score, *([columns.weight] if columns.weight else [])):
         refuse_words(source, column)
     if columns.weight is not None:
-        _refuse_weights(source, columns.weight)
+        refuse(
+            source,
+            columns.weight,
+            lambda table, name: f"{table.number(name)} < 0 OR {is_infinite(table, name)}",
+            'the weights "{column}" must be finite numbers that are not negative; found {value} '
+            "in row {row}",
+        )
     raise DataFileError(f"{source.name}: there is no row below the column names")
 
 
 def refuse_missing_cell(source: TableSource, column: str) -> None:
     """Refuse a column with a missing value."""
-    found = source.first_row(column, Relation.missing)
-    if found:
-        raise DataFileError(
-            f'{found.place}: the column "{column}" has no value in row {found.row}; '
-            "remove or impute it"
-        )
+    message = 'the column "{column}" has no value in row {row}; remove or impute it'
+    refuse(source, column, Relation.missing, message)
 
 
 def refuse_words(source: TableSource, column: str) -> None:
     """Refuse a column of numbers with a word in it."""
-    found = source.first_row(column, _is_word)
+    refuse(source, column, _is_word, _NOT_A_NUMBER)
+
+
+def refuse(
+    source: TableSource, column: str, condition: Callable[[Relation, str], str], message: str
+) -> None:
+    """Raise the message about the first row in which the column meets the condition, if any."""
+    found = source.first_row(column, condition)
     if found:
-        raise DataFileError(_not_a_number(found, column))
+        about = message.format(column=column, row=found.row, value=found.value)
+        raise DataFileError(f"{found.place}: {about}")
 
 
-def _refuse_words(source: TableSource, column: str, *, several: bool) -> None:
-    found = source.first_row(column, _is_word)
-    if not found:
-        return
-    if not several:
-        raise DataFileError(_not_a_number(found, column))
-    raise DataFileError(
-        f'{found.place}: the column "{column}" is one with words in it (row {found.row}: '
-        f"{found.value!r}); several tasks need columns of 0/1 or probabilities"
-    )
-
-
-def _refuse_outside(source: TableSource, column: str) -> None:
-    def outside(table: Relation, name: str) -> str:
-        return f"{table.number(name)} NOT BETWEEN 0 AND 1"
-
-    found = source.first_row(column, outside)
-    if found:
-        raise DataFileError(
-            f"{found.place}: `{column}` must lie in [0, 1]: found {found.value} in row "
-            f"{found.row}; turn scores into probabilities first"
-        )
-
-
-def _refuse_weights(source: TableSource, weight: str) -> None:
-    def wrong(table: Relation, name: str) -> str:
-        return f"{table.number(name)} < 0 OR isinf(({table.number(name)})::DOUBLE)"
-
-    found = source.first_row(weight, wrong)
-    if found:
-        raise DataFileError(
-            f'{found.place}: the weights "{weight}" must be finite numbers that are not '
-            f"negative; found {found.value} in row {found.row}"
-        )
+def is_infinite(table: Relation, column: str) -> str:
+    """Return the condition that a number is infinite."""
+    return f"isinf(({table.number(column)})::DOUBLE)"
 
 
 def _is_word(table: Relation, column: str) -> str:
     return f"{table.number(column)} IS NULL"
-
-
-def _not_a_number(found: Found, column: str) -> str:
-    return (
-        f'{found.place}: row {found.row}: {found.value!r} in the column "{column}" is not a number'
-    )

@@ -447,3 +447,17 @@ def test_01_and_1_are_two_classes() -> None:
     )
     assert found.rows[0].tasks == ("01", "1")
     assert found.rows[0].value == expected.rows[0].value != 0
+
+
+def test_patterns_of_columns_are_paired_by_name_not_by_place(people: pd.DataFrame) -> None:
+    names = {f"t{k}": f"object.{k}" for k in range(3)} | {f"p{k}": f"said.{k}" for k in range(3)}
+    frame = people.rename(columns=names)
+    frame = frame[["sex", "said.1", "object.2", "said.0", "object.0", "object.1"]]
+    frame["said.2"], frame["said.other"] = people["p2"], 1
+    star: dict[str, Any] = {"attribute": "sex", "task": "object.*", "task_prediction": "said.*"}
+    found = lmprobe.amplify(frame, **star, interval=None).row("A->T")
+    expected = lmprobe.amplify(people, **HARD, interval=None).row("A->T")
+    assert found.tasks == ("object.2", "object.0", "object.1")
+    assert found.by_pair[:, [1, 2, 0]].tolist() == expected.by_pair.tolist()
+    with pytest.raises(DataFileError, match=r'no column "said\.1"'):
+        lmprobe.amplify(frame.drop(columns="said.1"), **star)
