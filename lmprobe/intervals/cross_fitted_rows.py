@@ -68,11 +68,11 @@ def _estimates(
     rows: RowSums, times: NDArray[np.int64], ways: int, keep_unseen: bool, rng: np.random.Generator
 ) -> dict[Direction, Floats]:
     """Return the estimate of each way to hold units out of samples `times` (S, U): (S, ways)."""
-    repeated = np.repeat(times, ways, axis=0)
     found: dict[Direction, list[Floats]] = {direction: [] for direction in rows.directions}
     step = max(1, _HELD // max(rows.features.shape))
-    for start in range(0, len(repeated), step):
-        part = repeated[start : start + step]
+    sample = np.repeat(np.arange(len(times)), ways)
+    for start in range(0, len(sample), step):
+        part = times[sample[start : start + step]]
         held = rng.binomial(part, HOLDOUT)
         whole, out = (rows.sums((rows.features.T @ one.T).T) for one in (part, held))
         lean = rows.sums(whole.columns - out.columns).lean(keep_unseen=True)
