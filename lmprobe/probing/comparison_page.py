@@ -57,7 +57,7 @@ def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (row.base, row.value, row.interval, row.p_value, row.verdict) for row in rows
     ]
-    title = f"{direction.value}  {direction.question}"
+    title = f"{direction}: {direction.question}"
     pairs = list(dict.fromkeys(row.pair for row in rows))
     if len(pairs) > 1:
         firsts = {row.first for row in rows}

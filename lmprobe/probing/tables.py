@@ -72,7 +72,7 @@ def unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
         f"{direction.slug}_unevenness",
         columns,
         tuple(cells),
-        title=f"{direction.value}  {direction.question}; no lean is known, so its size alone",
+        title=f"{direction}: {direction.question}; no lean is known, so only its size",
     )
 
 
@@ -118,7 +118,7 @@ def direction_table(
         direction.slug,
         tuple(columns),
         tuple(cells(row) for row in rows),
-        title=f"{direction.value}  {direction.question}",
+        title=f"{direction}: {direction.question}",
     )
 
 

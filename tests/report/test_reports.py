@@ -234,7 +234,7 @@ def test_a_note_of_every_row_is_said_once(result: ProbeResult) -> None:
     )
     notes = {note.text: note.scope for note in gathered_notes(replace(result, rows=rows))}
     assert notes["everywhere"] == ""
-    assert notes["1 without a column, left out: they"] == "labor"
+    assert notes["1 attribute without a column, left out: they"] == "labor"
     assert notes["2 of 64 pairs are undefined and left out of the mean"] == "wikipedia"
 
 
