@@ -83,6 +83,14 @@ def test_folders_and_patterns_are_one_table(tmp_path: Path, kind: str) -> None:
     assert (Path(found.place).parent.name, found.row, int(found.value)) == ("2020", 4, 4)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_the_name_of_a_folder_is_no_value(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "name=z" / "n=7"
+    folder.mkdir(parents=True)
+    assert read_columns(written(folder, kind)).to_dict("list") == FRAME.to_dict("list")
+    assert read_columns(tmp_path)["name"].tolist() == FRAME["name"].tolist()
+
+
 def test_files_of_one_table_must_agree(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("y,x\n1,2\n")

@@ -237,7 +237,8 @@ def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) ->
     """Return the table function that reads the files."""
     # Brackets keep a star in a file's name from being a pattern.
     names = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in paths]
-    listed = f"[{', '.join(map(literal, names))}]"
+    # Else a folder called `sex=f` would replace what the column `sex` holds.
+    listed = f"[{', '.join(map(literal, names))}], hive_partitioning=false"
     if files.kind == "parquet":
         return f"read_parquet({listed}, union_by_name=true)"
     columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
