@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from checkpoints import CORPUS, save_checkpoint
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, LmprobeError
 
 TASKS = ["nurse", "baker", "lawyer"]
 NAME = "eval_lmprobe/labor/task_to_attribute"
@@ -21,7 +22,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_checkpoint(place, "Bert", hidden_dropout_prob=0.2)
 
 
-def train(folder: Path, output: Path, **options: Any) -> tuple[Any, Any]:
+def train(
+    folder: Path,
+    output: Path,
+    *,
+    kind: str = "masked",
+    peft: bool = False,
+    arguments: dict[str, Any] | None = None,
+    **options: Any,
+) -> tuple[Any, Any]:
     """Train a few steps; with options, probe on the way. Return the Trainer and the callback."""
     import torch
     import transformers
@@ -30,25 +39,37 @@ def train(folder: Path, output: Path, **options: Any) -> tuple[Any, Any]:
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     torch.manual_seed(0)
-    arguments = transformers.TrainingArguments(
-        output_dir=str(output),
-        max_steps=4,
-        per_device_train_batch_size=4,
-        eval_strategy="steps",
-        eval_steps=2,
-        report_to=[],
-        save_strategy="no",
-        use_cpu=True,
-        disable_tqdm=True,
-        seed=1,
-    )
+    chosen = {
+        "max_steps": 4,
+        "per_device_train_batch_size": 4,
+        "eval_strategy": "steps",
+        "eval_steps": 2,
+        "save_strategy": "no",
+        **(arguments or {}),
+    }
+    model = load(folder, kind)
+    if peft:
+        import peft as adapters
+
+        model = adapters.get_peft_model(
+            model, adapters.LoraConfig(target_modules=["c_attn"], fan_in_fan_out=True)
+        )
     data = [tokenizer(sentence) for sentence in CORPUS]
     trainer = transformers.Trainer(
-        model=transformers.AutoModelForMaskedLM.from_pretrained(folder),
-        args=arguments,
+        model=model,
+        args=transformers.TrainingArguments(
+            output_dir=str(output),
+            report_to=[],
+            use_cpu=True,
+            disable_tqdm=True,
+            seed=1,
+            **chosen,  # type: ignore[arg-type]
+        ),
         train_dataset=data,
-        eval_dataset=data[:4],
-        data_collator=transformers.DataCollatorForLanguageModeling(tokenizer, seed=2),
+        eval_dataset={"a": data[:4], "b": data[4:8]},
+        data_collator=transformers.DataCollatorForLanguageModeling(
+            tokenizer, mlm=kind == "masked", seed=2 if kind == "masked" else None
+        ),
         processing_class=tokenizer,
     )
     callback = None
@@ -58,6 +79,14 @@ def train(folder: Path, output: Path, **options: Any) -> tuple[Any, Any]:
         trainer.add_callback(callback)
     trainer.train()
     return trainer, callback
+
+
+def load(folder: Path, kind: str) -> Any:
+    import transformers
+
+    if kind == "masked":
+        return transformers.AutoModelForMaskedLM.from_pretrained(folder)
+    return transformers.AutoModelForCausalLM.from_pretrained(folder)
 
 
 def test_training_is_unchanged_and_the_trainer_logs(folder: Path, tmp_path: Path) -> None:
@@ -82,6 +111,104 @@ def test_every_so_many_steps_without_a_trainer(folder: Path, tmp_path: Path) -> 
     trainer, callback = train(folder, tmp_path, attached=False, every=3)
     assert [step for step, _ in callback.results] == [3]
     assert [entry["step"] for entry in trainer.state.log_history if NAME in entry] == [3]
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import transformers
+
+    from lmprobe import load_model
+
+    place = tmp_path_factory.mktemp("causal")
+    words = load_model("reference:causal-amplified").folder
+    tokenizer = transformers.AutoTokenizer.from_pretrained(words)
+    size = {"n_layer": 1, "n_embd": 16, "n_head": 2, "n_positions": 32, "resid_pdrop": 0.2}
+    own = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    config = transformers.GPT2Config(vocab_size=len(tokenizer), **size, **own)
+    transformers.GPT2LMHeadModel(config).save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return place
+
+
+@pytest.mark.parametrize("peft", [False, True])
+def test_causal_models_and_adapters_with_accumulated_gradients(
+    causal: Path, tmp_path: Path, peft: bool
+) -> None:
+    import torch
+
+    if peft:
+        pytest.importorskip("peft", reason="the extra `peft` is not installed")
+    chosen = {"kind": "causal", "peft": peft, "arguments": {"gradient_accumulation_steps": 2}}
+    plain, _ = train(causal, tmp_path / "plain", **chosen)
+    probed, callback = train(causal, tmp_path / "probed", base="labor", every=2, **chosen)
+    assert callback.errors == []
+    assert [step for step, _ in callback.results] == [2, 4]
+    before, after = plain.model.state_dict(), probed.model.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_the_best_model_can_be_chosen_by_a_probe(folder: Path, tmp_path: Path) -> None:
+    arguments = {
+        "save_strategy": "steps",
+        "save_steps": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": NAME,
+        "greater_is_better": False,
+    }
+    trainer, callback = train(folder, tmp_path, base="labor", arguments=arguments)
+    values = {step: result.row("labor", "T->A").value for step, result in callback.results}
+    best = min(values, key=values.__getitem__)
+    assert Path(trainer.state.best_model_checkpoint).name == f"checkpoint-{best}"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"templates": "neutrl"}, "neutral"),
+        ({"base": "labr"}, "labor"),
+        ({"lean": "labr"}, "labor"),
+        ({"tasks": ["nurs", "cook"]}, '"nurs"'),
+        ({"confidence": "high"}, "confidence"),
+    ],
+)
+def test_a_mistake_is_found_before_the_training(options: dict[str, Any], message: str) -> None:
+    from lmprobe.integrations.transformers import ProbeCallback
+
+    with pytest.raises(LmprobeError, match=message):
+        ProbeCallback(**options)
+
+
+def test_an_unknown_option_is_a_type_error() -> None:
+    from lmprobe.integrations.transformers import ProbeCallback
+
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tempo'"):
+        ProbeCallback(tempo=1)
+
+
+def test_a_training_that_cannot_be_probed_does_not_begin(folder: Path, tmp_path: Path) -> None:
+    from lmprobe.integrations.transformers import ProbeCallback
+
+    callback = ProbeCallback(base="labor")
+    with pytest.raises(InputError, match="needs the model's tokenizer"):
+        callback.on_train_begin(None, None, None, model=None, processing_class=None)
+    with pytest.raises(InputError, match="spread over processes"):
+        callback.on_train_begin(SimpleNamespace(fsdp=["full_shard"]), None, None)
+
+
+def test_a_probe_that_fails_does_not_end_the_training(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from lmprobe.integrations import transformers as integration
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(integration, "probe", broken)
+        trainer, callback = train(folder, tmp_path, base="labor")
+    assert trainer.state.global_step == 4
+    assert {(2, "out of memory"), (4, "out of memory")} == set(callback.errors)
+    assert "no probe at step 2: out of memory" in caplog.text
 
 
 @pytest.mark.parametrize("every", [0, -1, 2.5])

@@ -6,9 +6,11 @@ them beside the loss.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +19,17 @@ from transformers import TrainerCallback
 
 from lmprobe.errors import InputError
 from lmprobe.models import load_model
-from lmprobe.probing.probe import probe
+from lmprobe.probing.probe import probe, resolved
+from lmprobe.probing.settings import ProbeSettings
+from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
+from lmprobe.sources.load import find_source
+from lmprobe.templates import load_templates
 
 if TYPE_CHECKING:
+    from lmprobe.models import LanguageModel
     from lmprobe.probing.result import ProbeResult
+
+_log = logging.getLogger(__name__)
 
 PREFIX = "eval_lmprobe"
 """Every logged name begins so: `eval_` lets a Trainer choose its best model by one of them."""
@@ -60,17 +69,34 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         tokenizer: Any = None,
         **options: Any,
     ) -> None:
-        """Keep the choices; nothing is loaded before the first probe."""
+        """Check the choices: a mistake should not wait for the first probe."""
         if every is not None and (not isinstance(every, int) or every < 1):
             raise InputError(f"`every` must be a positive number of steps, found {every!r}")
+        refuse_unknown("ProbeCallback", options, [one.name for one in options_of(ProbeSettings)])
+        self.templates = load_templates(templates) if _is_name(templates) else templates
+        self.base = list(base) if isinstance(base, list | tuple) else [base]
+        for one in (*self.base, options.get("lean")):
+            if _is_name(one):
+                find_source(str(one))
+        lean = options.get("lean") if _is_name(options.get("lean")) else None
+        resolved(from_mapping(ProbeSettings, options | {"lean": lean}), self.templates)
         self.trainer = trainer
-        self.templates = templates
-        self.base = base
         self.every = every
         self.tokenizer = tokenizer
         self.options = options
         self.results: list[tuple[int, ProbeResult]] = []
         """Each probe with the step it was made at."""
+        self.errors: list[tuple[int, str]] = []
+        """Each probe that failed, with its step; the training went on."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **events: Any) -> None:
+        """Refuse to begin with a model that cannot be probed, rather than fail at every probe."""
+        if getattr(args, "fsdp", None) or getattr(args, "deepspeed", None):
+            raise InputError(
+                "ProbeCallback cannot probe a model whose weights are spread over processes (FSDP, "
+                "DeepSpeed); probe its checkpoints with `lmprobe sweep --checkpoints DIR`"
+            )
+        self._load(events)
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, *, metrics: Any = None, **events: Any
@@ -86,19 +112,35 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         if self.every is not None and state.global_step % self.every == 0:
             self._probe(state, events)
 
-    def _probe(self, state: Any, events: dict[str, Any]) -> dict[str, float]:
-        """Probe, log, and leave everything as it was; only the main process does."""
-        if not state.is_world_process_zero:
-            return {}
+    def _load(self, events: dict[str, Any]) -> LanguageModel:
         tokenizer = self.tokenizer if self.tokenizer is not None else events["processing_class"]
         if tokenizer is None:
             raise InputError(
                 "ProbeCallback needs the model's tokenizer: give `tokenizer=`, or the Trainer a "
                 "`processing_class`"
             )
-        with _unchanged_random_state():
-            model = load_model(events["model"], tokenizer=tokenizer)
-            result = probe(model, self.templates, self.base, cache=False, **self.options)
+        return load_model(events["model"], tokenizer=tokenizer)
+
+    def _probe(self, state: Any, events: dict[str, Any]) -> dict[str, float]:
+        """Probe, log, and leave everything as it was; only the main process does.
+
+        Several evaluations of the same weights, one per dataset, are one probe. What goes wrong
+        is logged and kept in `errors`: a training run is worth more than a probe of it.
+        """
+        if not state.is_world_process_zero:
+            return {}
+        try:
+            with _unchanged_random_state():
+                model = self._load(events)
+                if self.results and self.results[-1][1].provenance["content_hash"] == (
+                    model.content_hash
+                ):
+                    return logged(self.results[-1][1])
+                result = probe(model, self.templates, self.base, cache=False, **self.options)
+        except Exception as problem:  # A model's own code may raise anything.
+            self.errors.append((int(state.global_step), str(problem)))
+            _log.warning("lmprobe: no probe at step %d: %s", state.global_step, problem)
+            return {}
         self.results.append((int(state.global_step), result))
         values = logged(result)
         if self.trainer is not None:
@@ -106,6 +148,10 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         else:
             state.log_history.append({**values, "step": state.global_step})
         return values
+
+
+def _is_name(given: Any) -> bool:
+    return isinstance(given, str | Path)
 
 
 def logged(result: ProbeResult) -> dict[str, float]:

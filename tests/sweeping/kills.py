@@ -21,6 +21,8 @@ from random import Random
 
 SETS = ["neutral"]
 BASES = ["labor"]
+# Words that the random models know.
+TASKS = ["nurse", "baker", "janitor", "hairdresser", "lawyer"]
 
 
 def main() -> None:
@@ -45,7 +47,7 @@ def of_real_models(folder: Path, kills: int, seed: int) -> None:
 
     os.environ["LMPROBE_CACHE"] = str(folder / "cache")
     names = [
-        str(save_checkpoint(folder / f"m{n}", initializer_range=0.02 * n))
+        str(save_checkpoint(folder / f"m{n}", "Bert", initializer_range=0.02 * n))
         for n in range(1, 2 * kills + 1)
     ]
     whole = finished(names, folder / "whole")
@@ -61,7 +63,8 @@ def drive(models: list[str], output: Path, prepared: str) -> None:
     if prepared:
         os.environ["PREPARED"] = prepared
         local.COMMAND = (sys.executable, __file__, "work")
-    sweep(models, SETS, BASES, output=output, workers=2, cache=False).save(output)
+    options = {} if prepared else {"tasks": TASKS}
+    sweep(models, SETS, BASES, output=output, workers=2, cache=False, **options).save(output)
 
 
 def work(folder: Path) -> None:
