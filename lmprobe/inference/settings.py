@@ -31,7 +31,7 @@ class DisparitySettings(Settings):
         None, "Known lower bound on the smaller group's share of the population."
     )
     confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    seed: int = setting(0, "Random seed.")
+    seed: int = setting(0, "Random seed.", minimum=0)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,14 +47,17 @@ def read_columns(
 
 
 def refuse_missing(frame: pd.DataFrame, name: str | Path) -> None:
-    """Say in which column and row a value is missing."""
-    missing = frame.isna()
-    if missing.to_numpy().any():
-        column = missing.any().idxmax()
-        row = int(missing[column].to_numpy().argmax()) + 1
-        raise DataFileError(
-            f'{name}: the column "{column}" has no value in row {row}; remove or impute it'
-        )
+    """Say in which column and row a value is missing, or a number is infinite."""
+    for wrong, what in (
+        (frame.isna(), "has no value"),
+        (frame.isin([math.inf, -math.inf]), "is infinite"),
+    ):
+        if wrong.to_numpy().any():
+            column = wrong.any().idxmax()
+            row = int(wrong[column].to_numpy().argmax()) + 1
+            raise DataFileError(
+                f'{name}: the column "{column}" {what} in row {row}; remove or impute it'
+            )
 
 
 def refuse_words(

@@ -138,7 +138,8 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
     width = array.shape[1]
     if names is not None and width != len(names):
         raise InputError(
-            f"`predictions` has {width} columns, the labels are {len(names)}: {_some(names)}"
+            f"`predictions` must have one column for each of the {len(names)} labels "
+            f"({_some(names)}), found {width}"
         )
     values = _finite(array)
     if (values == values[0]).all():

@@ -33,7 +33,9 @@ from lmprobe.leakage.result import LeakageResult
 from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
 from lmprobe.models import as_model
 from lmprobe.probing.scoring import score_templates
+from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Interval, Note
+from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.templates import TemplateSet, load_templates
 
@@ -72,10 +74,14 @@ def language_leakage(
     The leakage is the probability that the best guess of the attribute, from a task drawn from
     the model's P(task | attribute), is correct. The parameters are those of `probe`.
     """
+    settings = from_mapping(ProbeSettings, {
+        "attributes": attributes, "tasks": tasks, "scorer": scorer, "missing": missing,
+        "interval": interval, "confidence": confidence, "seed": seed,
+    })  # fmt: skip
     chosen = load_templates(templates) if isinstance(templates, str | Path) else templates
     loaded = as_model(model, device=device)
-    wanted = tuple(chosen.attributes if attributes is None else attributes)
-    doing = tuple(chosen.tasks if tasks is None else tasks)
+    wanted = chosen.attributes if settings.attributes is None else settings.attributes
+    doing = chosen.tasks if settings.tasks is None else settings.tasks
     source = load_base_rates(base, model=loaded)
     aligned = align_base_rates(source, wanted, doing, missing=missing)
     kept = aligned.association
@@ -85,15 +91,14 @@ def language_leakage(
         attributes=kept.attributes, tasks=kept.tasks, scorer=scorer, cache=cache, progress=progress,
     )  # fmt: skip
     leaks = bayes_leakage(scores.probabilities())
-    estimate = _Estimator(chosen.families, interval, confidence, seed, len(kept.attributes))
+    estimate = _Estimator(chosen.families, settings, len(kept.attributes))
     model_row, _ = estimate.row(Measure.MODEL, leaks)
     difference, notes = estimate.row(Measure.AMPLIFICATION, leaks - of_base)
     # The base is taken as given: its leakage is a number without an interval.
     base_row = leakage_row(
         Measure.BASE, of_base, Interval.undefined(confidence, "none"), (), chance=0.0
     )
-    options: dict[str, Any] = {"scorer": scorer, "missing": missing, "interval": interval}
-    options |= {"confidence": confidence, "seed": seed}
+    decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
         rows=(model_row, base_row, difference),
         groups=kept.attributes,
@@ -106,7 +111,7 @@ def language_leakage(
             "templates": list(scores.templates),
             "attributes": list(kept.attributes),
             "tasks": list(kept.tasks),
-            "settings": options,
+            "settings": {name: getattr(settings, name) for name in decided},
             "versions": versions(),
         },
     )
@@ -127,18 +132,16 @@ class _Estimator:
     """Puts intervals over templates around leakages."""
 
     families: tuple[str, ...]
-    method: str
-    confidence: float
-    seed: int
+    settings: ProbeSettings
     groups: int
 
     def row(self, measure: Measure, values: Floats) -> tuple[LeakageRow, tuple[Note, ...]]:
         """Return the row of values (one per template), and what its interval assumes."""
         interval, notes = probe_interval(
             values[:, None, None],
-            method=self.method,
-            confidence=self.confidence,
-            rng=np.random.default_rng(self.seed),
+            method=self.settings.interval,
+            confidence=self.settings.confidence,
+            rng=np.random.default_rng(self.settings.seed),
             families=self.families,
             resample="templates",
         )

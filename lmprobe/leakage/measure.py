@@ -84,10 +84,11 @@ def dataset_leakage(
     """
     truth = read_labels(labels)
     study = _Study.of(
-        len(truth.values), attribute, split, attacker, rounds, share, confidence, seed, device
-    )
-    inputs, f1 = study.perturbed(truth, at, average)
-    return study.result(study.row(Measure.DATASET, inputs, progress, f1), at=at, average=average)
+        len(truth.values), attribute, split, attacker, device,
+        at=at, average=average, rounds=rounds, share=share, confidence=confidence, seed=seed,
+    )  # fmt: skip
+    inputs, f1 = study.perturbed(truth, at)
+    return study.result(study.row(Measure.DATASET, inputs, progress, f1))
 
 
 def model_leakage(
@@ -110,8 +111,9 @@ def model_leakage(
     """
     given = read_predictions(predictions)
     study = _Study.of(
-        len(given.values), attribute, split, attacker, rounds, share, confidence, seed, device
-    )
+        len(given.values), attribute, split, attacker, device,
+        rounds=rounds, share=share, confidence=confidence, seed=seed,
+    )  # fmt: skip
     return study.result(study.row(Measure.MODEL, [given] * rounds, progress))
 
 
@@ -146,12 +148,14 @@ def leakage_amplification(
             f"`predictions` has {len(given.values)} rows where `labels` has {len(truth.values)}"
         )
     study = _Study.of(
-        len(truth.values), attribute, split, attacker, rounds, share, confidence, seed, device
-    )
+        len(truth.values), attribute, split, attacker, device,
+        at=at, average=average, threshold=threshold,
+        rounds=rounds, share=share, confidence=confidence, seed=seed,
+    )  # fmt: skip
     f1 = at
     if f1 is None:
         f1 = model_f1(truth, given, rows=study.judged, average=average, threshold=threshold)
-    inputs, reached = study.perturbed(truth, f1, average)
+    inputs, reached = study.perturbed(truth, f1)
     first, second = _halves(progress)
     dataset = study.row(Measure.DATASET, inputs, first, reached)
     model = study.row(Measure.MODEL, [given] * rounds, second, f1)
@@ -162,7 +166,7 @@ def leakage_amplification(
     difference = leakage_row(
         Measure.AMPLIFICATION, float(np.mean(values)), interval, values, chance=0.0, f1=f1
     )
-    return study.result(model, dataset, difference, at=at, average=average, threshold=threshold)
+    return study.result(model, dataset, difference)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,10 +178,9 @@ class _Study:
     judged: Codes
     """The rows on which an F1 is measured."""
     attacker: Attacker
-    device: str
-    confidence: float
+    settings: LeakageSettings
+    provenance: Mapping[str, Any]
     rng: np.random.Generator
-    settings: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -186,32 +189,29 @@ class _Study:
         attribute: Labels,
         split: Any,
         attacker: str | Attacker,
-        rounds: int,
-        share: float,
-        confidence: float,
-        seed: int,
         device: str,
+        **choices: Any,
     ) -> _Study:
         """Check everything that can be wrong before any attacker is trained; draw the rounds."""
-        checked_confidence(confidence)
+        name = attacker if isinstance(attacker, str) else repr(attacker)
+        settings = LeakageSettings(attacker=name, device=device, **choices)
+        checked_confidence(settings.confidence)
         groups = read_groups(attribute, rows)
         parts = None if split is None else read_split(split, rows)
         judged = np.arange(rows) if parts is None else np.flatnonzero(parts == PARTS.index("test"))
-        rng = np.random.default_rng(seed)
-        drawn = draw_rounds(groups, parts, rounds=rounds, share=share, rng=rng)
-        settings = {
-            "attacker": attacker if isinstance(attacker, str) else repr(attacker),
-            "rounds": rounds, "share": share, "confidence": confidence, "seed": seed,
-        }  # fmt: skip
-        found = find_attacker(attacker)
-        return cls(groups, drawn, judged, found, device, confidence, rng, settings)
+        rng = np.random.default_rng(settings.seed)
+        drawn = draw_rounds(groups, parts, rounds=settings.rounds, share=settings.share, rng=rng)
+        chosen = {key: value for key, value in settings.to_dict().items() if key in choices}
+        provenance = {"settings": {"attacker": name, **chosen}, "versions": versions()}
+        return cls(groups, drawn, judged, find_attacker(attacker), settings, provenance, rng)
 
     def perturbed(
-        self, truth: TrueLabels, at: float | None, average: Average
+        self, truth: TrueLabels, at: float | None
     ) -> tuple[list[AttackerInput], float | None]:
         """Return what each round's attacker sees of the labels, and their mean F1."""
         if at is None:
             return [truth.as_input()] * len(self.drawn), None
+        average = self.settings.average
         wrong = [
             perturb(truth, at, rng=self.rng, average=average, rows=self.judged) for _ in self.drawn
         ]
@@ -227,7 +227,7 @@ class _Study:
         """Attack every round and score the guesses."""
         pairs = zip(inputs, self.drawn, strict=True)
         trials = [Trial(one, self.groups, rows) for one, rows in pairs]
-        guesses = self.attacker.attack(trials, device=self.device, progress=progress)
+        guesses = self.attacker.attack(trials, device=self.settings.device, progress=progress)
         correct = correctness(guesses, self.drawn, self.groups)
         values, by_row = score_by_row(correct, self.drawn, self.groups)
         interval = self.interval(values, by_row, bounds=(0.0, 1.0))
@@ -236,16 +236,15 @@ class _Study:
             chance=1 / len(self.groups.names), f1=f1, by_row=by_row,
         )  # fmt: skip
 
-    def result(self, *rows: LeakageRow, **settings: Any) -> LeakageResult:
+    def result(self, *rows: LeakageRow) -> LeakageResult:
         """Return the rows with the settings that decided them."""
-        provenance = {"settings": {**settings, **self.settings}, "versions": versions()}
-        return LeakageResult(rows, self.groups.names, ASSUMPTIONS, provenance)
+        return LeakageResult(rows, self.groups.names, ASSUMPTIONS, self.provenance)
 
     def interval(
         self, values: tuple[float, ...], by_row: Floats, *, bounds: tuple[float, float]
     ) -> Interval:
         return leakage_interval(
-            values, by_row, self.groups, bounds=bounds, confidence=self.confidence
+            values, by_row, self.groups, bounds=bounds, confidence=self.settings.confidence
         )
 
 

@@ -52,21 +52,22 @@ def perturb(
     def reached(rate: float) -> float:
         return f1_score(labels.values[on], make(rate)[on], average)
 
-    floor = reached(highest)
-    if target < floor:
+    low, high = (0.0, 1.0), (highest, reached(highest))
+    if target < high[1]:
         raise InputError(
             f"the F1 to reach, {target:.4f}, is below what labels drawn at random reach "
-            f"({floor:.4f} {average}); a model that is worse than chance has no equally good labels"
+            f"({high[1]:.4f} {average}); a model that is worse than chance has no equally good "
+            "labels"
         )
-    low, high = 0.0, highest
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if reached(middle) >= target:
-            low = middle
-        else:
-            high = middle
-    best = min((low, high), key=lambda rate: abs(reached(rate) - target))
-    return Perturbed(TrueLabels(make(best), labels.names), best, reached(best))
+        middle = (low[0] + high[0]) / 2
+        f1 = reached(middle)
+        low, high = ((middle, f1), high) if f1 >= target else (low, (middle, f1))
+        # At most one draw between the two rates: no rate in between makes other labels.
+        if np.count_nonzero((make.draw >= low[0]) & (make.draw < high[0])) <= 1:
+            break
+    rate, f1 = min((low, high), key=lambda tried: abs(tried[1] - target))
+    return Perturbed(TrueLabels(make(rate), labels.names), rate, f1)
 
 
 class _Flip:
@@ -74,10 +75,10 @@ class _Flip:
 
     def __init__(self, labels: TrueLabels, rng: np.random.Generator) -> None:
         self._values = labels.values
-        self._draw = rng.random(labels.values.shape, dtype=np.float32)
+        self.draw = rng.random(labels.values.shape, dtype=np.float32)
 
     def __call__(self, rate: float) -> NDArray[np.uint8]:
-        return self._values ^ (self._draw < rate).astype(np.uint8)
+        return self._values ^ (self.draw < rate).astype(np.uint8)
 
 
 class _Replace:
@@ -86,10 +87,10 @@ class _Replace:
     def __init__(self, labels: TrueLabels, rng: np.random.Generator) -> None:
         rows, size = labels.values.shape
         self._codes = labels.values.argmax(axis=1)
-        self._draw = rng.random(rows)
+        self.draw = rng.random(rows)
         self._other = rng.integers(size, size=rows)
         self._columns = np.eye(size, dtype=np.uint8)
 
     def __call__(self, rate: float) -> NDArray[np.uint8]:
-        chosen = np.where(self._draw < rate, self._other, self._codes)
+        chosen = np.where(self.draw < rate, self._other, self._codes)
         return np.asarray(self._columns[chosen])

@@ -47,7 +47,8 @@ class Trial:
 
 def read_split(split: Any, rows: int) -> Codes:
     """Read a column of `train`, `dev` and `test` into 0, 1, 2; `val` means `dev`."""
-    names = [_ALIASES.get(str(name).lower(), str(name).lower()) for name in np.asarray(split)]
+    given = np.atleast_1d(np.asarray(split))
+    names = [_ALIASES.get(str(name).lower(), str(name).lower()) for name in given]
     if len(names) != rows:
         raise InputError(f"`split` has {len(names)} rows where the other data have {rows}")
     unknown = sorted(set(names) - set(PARTS))

@@ -36,4 +36,4 @@ class LeakageSettings(Settings):
     rounds: int = setting(5, "Number of rounds, each with newly drawn balanced rows.")
     device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.")
     confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    seed: int = setting(0, "Random seed.")
+    seed: int = setting(0, "Random seed.", minimum=0)

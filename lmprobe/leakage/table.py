@@ -51,14 +51,12 @@ def table_leakage(
     if run_column is not None and more_runs:
         raise InputError("give --run-column or several tables, not both")
     named = _Columns(attribute, tuple(labels), tuple(predictions), split, run_column)
-    found = [
-        _one_run(frame, named, chosen, progress) for run in tables for frame in named.frames(run)
-    ]
+    names = _names(tables)
+    runs = [run for one, name in zip(tables, names, strict=True) for run in named.runs(one, name)]
+    found = _each_run(runs, named, chosen, progress)
     result = found[0] if len(found) == 1 else _over_runs(found, chosen.confidence)
     in_memory = [not isinstance(one, str | Path) for one in tables]
-    subjects = [
-        "a table" if held else str(one) for one, held in zip(tables, in_memory, strict=True)
-    ]
+    subjects = ["a table" if held else name for name, held in zip(names, in_memory, strict=True)]
     options = [f"--attribute={attribute}", *(["--split", split] if split else [])]
     options += ["--run-column", run_column] if run_column else []
     options += [word for name in labels for word in ("--labels", name)]
@@ -100,19 +98,18 @@ class _Columns:
     split: str | None
     run: str | None
 
-    def frames(self, table: Any) -> list[pd.DataFrame]:
-        """Return the columns of each training run; without `run`, of the whole table."""
+    def runs(self, table: Any, name: str) -> list[tuple[str, pd.DataFrame]]:
+        """Return a table's training runs, each with its name; without `run`, the whole table."""
         words = [self.attribute, *(name for name in (self.split, self.run) if name)]
         frame = read_columns(table, [*self.labels, *self.predictions, *words], text=words)
-        name = str(table) if isinstance(table, str | Path) else "the table"
         refuse_missing(frame, name)
         if len(self.labels) > 1:
             self._refuse_labels(frame, name)
         if len(self.predictions) > 1:
             refuse_words(frame, self.predictions, name, "numbers (scores, logits or 0/1)")
         if self.run is None:
-            return [frame]
-        return [part for _, part in frame.groupby(self.run, sort=True)]
+            return [(name, frame)]
+        return [(f'{name}, run "{run}"', part) for run, part in frame.groupby(self.run, sort=True)]
 
     def _refuse_labels(self, frame: pd.DataFrame, name: str) -> None:
         for column in self.labels:
@@ -124,6 +121,39 @@ class _Columns:
                     f"{frame[column].iloc[row]!r} in row {row + 1}; one column of labels may hold "
                     "categories"
                 )
+
+
+def _names(tables: Sequence[Any]) -> list[str]:
+    """Return what error messages call the tables."""
+    held = "the table" if len(tables) == 1 else "table {}"
+    return [
+        str(one) if isinstance(one, str | Path) else held.format(number)
+        for number, one in enumerate(tables, start=1)
+    ]
+
+
+def _each_run(
+    runs: Sequence[tuple[str, pd.DataFrame]],
+    named: _Columns,
+    settings: LeakageSettings,
+    progress: Progress,
+) -> list[LeakageResult]:
+    """Return the leakage of each training run; an error says in which it is."""
+    found: list[LeakageResult] = []
+    for name, frame in runs:
+        try:
+            found.append(_one_run(frame, named, settings, progress))
+        except InputError as problem:
+            if len(runs) == 1:
+                raise
+            raise InputError(f"{name}: {problem}") from problem
+        groups, first = (", ".join(one.groups) for one in (found[-1], found[0]))
+        if groups != first:
+            raise InputError(
+                f"{name}: the groups are {groups}, in {runs[0][0]} they are {first}; all training "
+                "runs must have the same groups"
+            )
+    return found
 
 
 def _one_run(

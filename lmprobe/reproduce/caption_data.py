@@ -93,7 +93,8 @@ def caption_data(rule: Literal["published", "word"]) -> tuple[CaptionData, dict[
 
 def _indicators(rows: Any, width: int) -> Indicators:
     found = np.zeros((len(rows), width))
-    for number, row in enumerate(rows):
-        # A single number may have been read as a float.
-        found[number, [int(float(place)) for place in row]] = 1.0
+    lines = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    # A single number may have been read as a float.
+    places = np.array([place for row in rows for place in row], dtype=np.float64)
+    found[lines, places.astype(np.int64)] = 1.0
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,6 +40,9 @@ class _Way:
     keep_unclear: bool
 
 
+_Key = tuple[_Way, str]
+"""A way and a model."""
+
 WAYS = (
     _Way("as published", "published", keep_unclear=False),
     _Way("all images kept", "published", keep_unclear=True),
@@ -51,13 +56,14 @@ def captions(settings: ExperimentSettings, progress: Progress = silent) -> Repro
     rows: list[ReproducedRow] = []
     provenance: dict[str, Any] = {}
     images, unclear = 0, {}
-    for number, way in enumerate(WAYS):
-        data, provenance = caption_data(way.rule)
-        rows += _measured(data, way, settings.seed)
-        if number == 0:
+    # Ways with the same rule are consecutive and share data and resamples.
+    for rule, ways in itertools.groupby(WAYS, key=lambda way: way.rule):
+        data, provenance = caption_data(rule)
+        rows += _measured(data, tuple(ways), settings.seed)
+        if rule == WAYS[0].rule:
             images = data.images
             unclear = {model: images - int(data.times[data.clear(model)].sum()) for model in MODELS}
-        progress(number + 1, len(WAYS))
+        progress(len(rows), len(WAYS) * len(DIRECTIONS) * len(MODELS))
     return Reproduction(
         name="captions",
         title="Captions of COCO images: amplification of six models, and change from the baseline",
@@ -79,37 +85,51 @@ def captions(settings: ExperimentSettings, progress: Progress = silent) -> Repro
     )
 
 
-def _measured(data: CaptionData, way: _Way, seed: int) -> list[ReproducedRow]:
+def _measured(data: CaptionData, ways: tuple[_Way, ...], seed: int) -> list[ReproducedRow]:
     """Return every model in both directions, and its change from the baseline."""
-    sums = {model: data.row_sums(model, keep_unclear=way.keep_unclear) for model in MODELS}
-    drawn = _replicates(sums, np.random.default_rng(seed))
-    rows = []
-    for direction in DIRECTIONS:
-        values = {model: _value(one, direction) for model, one in sums.items()}
-        for model, name in MODELS.items():
-            found = drawn[model, direction]
-            change = found - drawn[BASELINE, direction]
-            interval = _interval(found, data.images)
-            paired = _interval(change, data.images)
-            verdict = decide(paired, above=Verdict.AMPLIFIES_MORE, below=Verdict.AMPLIFIES_LESS)
-            rows.append(
-                ReproducedRow(
-                    f"{way.name}: {name} {direction.short}",
-                    values[model],
-                    interval=interval,
-                    verdict=decide(interval),
-                    details={
-                        "model": name,
-                        "direction": direction.value,
-                        "way": way.name,
-                        "change": values[model] - values[BASELINE],
-                        "change_interval": paired.to_dict(),
-                        "change_verdict": verdict.value,
-                        "published_value": _value(sums[model], direction, keep_unseen=True),
-                    },
-                )
-            )
-    return rows
+    sums = {
+        (way, model): data.row_sums(model, keep_unclear=way.keep_unclear)
+        for way in ways
+        for model in MODELS
+    }
+    drawn = _replicates(data.times, sums, np.random.default_rng(seed))
+    return [
+        _row(data, way, model, direction, sums, drawn)
+        for way in ways
+        for direction in DIRECTIONS
+        for model in MODELS
+    ]
+
+
+def _row(
+    data: CaptionData,
+    way: _Way,
+    model: str,
+    direction: Direction,
+    sums: Mapping[_Key, RowSums],
+    drawn: Mapping[tuple[_Key, Direction], Floats],
+) -> ReproducedRow:
+    own, first = (way, model), (way, BASELINE)
+    found = drawn[own, direction]
+    interval = _interval(found, data.images)
+    paired = _interval(found - drawn[first, direction], data.images)
+    value = _value(sums[own], direction)
+    verdict = decide(paired, above=Verdict.AMPLIFIES_MORE, below=Verdict.AMPLIFIES_LESS)
+    return ReproducedRow(
+        f"{way.name}: {MODELS[model]} {direction.short}",
+        value,
+        interval=interval,
+        verdict=decide(interval),
+        details={
+            "model": MODELS[model],
+            "direction": direction.value,
+            "way": way.name,
+            "change": value - _value(sums[first], direction),
+            "change_interval": paired.to_dict(),
+            "change_verdict": verdict.value,
+            "published_value": _value(sums[own], direction, keep_unseen=True),
+        },
+    )
 
 
 def _value(sums: RowSums, direction: Direction, *, keep_unseen: bool = False) -> float:
@@ -118,19 +138,20 @@ def _value(sums: RowSums, direction: Direction, *, keep_unseen: bool = False) ->
 
 
 def _replicates(
-    sums: dict[str, RowSums], rng: np.random.Generator
-) -> dict[tuple[str, Direction], Floats]:
+    times: NDArray[np.int64], sums: Mapping[_Key, RowSums], rng: np.random.Generator
+) -> dict[tuple[_Key, Direction], Floats]:
     """Return the value of every model on the same resamples of images."""
-    found: dict[tuple[str, Direction], list[Floats]] = {}
-    leans = {model: one.total.lean() for model, one in sums.items()}
+    found: dict[tuple[_Key, Direction], list[Floats]] = {}
+    leans = {key: one.total.lean() for key, one in sums.items()}
     for _ in range(REPLICATES // _BLOCK):
-        times = next(iter(sums.values())).times
-        drawn: NDArray[np.int64] = rng.poisson(times, size=(_BLOCK, len(times)))
-        for model, one in sums.items():
-            resampled = one.sums((one.features.T @ drawn.T).T)
+        drawn = np.ascontiguousarray(
+            rng.poisson(times, size=(_BLOCK, len(times))).T, dtype=np.float64
+        )
+        for key, one in sums.items():
+            resampled = one.sums((one.features.T @ drawn).T)
             for direction in DIRECTIONS:
-                values = resampled.value(direction, leans[model])
-                found.setdefault((model, direction), []).append(values)
+                values = resampled.value(direction, leans[key])
+                found.setdefault((key, direction), []).append(values)
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 

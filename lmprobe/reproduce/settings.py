@@ -27,4 +27,4 @@ class ExperimentSettings(Settings):
     wikipedia: str | None = setting(
         None, "A CSV with counts of Wikipedia, made by `lmprobe count`."
     )
-    seed: int = setting(0, "Random seed.")
+    seed: int = setting(0, "Random seed.", minimum=0)

@@ -78,7 +78,7 @@ class AmplifySettings(Settings):
     )
     interval: RowInterval = setting("bootstrap", "The interval method.")
     confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    seed: int = setting(0, "Random seed.")
+    seed: int = setting(0, "Random seed.", minimum=0)
     engine: TableEngine = setting("local", "Where the table is counted.")
 
     def __post_init__(self) -> None:

@@ -120,8 +120,8 @@ def test_predicted_decisions_are_read_as_labels_are() -> None:
     [
         (["x", "y"], "x, y, none of which is among the labels a, b"),
         (pd.DataFrame({"a_logit": [1.5, 2.0], "b_logit": [3.0, 4.0]}), "the same names"),
-        ([[1.0, 2, 3], [4, 5, 6]], "3 columns, the labels are 2: a, b"),
-        ([[1, 0, 0], [0, 1, 0]], "3 columns, the labels are 2: a, b"),
+        ([[1.0, 2, 3], [4, 5, 6]], r"each of the 2 labels \(a, b\), found 3"),
+        ([[1, 0, 0], [0, 1, 0]], r"each of the 2 labels \(a, b\), found 3"),
     ],
 )
 def test_predictions_that_do_not_fit_the_labels(predictions: object, message: str) -> None:

@@ -205,6 +205,12 @@ ERRORS = [
     ({"labels": ["a", "b"] * 100, "attribute": GROUP[:9]}, "9 rows where"),
     ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": "magic"}, "no attacker called"),
     ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": 2.0}, "confidence"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": "0.9"}, "must be a number"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "rounds": 2.5}, "a whole number, found 2.5"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "seed": -1}, "at least 0, found -1"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "average": "mean"}, 'no average "mean"'),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": 3}, "a method `attack`, found 3"),
+    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "split": "train"}, "`split` has 1 rows"),
 ]
 
 
@@ -248,6 +254,6 @@ def test_amplification_of_random_errors_is_covered() -> None:
     for seed in range(200):
         labels, group = one_label(rng, 600, 0.5)
         said = np.where(rng.random(600) < 0.3, rng.integers(0, 4, 600), labels)
-        found = leakage_amplification(labels, said, group, attacker="exact", seed=seed)
+        found = leakage_amplification(labels, said, group, attacker="exact", rounds=3, seed=seed)
         hits += 0.0 in found.interval
     assert hits >= 181

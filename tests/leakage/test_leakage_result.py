@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -149,6 +150,20 @@ def test_several_tables_are_several_runs(frames: list[pd.DataFrame]) -> None:
         table_leakage(*frames, **options, run_column="label", settings=EXACT)  # type: ignore[arg-type]
 
 
+def test_an_error_names_the_run(frames: list[pd.DataFrame]) -> None:
+    def measure(*tables: pd.DataFrame, **options: Any) -> None:
+        table_leakage(*tables, attribute="group", labels=["label"], settings=EXACT, **options)
+
+    with pytest.raises(InputError, match=r"^table 2: too few examples"):
+        measure(frames[0], frames[1].iloc[:20])
+    together = pd.concat([frames[0].assign(seed="a"), frames[1].iloc[:20].assign(seed="b")])
+    with pytest.raises(InputError, match=r'^the table, run "b": too few examples'):
+        measure(together, run_column="seed")
+    other = frames[1].assign(group="not " + frames[1]["group"].astype(str))
+    with pytest.raises(InputError, match=r"^table 2: the groups are not .*must have the same"):
+        measure(frames[0], other)
+
+
 def test_runs_that_agree_have_no_interval(frames: list[pd.DataFrame]) -> None:
     found = table_leakage(frames[0], frames[0], attribute="group", labels=["label"], settings=EXACT)
     over_runs = found.rows[0].over_runs
@@ -172,6 +187,10 @@ def test_a_wrong_cell_is_named_by_file_column_and_row(tmp_path: Path) -> None:
                 table_leakage(table, attribute="g", settings=EXACT, **options)  # type: ignore[arg-type]
     with pytest.raises(DataFileError, match='"g" has no value in row 2'):
         table_leakage(frame.assign(g=["f", None, "m"]), attribute="g", labels=["a"], settings=EXACT)
+    with pytest.raises(DataFileError, match='"p" is infinite in row 3'):
+        table_leakage(
+            frame.assign(p=[0.5, 1.5, np.inf]), attribute="g", predictions=["p"], settings=EXACT
+        )
 
 
 def test_one_clear_error_each(frames: list[pd.DataFrame]) -> None:

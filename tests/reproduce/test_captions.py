@@ -12,6 +12,8 @@ from lmprobe.reproduce.experiment import reproduce
 from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, run
 from lmprobe.reproduce.result import Reproduction
 
+pytestmark = pytest.mark.xdist_group("captions")
+
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 
 # What the published metric code (princetonvisualai/directional-bias-amp, 537e76f) returns for

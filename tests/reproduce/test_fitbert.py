@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference_data import REFERENCE
 
 from lmprobe.reproduce.experiment import reproduce
 from lmprobe.reproduce.result import Reproduction
@@ -63,13 +62,13 @@ THOUSANDS = [2276, 2179, 1900, 1801, 1801, 1649, 1483, 1359, 1133, 1042, 3542, 3
              167, 190, 79]  # fmt: skip
 SPLIT = {"janitor", "mover", "laborer", "constructor", "salesperson", "cashier", "hairdresser"}
 OCCUPATIONS = MEN + WOMEN
-VOCABULARY = REFERENCE / "bert-base-uncased-vocab.txt"
+
+# The fixtures of this module take seconds: one worker makes them.
+pytestmark = pytest.mark.xdist_group("fitbert")
 
 
 def vocabulary() -> list[str]:
-    """BERT's own where it is at hand, else a small one that splits the same seven words."""
-    if VOCABULARY.is_file():
-        return VOCABULARY.read_text(encoding="utf-8").split("\n")[:30522]
+    """A small vocabulary that splits the same seven words as BERT's."""
     whole = [word for word in OCCUPATIONS if word not in SPLIT]
     parts = [part for word in sorted(SPLIT) for part in (word[:4], "##" + word[4:])]
     other = ["he", "she", "they", "is", "was", "a", "an", "."] + [w.lower() for w in ADJECTIVES]

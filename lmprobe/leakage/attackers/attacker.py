@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
@@ -31,4 +32,10 @@ attackers: Registry[Callable[[], Attacker]] = Registry("attackers", "lmprobe.lea
 
 def find_attacker(attacker: str | Attacker) -> Attacker:
     """Return the attacker of that name, or the one that was given."""
-    return attackers.get(attacker)() if isinstance(attacker, str) else attacker
+    if isinstance(attacker, str):
+        return attackers.get(attacker)()
+    if not callable(getattr(attacker, "attack", None)):
+        raise InputError(
+            f"`attacker` must be a name or an object with a method `attack`, found {attacker!r}"
+        )
+    return attacker
