@@ -95,9 +95,8 @@ def language_leakage(
     model_row, _ = estimate.row(Measure.MODEL, leaks)
     difference, notes = estimate.row(Measure.AMPLIFICATION, leaks - of_base)
     # The base is taken as given: its leakage is a number without an interval.
-    base_row = leakage_row(
-        Measure.BASE, of_base, Interval.undefined(confidence, "none"), (), chance=0.0
-    )
+    without = Interval.undefined(settings.confidence, "none")
+    base_row = leakage_row(Measure.BASE, of_base, without, (), chance=0.0)
     decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
         rows=(model_row, base_row, difference),
