@@ -129,6 +129,18 @@ def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
         assert found.row == 250_001
 
 
+def test_line_ends_within_quotes_wherever_threads_share_the_file(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    # What is quoted looks like rows, so that a thread that begins within it is led astray.
+    notes = draw.choice(["a\nf,1\n", 'x ""q"" ,m,0\n\n', "line\nf,0\nm,1\n", "plain"], 150_000)
+    often, numbers = draw.integers(1, 12, len(notes)), draw.integers(0, 9, len(notes))
+    with open(tmp_path / "notes.csv", "w", newline="") as file:
+        file.write("note,x\n")
+        for note, times, number in zip(notes, often, numbers, strict=True):
+            file.write(f'"{str(note) * times}",{number}\n')
+    assert read_columns(tmp_path / "notes.csv", ["x"])["x"].tolist() == numbers.tolist()
+
+
 def test_an_empty_field_is_missing_and_a_key_left_out_too(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('x,y\n1,\n2,""\n')
     assert read_columns(tmp_path / "a.csv")["y"].isna().tolist() == [True, False]

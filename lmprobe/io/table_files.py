@@ -37,6 +37,8 @@ class TableFiles:
     kind: str
     """`csv`, `parquet` or `jsonl`."""
     columns: tuple[str, ...]
+    parallel: bool = True
+    """Whether several threads may share a CSV file."""
 
     @property
     def typed(self) -> bool:
@@ -212,6 +214,25 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
                     f"found {type(row).__name__}"
                 )
             yield row
+
+
+def is_sound_csv(files: TableFiles) -> bool:
+    """Tell whether all quotes of CSV files have an end and all rows as many cells as names.
+
+    It is slow, and for files that DuckDB could not read.
+    """
+    if files.kind != "csv":
+        return False
+    width = len(files.columns)
+    for path in files.paths:
+        with explaining(path), open_text(path) as lines:
+            rows = csv.reader(lines, delimiter=files.delimiter, strict=True)
+            try:
+                if any(row and len(row) != width for row in rows):
+                    return False
+            except csv.Error:
+                return False
+    return True
 
 
 @contextmanager

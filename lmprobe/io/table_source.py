@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from lmprobe.io.table_files import (
     TableFiles,
     explaining,
     find_files,
+    is_sound_csv,
     json_objects,
     name_problem,
 )
@@ -117,14 +118,31 @@ class TableSource:
         A column of a CSV is a number if its first rows are and it is not in `text`; if a
         later row does not fit, the query is written again with every column as text.
         """
-        import duckdb
-
         for name in columns:
             if name not in self.columns:
                 raise DataFileError(f'{self.name}: no column "{name}"; {self._known(name)}')
             if not name:
                 raise DataFileError(f"{self.name}: the column without a name needs one")
-        relation = self._relation(columns, {*text}, position)
+        try:
+            return self._answer(columns, build, {*text}, position)
+        except DataFileError:
+            # Threads that share a CSV may take a line end within quotes for one of a row. One
+            # thread does not, but it also takes a quote without an end for the end of the file.
+            if self.files is None or not self.files.parallel or not is_sound_csv(self.files):
+                raise
+            self.files = replace(self.files, parallel=False)
+            return self._answer(columns, build, {*text}, position)
+
+    def _answer(
+        self,
+        columns: Sequence[str],
+        build: Callable[[Relation], str],
+        text: set[str],
+        position: bool,
+    ) -> Any:
+        import duckdb
+
+        relation = self._relation(columns, text, position)
         try:
             return self._run(build(relation))
         except duckdb.ConversionException as problem:
@@ -247,6 +265,7 @@ def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) ->
     return (
         f"read_csv({listed}, header=true, auto_detect=false, delim={literal(files.delimiter)}, "
         "quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, "
+        f"parallel={str(files.parallel).lower()}, "
         f"columns={{{columns}}})"
     )
 
