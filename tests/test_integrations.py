@@ -81,6 +81,13 @@ def test_evaluate_computes_the_same_number(metric: Any, people: pd.DataFrame) ->
     }
 
 
+def test_evaluate_takes_groups_as_numbers(metric: Any, people: pd.DataFrame) -> None:
+    found = metric.compute(
+        predictions=people.said, references=people.hired, attributes=(people.sex == "m").astype(int)
+    )
+    assert found["attribute_to_task"] == pytest.approx(own(people))
+
+
 def test_evaluate_adds_up_batches(metric: Any, people: pd.DataFrame) -> None:
     for start in range(0, 400, 100):
         part = people[start : start + 100]
@@ -131,6 +138,16 @@ def test_the_function_is_lmprobes_own(people: pd.DataFrame) -> None:
     assert weighted == pytest.approx(found)
     with pytest.raises(LmprobeError):
         bias_amplification(people.hired, people.said[:-1], sensitive_features=people.sex)
+
+
+def test_several_sensitive_features_are_crossed(people: pd.DataFrame) -> None:
+    both = bias_amplification(
+        people.hired, people.said, sensitive_features=people[["sex", "region"]]
+    )
+    joined = people.sex + " & " + people.region
+    assert both == bias_amplification(people.hired, people.said, sensitive_features=joined)
+    alone = bias_amplification(people.hired, people.said, sensitive_features=people[["sex"]])
+    assert alone == own(people)
 
 
 def test_fairlearn_takes_it_within_each_region(people: pd.DataFrame) -> None:

@@ -47,11 +47,10 @@ class BiasAmplification(evaluate.Metric):  # type: ignore[misc]  # evaluate has 
         super().__init__(config_name="default", keep_in_memory=True)
 
     def _info(self) -> Any:
-        def features(kind: str) -> Any:
+        def features(kind: str, group: str) -> Any:
             label = datasets.Value(kind)
-            group = datasets.Value("string")
             return datasets.Features(
-                {"predictions": label, "references": label, "attributes": group}
+                {"predictions": label, "references": label, "attributes": datasets.Value(group)}
             )
 
         return evaluate.MetricInfo(
@@ -59,24 +58,30 @@ class BiasAmplification(evaluate.Metric):  # type: ignore[misc]  # evaluate has 
             citation=_CITATION,
             inputs_description=_INPUTS,
             # Numbers are tried first: 0/1 is one task, present or not; words are classes.
-            features=[features("float64"), features("string")],
+            features=[
+                features(kind, group)
+                for group in ("string", "int64")
+                for kind in ("float64", "string")
+            ],
         )
 
     def _compute(
         self,
         predictions: Sequence[Any],
         references: Sequence[Any],
-        attributes: Sequence[str],
-        predicted_attributes: Sequence[str] | None = None,
+        attributes: Sequence[Any],
+        predicted_attributes: Sequence[Any] | None = None,
     ) -> dict[str, float | int]:
-        guessed = None
-        if predicted_attributes is not None:
-            guessed = np.array([str(one) for one in predicted_attributes], dtype=object)
+        def groups(names: Sequence[Any]) -> Any:
+            return np.array([str(one) for one in names], dtype=object)
+
         found = directional_amplification(
-            np.array(attributes, dtype=object),
+            groups(attributes),
             np.array(references),
             task_predictions=np.array(predictions),
-            attribute_predictions=guessed,
+            attribute_predictions=(
+                None if predicted_attributes is None else groups(predicted_attributes)
+            ),
         )
         values: dict[str, float | int] = {}
         for one in found.directions:

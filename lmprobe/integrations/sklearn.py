@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lmprobe.core.choices import DisparityMeasure
+from lmprobe.core.labels import cross, is_frame
 from lmprobe.inference.disparity import group_disparity
 from lmprobe.metrics.directional import directional_amplification
 
@@ -20,14 +21,17 @@ def bias_amplification(
     """Return how much further predictions lean than labels do, attribute->task.
 
     Positive: they exaggerate the link between the groups and the label; 0 is the goal.
+    `sensitive_features` is the group of each row, or a table of columns whose cross product
+    makes the groups, as in `disparity`.
 
     >>> groups = ["a"] * 4 + ["b"] * 4
     >>> bias_amplification([1, 1, 1, 0, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0],
     ...                    sensitive_features=groups)
     0.25
     """
+    groups = cross(sensitive_features) if is_frame(sensitive_features) else sensitive_features
     found = directional_amplification(
-        sensitive_features, y_true, task_predictions=y_pred, sample_weight=sample_weight
+        groups, y_true, task_predictions=y_pred, sample_weight=sample_weight
     )
     assert found.attribute_to_task is not None
     return found.attribute_to_task.value
