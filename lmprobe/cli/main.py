@@ -23,6 +23,7 @@ from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 _NOT_COMMANDS = {"main", "options", "output"}
 # The group of entry points through which packages add commands.
 _PLUGINS = "lmprobe.commands"
+_INTERRUPTED = 130
 
 
 class LazyCommands(TyperGroup):
@@ -139,7 +140,7 @@ def main() -> None:
         try:
             for word in sys.argv[1:]:
                 refuse_unnamable(word)
-            app(prog_name="lmprobe")
+            code = app(sys.argv[1:] or ["--help"], prog_name="lmprobe", standalone_mode=False)
         finally:
             # Here a full disk can still be reported; when Python ends it is a traceback.
             sys.stdout.flush()
@@ -150,17 +151,16 @@ def main() -> None:
         _discard_output()
         raise SystemExit(1) from None
     except Exception as problem:
-        failure = plugin_failure(problem)
+        failure = plugin_failure(problem) or _usage_failure(problem)
         if failure is None and isinstance(problem, OSError):
             failure = _io_failure(problem)
         if failure is None:
             raise
         _fail(failure)
-    except SystemExit as ended:
-        # Typer's answer to Ctrl-C; it says nothing itself.
-        if ended.code == 130:
-            print("lmprobe: interrupted", file=sys.stderr)
-        raise
+    # Typer's answer to Ctrl-C; it says nothing itself.
+    if code == _INTERRUPTED:
+        print("lmprobe: interrupted", file=sys.stderr)
+    raise SystemExit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str) -> NoReturn:
@@ -179,6 +179,18 @@ def _discard_output() -> None:
             continue
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _usage_failure(problem: Exception) -> str | None:
+    """Return what is wrong with the words of the command line, if that is the problem.
+
+    Typer has no public class for it; each such error can format its message.
+    """
+    if not hasattr(problem, "format_message"):
+        return None
+    context = getattr(problem, "ctx", None)
+    advice = "" if context is None else f"; see {context.command_path} --help"
+    return shortened(problem.format_message().rstrip(".")) + advice
 
 
 def _io_failure(problem: OSError) -> str:

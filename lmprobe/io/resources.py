@@ -40,7 +40,7 @@ def find(name_or_path: str | Path, kind: str, suffix: str) -> Path:
         if shipped.is_file():
             return shipped
         if not Path(text).is_file():
-            what = kind.rpartition("/")[2].rstrip("s").replace("_", " ")
+            what = {"templates": "template set"}.get(kind, kind.rpartition("/")[2].rstrip("s"))
             raise DataFileError(
                 f'no {what} called "{text}"; {did_you_mean(text, names(kind, suffix))}; '
                 f"or give the path of a {suffix} file"

@@ -71,7 +71,7 @@ def compare(
         pairs=pairs, margin=margin, lean=lean if isinstance(lean, str) else None, **options
     )
     if isinstance(models, str | Path | ProbeResult) or len(models) < 2:
-        raise InputError(f"a comparison needs a list of at least two models or results: {models}")
+        raise InputError("a comparison needs a list of at least two models or results")
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
     choices = {field.name: getattr(settings, field.name) for field in fields(ProbeSettings)}

@@ -227,7 +227,8 @@ def _checked_words(chosen: tuple[str, ...], known: tuple[str, ...], kind: str) -
                 f'the template set has no {kind} "{word}"; {did_you_mean(word, known)}'
             )
     if len(set(chosen)) != len(chosen) or len(chosen) < 2:
-        raise InputError(f"a probe compares at least two different {kind}s, found: {chosen}")
+        found = ", ".join(chosen)
+        raise InputError(f"a probe compares at least two different {kind}s, found: {found}")
     return chosen
 
 
