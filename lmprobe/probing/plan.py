@@ -127,7 +127,9 @@ def _check(
         if effect is not None or rows is not None or pilot is not None:
             raise InputError("`base` plans sentences: give it without effect, rows or pilot")
     elif (effect is None) == (rows is None) or (pilot is not None and effect is None):
-        raise InputError("give `effect`, or `rows` to compute what they can claim; a pilot needs `effect`")
+        raise InputError(
+            "give `effect`, or `rows` to compute what they allow; a pilot needs `effect`"
+        )
     fixed = settings.method is not None or settings.variance is not None
     if fixed and (pilot is not None or base is not None):
         raise InputError("a pilot or a base has its own variance: no method, no variance")
