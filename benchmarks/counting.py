@@ -95,7 +95,9 @@ def main() -> None:
     if chosen.text and not chosen.text.is_file():
         options.error(f"{chosen.text}: no such file")
     with tempfile.TemporaryDirectory() as folder:
-        text = chosen.text or write_own_text(Path(folder) / "text.txt")
+        text = chosen.text or write_own_text(
+            Path(folder) / "text.txt", min(250_000, 30_000 * chosen.megabytes)
+        )
         lines = text.read_bytes().rstrip(b"\n") + b"\n"
         copies = max(1, chosen.megabytes * 1_000_000 // len(lines))
         large = Path(folder) / "large.txt"

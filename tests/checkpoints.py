@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +66,53 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @cache
 def trained_tokenizer(kind: str) -> Any:
-    """Return a tokenizer of that class, trained on the corpus."""
-    import transformers
+    """Return a tokenizer of that class, trained on the corpus, the same in every process.
 
-    return getattr(transformers, kind)().train_new_from_iterator(CORPUS, 400)
+    Training leaves ties and the last digits of scores to chance, and with them the ids of the
+    tokens: every run would have other random models.
+    """
+    import transformers
+    from tokenizers import Tokenizer
+
+    tokenizer = getattr(transformers, kind)().train_new_from_iterator(CORPUS, 400)
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    model, special = state["model"], [token["content"] for token in state["added_tokens"]]
+    if model["type"] == "WordPiece":
+        learned = _merged_pieces(tokenizer.backend_tokenizer)
+        model["vocab"] = {piece: number for number, piece in enumerate((*special, *learned))}
+    elif model["type"] == "Unigram":
+        scores = {piece: round(score, 1) for piece, score in model["vocab"]}
+        learned = sorted(set(scores) - set(special), key=lambda piece: (-scores[piece], piece))
+        model["vocab"] = [[piece, scores[piece]] for piece in (*special, *learned)]
+    tokenizer._tokenizer = Tokenizer.from_str(json.dumps(state))
+    return tokenizer
+
+
+def _merged_pieces(backend: Any) -> list[str]:
+    """Return the letters of the corpus and the pieces that merging the likeliest pairs gives."""
+    counts = Counter(
+        word
+        for sentence in CORPUS
+        for word, _ in backend.pre_tokenizer.pre_tokenize_str(
+            backend.normalizer.normalize_str(sentence)
+        )
+    )
+    words = {word: [word[0], *(f"##{letter}" for letter in word[1:])] for word in counts}
+    pieces = sorted({*"".join(words), *(piece for parts in words.values() for piece in parts)})
+    while True:
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, parts in words.items():
+            for pair in pairwise(parts):
+                pairs[pair] += counts[word]
+        if not pairs:
+            return pieces
+        left, right = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        joined = left + right.removeprefix("##")
+        pieces.append(joined)
+        for parts in words.values():
+            for place in reversed(range(len(parts) - 1)):
+                if parts[place : place + 2] == [left, right]:
+                    parts[place : place + 2] = [joined]
 
 
 def save_checkpoint(folder: Path, architecture: str = "Bert", **settings: Any) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -98,6 +99,7 @@ def abbreviated(before: str) -> bool:
     return (len(word) == 1 and word.isupper()) or word.encode() in ABBREVIATIONS or dotted
 
 
+@cache
 def ascii_lower(text: str) -> str:
     return "".join(one.lower() if one.isascii() else one for one in text)
 
@@ -117,29 +119,25 @@ def slow_word(words: Lexicon, text: str) -> Pairs:
     counts: Pairs = Counter()
     for line in text.split("\n"):
         for sentence in slow_sentences(line):
-            tokens = slow_tokens(sentence)
-
-            def present(labels: tuple[tuple[str, tuple[str, ...]], ...]) -> list[int]:
-                return [
-                    number
-                    for number, (_, forms) in enumerate(labels)
-                    if any(spoken(tokens, form) for form in forms)  # noqa: B023
-                ]
-
-            tasks, groups = present(words.tasks), present(words.attributes)
-            if len(tasks) == 1 and len(groups) == 1:
-                counts[groups[0], tasks[0]] += 1
+            spoken = f" {' '.join(slow_tokens(sentence))} "
+            groups = slow_labels(words.attributes, spoken)
+            if len(groups) == 1:
+                tasks = slow_labels(words.tasks, spoken)
+                if len(tasks) == 1:
+                    counts[groups[0], tasks[0]] += 1
     return counts
 
 
-def spoken(tokens: list[str], form: str) -> bool:
-    size = len(form.split())
-    return any(
-        " ".join(tokens[i : i + size]) == ascii_lower(one)
-        for one in (form, form.upper(), form.capitalize())
-        for i in range(len(tokens))
-        if tokens[i][0].lower() == form[0].lower()
-    )
+def slow_labels(labels: tuple[tuple[str, tuple[str, ...]], ...], spoken: str) -> list[int]:
+    return [
+        number
+        for number, (_, forms) in enumerate(labels)
+        if any(
+            f" {ascii_lower(one)} " in spoken
+            for form in forms
+            for one in (form, form.upper(), form.capitalize())
+        )
+    ]
 
 
 PIECES = st.sampled_from(
