@@ -66,17 +66,22 @@ def _by_word(scores: Scores, templates: TemplateSet) -> Scores:
     )
 
 
-def group_notes(templates: TemplateSet, attributes: tuple[str, ...]) -> tuple[Note, ...]:
-    """Return a note if the groups have different numbers of words."""
-    sizes = {label: len(templates.attribute_words[label]) for label in attributes}
-    if len(set(sizes.values())) < 2:
-        return ()
-    listed = ", ".join(f"{label} {size}" for label, size in sizes.items())
-    text = (
-        "the groups have different numbers of words, and the probability of a group is the sum "
-        f"over its words, so a group with more words is predicted more often: {listed}"
-    )
-    return (Note(NoteKind.GROUPS, text),)
+def group_notes(scores: Scores, templates: TemplateSet) -> tuple[Note, ...]:
+    """Return a note about the attributes, or the tasks, if they have different numbers of words."""
+    notes = []
+    for role, labels, words in (
+        ("groups", scores.attributes, templates.attribute_words),
+        ("tasks", scores.tasks, templates.task_words),
+    ):
+        sizes = {label: len(words[label]) for label in labels}
+        if len(set(sizes.values())) > 1:
+            listed = ", ".join(f"{label} {size}" for label, size in sizes.items())
+            text = (
+                f"the {role} have different numbers of words, and the probability of one is the "
+                f"sum over its words, so one with more words is predicted more often: {listed}"
+            )
+            notes.append(Note(NoteKind.GROUPS, text))
+    return tuple(notes)
 
 
 def margins(
@@ -109,7 +114,7 @@ def words_table(words: tuple[GroupedWord, ...]) -> Table:
             Column("axis", essential=False),
             Column("group"),
             Column("word"),
-            Column("share", ColumnKind.NUMBER),
+            Column("share", ColumnKind.PERCENT),
         ),
         tuple((one.axis, one.group, one.word, one.share) for one in words),
         title="words behind the groups, and the part of the group's probability that each carried",

@@ -120,7 +120,7 @@ def probe(
         provenance=_provenance(loaded, template_set, baselines, settings, scores[DIRECTIONS[0]]),
         notes=(
             *_split_notes(scores[DIRECTIONS[0]].scorer, split),
-            *group_notes(template_set, settings.attributes or ()),
+            *group_notes(scores[DIRECTIONS[0]], template_set),
         ),
         split_words=split,
         perplexity=perplexity(loaded, template_set, scores[DIRECTIONS[0]].words, cache=cache),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 def probe_tables(result: ProbeResult) -> tuple[Table, ...]:
     """Return the tables of the directions, of crossed attributes, and of the words of groups."""
     # A key with one word, such as nurse for infirmière, is in the page; it carries all there is.
-    shared = tuple(word for word in result.words if word.share < 1)
+    sizes = Counter((word.axis, word.group) for word in result.words)
+    shared = tuple(word for word in result.words if sizes[word.axis, word.group] > 1)
     words = (words_table(shared),) if shared else ()
     return (*direction_tables(result.rows), *margin_tables(result), *words)
 

@@ -161,7 +161,7 @@ def _checked_header(path: Path, line: int, header: list[str]) -> tuple[str, ...]
     if header[0] != "task":
         message = (
             f'the first column must be called "task", found "{header[0]}"; '
-            "a base-rate table starts with a line such as task,he,she"
+            "a base-rate table starts with a line such as task,he,she, with commas"
         )
     elif len(attributes) < 2:
         message = (

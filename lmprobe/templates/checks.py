@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from lmprobe.core.scripts import is_unspaced
 from lmprobe.errors import did_you_mean
@@ -40,7 +41,7 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
 
 
 def _check_agreement(contents: Contents, findings: Findings) -> None:
-    """Note values of `agree` that no form is called by: only the words themselves are left."""
+    """Note misspelt forms, and values of `agree` that no form is called by: nothing would agree."""
     values = {entry.agree for entry in contents.slots.get(contents.attribute, ()) if entry.agree}
     names = {
         part
@@ -49,6 +50,10 @@ def _check_agreement(contents: Contents, findings: Findings) -> None:
         for name in (*entry.forms, *entry.articles)
         for part in name.split("-")
     }
+    for name in sorted(names - values):
+        if meant := get_close_matches(name, values, n=1, cutoff=0.85):
+            message = f'the form "{name}" is never used: no word says agree = "{name}"'
+            findings.add("slots", f'{message}; did you mean "{meant[0]}"?', near=name)
     has_articles = any(one.article for line in contents.lines for one in fields(line.pattern))
     if has_articles and contents.language in GENDERED:
         names |= {"masculine", "feminine", "neuter"}
@@ -139,6 +144,8 @@ def _unspaced_words(one: Field, contents: Contents) -> bool:
 def _field_problems(one: Field, contents: Contents) -> list[str]:
     if one.slot not in contents.slots:
         hint = did_you_mean(one.slot, contents.slots)
+        if one.form in contents.slots:
+            hint = f"an article is written {{a:{one.form}}} or {{the:{one.form}}}"
         return [f"the slot {{{one.slot}}} is not defined under [slots]; {hint}"]
     entries = contents.slots[one.slot]
     if one.article and any(set(NUMBERS) & set(entry.forms) for entry in entries):

@@ -42,6 +42,8 @@ def read_set(path: Path) -> tuple[Contents, Findings]:
     )
     names = _attribute_names(table, findings)
     language = findings.text_at(table, "language") if "language" in table else "en"
+    if language and not re.fullmatch(r"[a-z]{2,3}(-\w+)*", language):
+        findings.add("language", f'must be a code such as "en" or "de", found "{language}"')
     task = findings.text_at(table, "task")
     slots = _read_slots(table, names, findings)
     attribute, slots = _attribute_slot(names, slots, findings)

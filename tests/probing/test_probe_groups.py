@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from lmprobe import probe
 from lmprobe.core.direction import Direction
 from lmprobe.models import LanguageModel, load_model
 from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.tables import probe_tables
 from lmprobe.results import NoteKind, Verdict
 
 __all__ = ["checkpoint", "own_cache"]
@@ -97,8 +99,21 @@ def test_results_show_the_words_and_what_each_carried(
     words = by_word.row("uniform", "T->A").predicted
     expected = np.mean(words[:, 2] / words[:, [2, 3, 4]].sum(axis=1))
     assert shares["White", "they"] == pytest.approx(expected, abs=1e-6)
-    assert any(note.kind is NoteKind.GROUPS for note in grouped.notes)
-    assert "words" in [table.name for table in grouped.tables()]
+    sizes = [note.text for note in grouped.notes if note.kind is NoteKind.GROUPS]
+    assert [text[:9] for text in sizes] == ["the group", "the tasks"]
+    assert sizes[1].endswith(": care 2, lawyer 1, engineer 1")
+    # A word that carries everything is shown, a key with one word is not.
+    one = replace(grouped.words[0], share=1.0)
+    table = probe_tables(replace(grouped, words=(one, *grouped.words[1:])))[-1]
+    assert [row[2] for row in table.rows] == [
+        "he",
+        "she",
+        "they",
+        "people",
+        "work",
+        "nurse",
+        "baker",
+    ]
     assert by_word.words == ()
     assert ProbeResult.from_json(grouped.to_json()).words == grouped.words
 

@@ -293,6 +293,11 @@ def test_visible_text_that_depends_on_the_hidden_word_is_a_warning(
         ),
         (
             "{who} es {what}.",
+            {"what": [NURSE, {**COOK, "forms": {"femenine": "cocinera"}}]},
+            'the form "femenine" is never used: no word says agree = "femenine"; did you mean "fem',
+        ),
+        (
+            "{who} es {what}.",
             {"what": ["guardia", "artista"]},
             "no form of any word is called feminine or masculine",
         ),

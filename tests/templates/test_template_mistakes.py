@@ -71,6 +71,16 @@ MISTAKES = {
         f"{{ text = {SENTENCE}, family = 2 }}",
         "sentences[0].family: must be a name in quotes, found the number 2",
     ),
+    "language by name": (
+        'task = "occupation"',
+        'task = "occupation"\nlanguage = "German"',
+        'made.toml:6: language: must be a code such as "en" or "de", found "German"',
+    ),
+    "unknown article": (
+        "{a:occupation}",
+        "{an:occupation}",
+        "the slot {an} is not defined under [slots]; an article is written {a:occupation} or",
+    ),
     "sentence twice": (
         SENTENCE,
         f"{SENTENCE}, {SENTENCE}",
