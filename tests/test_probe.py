@@ -13,6 +13,7 @@ import pytest
 from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.probing.notes import gathered_notes
 from lmprobe.results import Note, NoteKind
 
 WORDS = ("nurse", "lawyer", "driver", "editor", "cook")
@@ -214,6 +215,9 @@ def test_uniform_without_a_lean_for_these_words_says_so() -> None:
     result = probe("reference:amplified", templates="nationalities", base="uniform")
     assert all(row.unevenness is not None for row in result.rows)
     assert "no lean is known" in str(result)
+    # The verdict depends on the mass of random words, so the row has it and a note says it.
+    assert all(row.mass_ratio is not None for row in result.rows)
+    assert any("times that of random words" in note.text for note in gathered_notes(result))
 
 
 def test_two_bases_of_one_name_are_refused(tmp_path: Path) -> None:

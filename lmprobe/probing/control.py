@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from lmprobe.inference.multiplicity import adjusted
+from lmprobe.intervals.method import traits_of
 from lmprobe.intervals.probe import probe_interval
 from lmprobe.intervals.simultaneous import bonferroni, simultaneous_intervals
 from lmprobe.probing.comparison import ComparisonRow
@@ -82,7 +83,7 @@ def _joint_intervals(
 ) -> tuple[Interval, ...]:
     """Return intervals that cover all differences together."""
     differences = [pair.difference for pair in compared]
-    if settings.interval.startswith("bootstrap"):
+    if traits_of(settings.interval).resamples:
         return simultaneous_intervals(
             differences,
             families=families,

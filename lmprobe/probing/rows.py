@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -46,37 +47,46 @@ def probe_rows(
     )
 
 
+def _described(
+    against: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
+) -> dict[str, Any]:
+    """Return the fields of a row that need no interval, by name."""
+    direction, labels = scores.direction, against.rates.association
+    return {
+        "base": against.name,
+        "direction": direction,
+        "attributes": labels.attributes,
+        "tasks": labels.tasks,
+        "predicted": scores.probabilities(attributes=labels.attributes, tasks=labels.tasks),
+        "base_rate": labels.conditional(direction),
+        "lean": against.lean(direction, settings.lean_weighting),
+        "candidate_mass": scores.candidate_mass(),
+        "lean_source": against.lean_name,
+        "lean_weighting": settings.lean_weighting,
+        "families": families,
+        "dropped_attributes": against.rates.dropped_attributes,
+        "dropped_tasks": against.rates.dropped_tasks,
+        "mass_ratio": scores.mass_ratio,
+        "informed": is_informed(scores, settings.min_mass),
+    }
+
+
 def _uneven_row(
     against: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
 ) -> ProbeRow:
     """Return one base in one direction for which no lean is known."""
-    direction, labels = scores.direction, against.rates.association
-    predicted = scores.probabilities(attributes=labels.attributes, tasks=labels.tasks)
-    base_rate = labels.conditional(direction)
+    described = _described(against, scores, families, settings)
     return ProbeRow(
-        base=against.name,
-        direction=direction,
-        attributes=labels.attributes,
-        tasks=labels.tasks,
-        predicted=predicted,
-        base_rate=base_rate,
-        lean=against.lean(direction, settings.lean_weighting),
+        **described,
         interval=Interval.undefined(settings.confidence, settings.interval),
-        candidate_mass=scores.candidate_mass(),
-        lean_source=against.lean_name,
-        lean_weighting=settings.lean_weighting,
-        families=families,
-        dropped_attributes=against.rates.dropped_attributes,
-        dropped_tasks=against.rates.dropped_tasks,
         notes=(*against.notes, *_article_notes(scores)),
         unevenness=unevenness(
-            predicted,
-            base_rate,
+            described["predicted"],
+            described["base_rate"],
             families=families,
             confidence=settings.confidence,
             rng=np.random.default_rng(settings.seed),
         ),
-        informed=is_informed(scores, settings.min_mass),
     )
 
 
@@ -110,37 +120,23 @@ def _row(
     settings: ProbeSettings,
 ) -> ProbeRow:
     """Return one base in one direction with all that is known of it."""
-    direction, labels = scores.direction, against.rates.association
-    predicted = scores.probabilities(attributes=labels.attributes, tasks=labels.tasks)
+    described = _described(against, scores, families, settings)
     corrections = numbers.cells.corrections
     value = parts["value"]
     notes = [*against.notes, *_article_notes(scores), *value.notes]
     if corrections is not None:
-        assert labels.counts is not None
-        notes += base_notes(value, corrections, labels.counts, direction)
-    notes += preference_notes(parts, against.rates, direction, predicted)
+        counts = against.rates.association.counts
+        assert counts is not None
+        notes += base_notes(value, corrections, counts, scores.direction)
+    notes += preference_notes(parts, against.rates, scores.direction, described["predicted"])
     return ProbeRow(
-        base=against.name,
-        direction=direction,
-        attributes=labels.attributes,
-        tasks=labels.tasks,
-        predicted=predicted,
-        base_rate=labels.conditional(direction),
-        lean=against.lean(direction, settings.lean_weighting),
+        **described,
         interval=value.interval,
-        candidate_mass=scores.candidate_mass(),
-        lean_source=against.lean_name,
-        lean_weighting=settings.lean_weighting,
-        families=families,
-        dropped_attributes=against.rates.dropped_attributes,
-        dropped_tasks=against.rates.dropped_tasks,
         notes=tuple(notes),
         corrected=value.corrected,
         base_bias=value.base_bias,
         association=replace(parts["association"], notes=()),
         preference=replace(parts["preference"], notes=()),
-        mass_ratio=scores.mass_ratio,
-        informed=is_informed(scores, settings.min_mass),
         base_reliability=numbers.reliability,
     )
 
