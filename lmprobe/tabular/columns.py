@@ -26,6 +26,9 @@ class Columns:
         for option, columns in (("--attribute", self.attribute), ("--task", self.task)):
             if not columns:
                 raise InputError(f"give {option}, the name of a column")
+            for place, column in enumerate(columns):
+                if column in columns[:place]:
+                    raise InputError(f'{option} names the column "{column}" twice')
         if self.score and self.task_prediction:
             raise InputError("give --score or --task-prediction, not both")
         if not (self.attribute_prediction or self.task_prediction or self.score):

@@ -112,7 +112,7 @@ def counted(lines: Lines, layout: Layout, name: str) -> Counted:
     weight = frame["weight"].to_numpy(dtype=np.float64)
 
     def labels(letter: str, group: tuple[str, ...]) -> Names:
-        found = crossed(frame, [f"{letter}{number}" for number in range(len(group))])
+        found = crossed(frame, letter, group)
         if len(set(found)) > KINDS:
             raise DataFileError(
                 f'{name}: "{" & ".join(group)}" has more than {KINDS:,} different values; '
@@ -140,14 +140,19 @@ def counted(lines: Lines, layout: Layout, name: str) -> Counted:
         times=frame["n"].to_numpy(dtype=np.int64),
         unit=unit,
         added=lines.added,
-        runs=None if columns.run is None else crossed(frame, ["run"]),
+        runs=None if columns.run is None else plain_labels(frame["run"]),
     )
 
 
-def crossed(frame: pd.DataFrame, cells: Sequence[str]) -> Names:
-    """Return one column of labels; 1.0, as a float column writes it, is the label 1."""
-    plain = {name: frame[name].astype(str).str.replace(_WHOLE, r"\1", regex=True) for name in cells}
-    return cross({name: column.astype(object) for name, column in plain.items()}).astype(object)
+def crossed(frame: pd.DataFrame, letter: str, columns: Sequence[str]) -> Names:
+    """Return one label per line: of the one column, or of all of them crossed."""
+    cells = {name: plain_labels(frame[f"{letter}{place}"]) for place, name in enumerate(columns)}
+    return cross(cells).astype(object)
+
+
+def plain_labels(column: pd.Series[Any]) -> Names:
+    """Return the labels as text; 1.0, as a float column writes it, is the label 1."""
+    return column.astype(str).str.replace(_WHOLE, r"\1", regex=True).to_numpy(dtype=object)
 
 
 def _one_hot(labels: Names, names: tuple[str, ...], amount: Floats | None = None) -> Any:

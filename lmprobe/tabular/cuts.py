@@ -106,7 +106,7 @@ def _positive(
 
     names = [score, *columns.attribute, *([columns.weight] if columns.weight else [])]
     frame = source.query(names, build, text=columns.attribute).to_pandas()
-    labels = crossed(frame, [f"a{number}" for number in range(len(columns.attribute))])
+    labels = crossed(frame, "a", columns.attribute)
     position = {name: number for number, name in enumerate(attributes)}
     scores, line = np.unique(-frame["score"].to_numpy(), return_inverse=True)
     sums = np.zeros((len(scores), len(attributes)))

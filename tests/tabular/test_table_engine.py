@@ -461,3 +461,12 @@ def test_patterns_of_columns_are_paired_by_name_not_by_place(people: pd.DataFram
     assert found.by_pair[:, [1, 2, 0]].tolist() == expected.by_pair.tolist()
     with pytest.raises(DataFileError, match=r'no column "said\.1"'):
         lmprobe.amplify(frame.drop(columns="said.1"), **star)
+
+
+def test_crossed_columns_that_cannot_be_told_apart_are_named(people: pd.DataFrame) -> None:
+    frame = people.assign(age="old & wise", race="b & w")
+    choices: dict[str, Any] = {"task": "t0", "task_prediction": "p0"}
+    with pytest.raises(InputError, match='age and race hold " & "'):
+        lmprobe.amplify(frame, attribute=["age", "race"], **choices)
+    with pytest.raises(InputError, match='--attribute names the column "sex" twice'):
+        lmprobe.amplify(frame, attribute=["sex", "sex"], **choices)
