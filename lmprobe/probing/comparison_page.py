@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.core.direction import DIRECTIONS, Direction
@@ -60,12 +60,8 @@ def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
     title = f"{direction}: {direction.question}"
     pairs = list(dict.fromkeys(row.pair for row in rows))
     if len(pairs) > 1:
-        firsts = {row.first for row in rows}
         columns.insert(0, Column("model"))
-        cells = [
-            (row.second if len(firsts) == 1 else row.pair, *line)
-            for row, line in zip(rows, cells, strict=True)
-        ]
+        cells = [(name, *line) for name, line in zip(_names(rows), cells, strict=True)]
     return Table(direction.slug, tuple(columns), tuple(cells), title=title)
 
 
@@ -99,48 +95,56 @@ def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
     ]
     if len({row.pair for row in result.rows}) > 1:
         columns.insert(0, Column("model"))
-        cells = [(row.second, *line) for (row, _), line in zip(largest, cells, strict=True)]
+        name = dict(zip(result.rows, _names(result.rows), strict=True))
+        cells = [(name[row], *line) for (row, _), line in zip(largest, cells, strict=True)]
     total = sum(len(row.tasks) for row in result.rows)
     rest = "; the largest of each direction" if len(largest) < len(moved) else ""
     caption = (
-        f"{plural(len(moved), 'task')} of {total} differ, by a family-wise test; the intervals "
-        f"cover all tasks at once{rest}"
+        f"{len(moved)} of {plural(total, 'difference')} of tasks can be claimed, by a family-wise "
+        f"test; the intervals cover all tasks at once{rest}"
     )
     return (Table("tasks", tuple(columns), tuple(cells), "Tasks that differ", caption),)
 
 
 def difference_figures(result: ComparisonResult) -> tuple[IntervalPlot, ...]:
-    """Return one picture per direction: every difference with its interval."""
+    """Return every difference with its interval, by direction.
+
+    Two models share a picture for all bases, several have one for each base: a line is named
+    by one thing.
+    """
     several = len({row.pair for row in result.rows}) > 1
-    firsts = {row.first for row in result.rows}
-    figures = []
-    for direction in DIRECTIONS:
-        rows = [row for row in result.rows if row.direction is direction]
-        if not rows:
-            continue
-        bases = len({row.base for row in rows})
-        names = [row.second if len(firsts) == 1 else row.pair for row in rows]
-        labels = [
-            row.base if not several else name if bases == 1 else f"{name}, {row.base}"
-            for row, name in zip(rows, names, strict=True)
-        ]
-        first = f" from {rows[0].first}" if len(firsts) == 1 else ""
-        figures.append(
-            IntervalPlot(
-                name=f"differences-{direction.slug}",
-                title=f"{direction}: difference{first}",
-                alternative="; ".join(
-                    f"{label}: {format_signed(row.value)}, {format_interval(row.interval)}"
-                    for row, label in zip(rows, labels, strict=True)
-                ),
-                lines=tuple(
-                    IntervalLine(label, row.value, row.interval, row.verdict.tone)
-                    for row, label in zip(rows, labels, strict=True)
-                ),
-                sides=Sides("less", "more"),
-            )
-        )
-    return tuple(figures)
+    groups: dict[tuple[str, Direction], list[ComparisonRow]] = {}
+    for row in result.rows:
+        groups.setdefault((row.base if several else "", row.direction), []).append(row)
+    bases = {base for base, _ in groups}
+    return tuple(
+        _difference_figure(rows, base if len(bases) > 1 else "", several)
+        for (base, _), rows in groups.items()
+    )
+
+
+def _difference_figure(rows: list[ComparisonRow], base: str, several: bool) -> IntervalPlot:
+    direction, labels = rows[0].direction, _names(rows) if several else [row.base for row in rows]
+    first = f" from {rows[0].first}" if len({row.first for row in rows}) == 1 else ""
+    return IntervalPlot(
+        name="-".join(filter(None, ("differences", base, direction.slug))),
+        title=f"{direction}{', ' * bool(base)}{base}: difference{first}",
+        alternative="; ".join(
+            f"{label}: {format_signed(row.value)}, {format_interval(row.interval)}"
+            for row, label in zip(rows, labels, strict=True)
+        ),
+        lines=tuple(
+            IntervalLine(label, row.value, row.interval, row.verdict.tone)
+            for row, label in zip(rows, labels, strict=True)
+        ),
+        sides=Sides("less", "more"),
+    )
+
+
+def _names(rows: Sequence[ComparisonRow]) -> list[str]:
+    """Return what each row is about: its model, or both models if the first is not always one."""
+    one = len({row.first for row in rows}) == 1
+    return [row.second if one else row.pair for row in rows]
 
 
 def comparison_page(result: ComparisonResult) -> Page:
@@ -151,7 +155,7 @@ def comparison_page(result: ComparisonResult) -> Page:
         title=f"{names[1]} compared with {names[0]}"
         if len(names) == 2
         else f"{plural(len(names), 'model')} compared",
-        subtitle="Difference: the value of the second model minus that of the first.",
+        subtitle=f"Difference: the value of {_minuend(result.rows)}.",
         headline=tuple(Statement(_sentence(row), row.verdict) for row in _first_rows(result.rows)),
         sections=(
             Section("Differences", tables=direction_tables(result), name="verdict"),
@@ -164,6 +168,14 @@ def comparison_page(result: ComparisonResult) -> Page:
         name="comparison",
         source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
     )
+
+
+def _minuend(rows: Sequence[ComparisonRow]) -> str:
+    firsts = {row.first for row in rows}
+    if len(firsts) == 1:
+        several = len({row.second for row in rows}) > 1
+        return f"{'each model' if several else rows[0].second} minus that of {rows[0].first}"
+    return "the first model named minus that of the second"
 
 
 def _task_section(result: ComparisonResult) -> Section:

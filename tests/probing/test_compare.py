@@ -252,12 +252,19 @@ def test_the_sign_of_the_interval_decides_more_or_less(
 def test_the_page_draws_every_difference(made: Made) -> None:
     result = compare([made(model=name, seed=seed) for seed, name in enumerate("abc")])
     figures = [figure for figure in result.figures() if isinstance(figure, IntervalPlot)]
-    assert len(figures) == 2
-    drawn = [(line.value, line.interval) for figure in figures for line in figure.lines]
-    assert drawn == [
-        (row.value, row.interval)
-        for one in Direction
-        for row in result.rows
-        if row.direction is one
-    ]
-    assert figures[0].lines[0].label == "b, uniform"
+    # Four bases, two directions: a line is named by its model alone, so that names stay short.
+    assert len(figures) == 8
+    assert {tuple(line.label for line in figure.lines) for figure in figures} == {("b", "c")}
+    drawn = {(line.value, line.interval) for figure in figures for line in figure.lines}
+    assert drawn == {(row.value, row.interval) for row in result.rows}
+    assert result.page().subtitle == "Difference: the value of each model minus that of a."
+
+
+def test_all_pairs_name_both_models_wherever_they_appear(made: Made) -> None:
+    result = compare([made(model=name, seed=seed) for seed, name in enumerate("abc")], pairs="all")
+    pairs = {row.pair for row in result.rows}
+    assert len(pairs) == 3
+    for table in result.tables():
+        assert {row[0] for row in table.rows} <= pairs
+    two = compare([made(model=name, seed=seed) for seed, name in enumerate("ab")])
+    assert [len(figure.lines) for figure in two.figures()] == [4, 4]  # type: ignore[attr-defined]
