@@ -84,6 +84,8 @@ class Traits:
     """It takes templates and tasks as samples without drawing them anew."""
     approximate: bool = False
     """It covers as it promises only as the number of units grows."""
+    expanded: bool = False
+    """Its quantiles lie further out where the units are few."""
     caveat: str = ""
     """What a reader must know wherever it is used."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.method import REPLICATES, checked_confidence, constant
+from lmprobe.intervals.method import REPLICATES, checked_confidence, constant, traits_of
 from lmprobe.intervals.methods.bootstrap import expanded
 from lmprobe.intervals.probe import CellTable
 from lmprobe.intervals.weights import draws
@@ -70,7 +70,7 @@ def simultaneous_intervals(
         return tuple(Interval.undefined(confidence, method) for _ in rows)
     away = np.abs(found[moving] - values[moving, None]) / spread[moving, None]
     level = confidence
-    if method == "bootstrap":
+    if traits_of(method).expanded:
         level = 1 - 2 * expanded(confidence, smallest)
     reach = float(np.nanquantile(np.nanmax(away, axis=0), level))
     return tuple(

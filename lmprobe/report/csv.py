@@ -5,18 +5,11 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any
 
-from lmprobe.results.table import Table
-
 if TYPE_CHECKING:
     import pandas as pd
 
 # A spreadsheet takes a cell that starts so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-def table_csv(table: Table) -> str:
-    """Return a table as CSV: its numbers in full, an interval as its two ends."""
-    return csv_text(table.to_frame())
 
 
 def csv_text(frame: pd.DataFrame) -> str:

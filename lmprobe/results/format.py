@@ -101,7 +101,7 @@ def describe_interval(interval: Interval) -> str:
     ends = format_interval(interval)
     if interval.bounded:
         return f"{format_percent(interval.confidence)} interval {ends}"
-    return ends if ends.startswith("no ") else f"no interval: {ends}"
+    return ends if interval.status is IntervalStatus.UNDEFINED else f"no interval: {ends}"
 
 
 def format_percent(share: float) -> str:

@@ -17,7 +17,7 @@ from neutral import Example, comparison_table, pairs_table
 
 from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
-from lmprobe.report.csv import table_csv
+from lmprobe.report.csv import csv_text
 from lmprobe.report.files import write_outputs
 from lmprobe.report.html import page_html
 from lmprobe.report.html_table import MOST_ROWS
@@ -169,7 +169,7 @@ def test_latex_escapes_everything_that_commands_it(words: str) -> None:
 
 
 def test_csv_has_the_numbers_and_no_formula() -> None:
-    lines = list(csv.reader(io.StringIO(table_csv(comparison_table(("=cmd()",))))))
+    lines = list(csv.reader(io.StringIO(csv_text(comparison_table(("=cmd()",)).to_frame()))))
     assert lines[0][:5] == ["base", "direction", "difference", "low", "high"]
     assert lines[1][:5] == ["'=cmd()", "task->attribute", "0.1234", "0.1", "0.15"]
     assert lines[1][-1] == "amplifies_more"

@@ -42,7 +42,7 @@ def expanded(confidence: float, units: int) -> float:
 
 
 @intervals.register("bootstrap")
-@declare(Traits(resamples=True, approximate=True))
+@declare(Traits(resamples=True, approximate=True, expanded=True))
 def bootstrap(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bootstrap percentiles, widened for few units (Hesterberg 2015); seeded."""
     return _percentile(sample, confidence, rng, "bootstrap")
