@@ -11,6 +11,7 @@ import pytest
 
 from lmprobe import ProbeResult, compare
 from lmprobe.inference.multiplicity import adjusted
+from lmprobe.intervals.method import intervals
 from lmprobe.results import NoteKind, Verdict
 
 Made = Callable[..., ProbeResult]
@@ -86,3 +87,16 @@ def test_simultaneous_intervals_of_differences_are_wider(
     for one, other in zip(alone, together, strict=True):
         assert other.interval.width > one.interval.width
         assert other.interval.confidence == one.interval.confidence
+
+
+def test_a_bootstrap_of_another_name_covers_together_too(
+    results: list[ProbeResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a method does follows from its traits, so that one of a plug-in is treated alike."""
+    monkeypatch.setitem(intervals._found, "resampled", intervals.get("bootstrap"))
+    own, built_in = (
+        compare(results, interval=name, simultaneous=True).rows
+        for name in ("resampled", "bootstrap")
+    )
+    for row, other in zip(own, built_in, strict=True):
+        assert (row.interval.low, row.interval.high) == (other.interval.low, other.interval.high)
