@@ -186,7 +186,7 @@ def training_part(result: Any) -> str:
 
 
 def coverage() -> None:
-    """Run every coverage study and leave docs/coverage.md; takes minutes."""
+    """Run every coverage study and leave docs/coverage.md; takes tens of minutes."""
     import subprocess
 
     words = [sys.executable, "-m", "benchmarks.coverage", "--output", str(DOCS / "coverage.md")]

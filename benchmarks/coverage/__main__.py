@@ -1,6 +1,6 @@
 """Runs all studies: `python -m benchmarks.coverage --output docs/coverage.md`.
 
-Takes a few minutes on one core. `--runs 200` is a quick look, `--only rows` one study.
+Takes tens of minutes on one core. `--runs 200` is a quick look, `--only rows` one study.
 """
 
 from __future__ import annotations

@@ -96,13 +96,16 @@ class ComparisonRow:
         """The models in words."""
         return f"{self.second} minus {self.first}"
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """What the row is about, by the names of columns and keys."""
+        names = {"first": self.first, "second": self.second, "base": self.base}
+        return names | {"direction": self.direction.value}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "first": self.first,
-            "second": self.second,
-            "base": self.base,
-            "direction": self.direction,
+            **self.labels,
             "values": list(self.values),
             "value": self.value,
             "interval": self.interval.to_dict(),
@@ -195,10 +198,7 @@ class ComparisonResult(Result):
         return pd.DataFrame(
             [
                 {
-                    "first": row.first,
-                    "second": row.second,
-                    "base": row.base,
-                    "direction": row.direction.value,
+                    **row.labels,
                     "value": row.value,
                     "low": row.interval.low,
                     "high": row.interval.high,
@@ -220,10 +220,7 @@ class ComparisonResult(Result):
         return pd.DataFrame(
             [
                 {
-                    "first": row.first,
-                    "second": row.second,
-                    "base": row.base,
-                    "direction": row.direction.value,
+                    **row.labels,
                     "task": task.task,
                     **{name: getattr(task, name) for name in _TASK},
                     "low": task.interval.low,
