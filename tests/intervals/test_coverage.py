@@ -64,7 +64,7 @@ def test_drawing_templates_alone_forgets_the_tasks() -> None:
 
 @pytest.mark.slow
 def test_rows_hold_once_the_lean_is_clear() -> None:
-    assert holds(rows.rows_study(500, "fixed", 300, np.random.default_rng(0)), 0.93)
+    assert holds(rows.rows_study(500, "fixed", 150, np.random.default_rng(0)), 0.93)
 
 
 @pytest.mark.parametrize("name", ["hoeffding", "empirical-bernstein"])
