@@ -117,6 +117,9 @@ def measured_rows(
         measured = tuple(one[direction] for one in found)
         notes = tuple(_few_notes(runs, direction, settings))
         rows.append(_row(direction, base, measured, notes, settings))
+    if not any(np.nan_to_num(one.pairs.lean).any() for row in rows for one in row.runs):
+        text = "no pair leans either way, so that nothing can be amplified or reduced"
+        return tuple(rows), (*_unseen_notes(runs, train, settings), Note(NoteKind.TIE, text))
     notes = (*_unseen_notes(runs, train, settings), *_interval_notes(runs, max(close), settings))
     return tuple(rows), notes
 

@@ -470,3 +470,12 @@ def test_crossed_columns_that_cannot_be_told_apart_are_named(people: pd.DataFram
         lmprobe.amplify(frame, attribute=["age", "race"], **choices)
     with pytest.raises(InputError, match='--attribute names the column "sex" twice'):
         lmprobe.amplify(frame, attribute=["sex", "sex"], **choices)
+
+
+@pytest.mark.parametrize("same", [{"sex": "f"}, {"t0": 1}])
+def test_a_table_in_which_nothing_leans_says_so(people: pd.DataFrame, same: Any) -> None:
+    result = lmprobe.amplify(
+        people.assign(**same), attribute="sex", task="t0", task_prediction="p0"
+    )
+    assert result.rows[0].value == 0
+    assert [note.text[:27] for note in result.notes] == ["no pair leans either way, s"]
