@@ -57,6 +57,7 @@ def of_real_models(folder: Path, kills: int, seed: int) -> None:
 
 def drive(models: list[str], output: Path, prepared: str) -> None:
     """Run the sweep, with workers that write what was prepared if a folder is given."""
+    from lmprobe.io.atomic import write_text
     from lmprobe.sweeping.engines import local
     from lmprobe.sweeping.sweep import sweep
 
@@ -64,7 +65,8 @@ def drive(models: list[str], output: Path, prepared: str) -> None:
         os.environ["PREPARED"] = prepared
         local.COMMAND = (sys.executable, __file__, "work")
     options = {} if prepared else {"tasks": TASKS}
-    sweep(models, SETS, BASES, output=output, workers=2, cache=False, **options).save(output)
+    found = sweep(models, SETS, BASES, output=output, workers=2, cache=False, **options)
+    write_text(output / "sweep.json", found.to_json())
 
 
 def work(folder: Path) -> None:
@@ -88,9 +90,9 @@ def start(models: list[str], output: Path, prepared: str = "") -> subprocess.Pop
     return subprocess.Popen(words, start_new_session=True)
 
 
-def finished(models: list[str], output: Path, prepared: str = "") -> bytes:
+def finished(models: list[str], output: Path) -> bytes:
     """Run the sweep to its end and return the bytes of its result."""
-    assert start(models, output, prepared).wait() == 0
+    assert start(models, output).wait() == 0
     return (output / "sweep.json").read_bytes()
 
 
