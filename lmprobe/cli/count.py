@@ -99,7 +99,7 @@ def command(
     )  # fmt: skip
     if output is not None or register:
         check_labels((*words.attribute_names, *words.task_names))
-    planned = joined([plan(one, field=field) for one in corpus])
+    planned = joined([plan(path, field=field) for path in corpus])
     try:
         with progress_bar("counting", "MB", quiet=quiet) as bar:
             counted = count(

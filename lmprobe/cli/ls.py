@@ -36,12 +36,12 @@ def command(
     """
     from lmprobe.cli.output import show_json
 
-    chosen = [kind.value] if kind else [str(one.value) for one in Kind]
-    found = {one: _LISTS[one]() if one in _LISTS else _registered(one) for one in chosen}
+    chosen = [kind.value] if kind else [str(name.value) for name in Kind]
+    lists = {name: _LISTS[name]() if name in _LISTS else _registered(name) for name in chosen}
     if json:
-        show_json(found)
+        show_json(lists)
         return
-    for title, rows in found.items():
+    for title, rows in lists.items():
         if kind is None:
             typer.secho(title, bold=True)
         _print(rows, _DETAILS.get(kind.value, ()) if kind else ())
@@ -72,23 +72,23 @@ def _templates() -> list[Row]:
 
     rows: list[Row] = []
     for name in template_names():
-        one = load_templates(name)
-        words = f"{len(one.all_attributes)} x {len(one.tasks)} words"
+        templates = load_templates(name)
+        words = f"{len(templates.all_attributes)} x {len(templates.tasks)} words"
         rows.append(
             {
                 "name": name,
-                "size": f"{len(one.templates)} templates, {words}",
-                "description": one.description,
-                "source": one.source,
-                "language": one.language,
-                "templates": len(one.templates),
-                "families": len(set(one.families)),
-                "attribute": one.attribute_slot,
-                "attributes": list(one.all_attributes),
-                "default_attributes": list(one.attributes),
-                "task": one.task_slot,
-                "tasks": len(one.tasks),
-                "sha256": one.sha256,
+                "size": f"{len(templates.templates)} templates, {words}",
+                "description": templates.description,
+                "source": templates.source,
+                "language": templates.language,
+                "templates": len(templates.templates),
+                "families": len(set(templates.families)),
+                "attribute": templates.attribute_slot,
+                "attributes": list(templates.all_attributes),
+                "default_attributes": list(templates.attributes),
+                "task": templates.task_slot,
+                "tasks": len(templates.tasks),
+                "sha256": templates.sha256,
             }
         )
     return rows
@@ -99,16 +99,16 @@ def _lexicons() -> list[Row]:
 
     rows: list[Row] = []
     for name in lexicon_names():
-        one = load_lexicon(name)
+        lexicon = load_lexicon(name)
         rows.append(
             {
                 "name": name,
-                "size": f"{len(one.entries)} words",
-                "description": one.description,
-                "source": one.source,
-                "words": [entry.word for entry in one.entries],
-                "forms": sorted({form for entry in one.entries for form in entry.forms}),
-                "tags": sorted({tag for entry in one.entries for tag in entry.tags}),
+                "size": f"{len(lexicon.entries)} words",
+                "description": lexicon.description,
+                "source": lexicon.source,
+                "words": [entry.word for entry in lexicon.entries],
+                "forms": sorted({form for entry in lexicon.entries for form in entry.forms}),
+                "tags": sorted({tag for entry in lexicon.entries for tag in entry.tags}),
             }
         )
     return rows
@@ -118,14 +118,16 @@ def _base_rates() -> list[Row]:
     from lmprobe.sources import describe
 
     rows: list[Row] = []
-    for one in describe():
-        size = f"{one['tasks']} tasks x {len(one['attributes'])}" if one["tasks"] else "any"
-        broken = one["problem"]
+    for source in describe():
+        size = (
+            f"{source['tasks']} tasks x {len(source['attributes'])}" if source["tasks"] else "any"
+        )
+        broken = source["problem"]
         rows.append(
             {
-                **one,
+                **source,
                 "size": "unknown" if broken else size,
-                "description": f"cannot be read: {broken}" if broken else one["title"] or "",
+                "description": f"cannot be read: {broken}" if broken else source["title"] or "",
             }
         )
     return rows
@@ -136,14 +138,14 @@ def _models() -> list[Row]:
 
     rows: list[Row] = []
     for name in reference_names():
-        one = find_checkpoint(f"reference:{name}")
-        weights = sum(path.stat().st_size for path in one.folder.glob("*.safetensors"))
+        checkpoint = find_checkpoint(f"reference:{name}")
+        weights = sum(path.stat().st_size for path in checkpoint.folder.glob("*.safetensors"))
         rows.append(
             {
-                "name": one.name,
+                "name": checkpoint.name,
                 "size": f"{weights / 1e6:.1f} MB",
                 "description": "Bundled measuring standard whose true bias is known.",
-                "content_hash": one.content_hash,
+                "content_hash": checkpoint.content_hash,
             }
         )
     return rows

@@ -73,12 +73,14 @@ def settings_options(
         @functools.wraps(command)
         def run(**values: Any) -> None:
             for name, kind in classes.items():
-                chosen = {one.name: _value(one, values.pop(one.name)) for one in options[name]}
+                chosen = {
+                    option.name: _value(option, values.pop(option.name)) for option in options[name]
+                }
                 values[name] = kind(**chosen)
             command(**values)
 
         run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorate

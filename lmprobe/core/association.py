@@ -135,7 +135,7 @@ class Association:
         """
         owners = [owner[attribute] for attribute in self.attributes]
         names = tuple(dict.fromkeys(owners))
-        member = np.array([[name == one for one in owners] for name in names], dtype=np.float64)
+        member = np.array([[name == owner for owner in owners] for name in names], dtype=np.float64)
         return Association(
             member @ self.joint,
             member @ self.p_attribute,

@@ -63,8 +63,8 @@ def read_axis(
             f"`{roles[1]}` has {len(read[roles[1]].values)} rows, "
             f"`{roles[0]}` has {len(truth.values)}"
         )
-    names = tuple(dict.fromkeys(name for one in read.values() for name in one.names))
-    aligned = {role: one.aligned(names) for role, one in read.items()}
+    names = tuple(dict.fromkeys(name for column in read.values() for name in column.names))
+    aligned = {role: column.aligned(names) for role, column in read.items()}
     return Axis(aligned[roles[0]], aligned.get(roles[1]), aligned.get(roles[2]))
 
 

@@ -23,7 +23,7 @@ class Direction(StrEnum):
         for direction in cls:
             if str(text).strip().lower() in (direction.value, direction.short.lower()):
                 return direction
-        known = [name for one in cls for name in (one.value, one.short)]
+        known = [name for direction in cls for name in (direction.value, direction.short)]
         raise InputError(f'no direction "{text}"; {did_you_mean(str(text), known)}')
 
     @property

@@ -67,7 +67,8 @@ def limits_of(largest: Max) -> tuple[Limit, ...]:
         return tuple(Limit.of(scope, float(value)) for scope, value in largest.items())
     several = [largest] if isinstance(largest, str | int | float) else list(largest)
     return tuple(
-        Limit.parse(one) if isinstance(one, str) else Limit.of("", float(one)) for one in several
+        Limit.parse(limit) if isinstance(limit, str) else Limit.of("", float(limit))
+        for limit in several
     )
 
 
@@ -85,7 +86,7 @@ def check_names(
     have_directions = {claim.direction.value for claim in claims if claim.direction is not None}
     for kind, names, have in (
         ("base", bases, have_bases),
-        ("direction", (one.value for one in directions), have_directions),
+        ("direction", (direction.value for direction in directions), have_directions),
     ):
         for name in names:
             if name not in have:

@@ -35,7 +35,9 @@ def table_view(table: Table, name: str) -> dict[str, Any]:
         "label": table.title or table.name.replace("_", " "),
         "title": table.title,
         "caption": table.caption,
-        "columns": [{"heading": one.heading, "kind": _heading_class(one)} for one in table.columns],
+        "columns": [
+            {"heading": column.heading, "kind": _heading_class(column)} for column in table.columns
+        ],
         "rows": rows,
         # The first column names its row, if it holds words.
         "named": bool(table.columns) and table.columns[0].kind is ColumnKind.TEXT,
@@ -120,5 +122,5 @@ def _example(table: Table) -> str:
         for number, column in enumerate(table.columns)
         if column.kind is ColumnKind.TEXT
     ]
-    words = " ".join(str(one) for one in texts[-2:] if one)
+    words = " ".join(str(text) for text in texts[-2:] if text)
     return f", for example {words}" if words and len(words) <= 40 else ""

@@ -52,8 +52,8 @@ def section_lines(section: Section, *, level: int = 2, images: str = "") -> list
         lines += [*fenced(command_line, "sh"), ""]
     if section.items:
         lines += [*_bullets(section.items), ""]
-    for one in section.tables:
-        lines += table_lines(one)
+    for content in section.tables:
+        lines += table_lines(content)
     if section.facts:
         lines += [f"- {escaped(key)}: {escaped(value)}" for key, value in section.facts.items()]
         lines.append("")
@@ -71,10 +71,10 @@ def section_lines(section: Section, *, level: int = 2, images: str = "") -> list
 def table_lines(content: Table, *, most: int = MOST_ROWS) -> list[str]:
     """Return the lines of a table with its title and caption."""
     lines = [f"**{escaped(content.title)}**", ""] if content.title else []
-    numbers = [index for index, one in enumerate(content.columns) if one.kind in _NUMBERS]
+    numbers = [index for index, column in enumerate(content.columns) if column.kind in _NUMBERS]
     shown = content.rows[:most]
     cells = ([format_cell(*pair) for pair in _pairs(row, content.columns)] for row in shown)
-    lines += table([one.heading for one in content.columns], cells, numbers=numbers)
+    lines += table([column.heading for column in content.columns], cells, numbers=numbers)
     lines.append("")
     if len(content.rows) > most:
         lines += [f"The first {most} of {plural(len(content.rows), 'row')}.", ""]
@@ -93,7 +93,7 @@ def _pairs(row: tuple[Cell, ...], columns: tuple[Column, ...]) -> Iterable[tuple
 
 
 def _bullets(words_of: Iterable[str]) -> list[str]:
-    return [f"- {escaped(one)}" for one in words_of]
+    return [f"- {escaped(words)}" for words in words_of]
 
 
 def table(

@@ -34,7 +34,7 @@ def notebook_html(page: Page, tables: Sequence[Table]) -> str:
 
 def _table(table: Table) -> Markup:
     title = _element("div", "margin-top:.8em;font-weight:600", table.title) if table.title else ""
-    heads = [_element("th", f"{_CELL};{_side(one)}", one.heading) for one in table.columns]
+    heads = [_element("th", f"{_CELL};{_side(column)}", column.heading) for column in table.columns]
     rows = [_element("tr", "background:none", Markup("").join(heads))]
     for row in table.rows[:MOST_ROWS]:
         cells = [_cell(*pair) for pair in zip(row, table.columns, strict=True)]

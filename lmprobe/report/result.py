@@ -183,7 +183,9 @@ class Result(ABC):
 
 
 def _named(what: str, name: str, known: tuple[T, ...]) -> T:
-    for one in known:
-        if one.name == name:
-            return one
-    raise InputError(f'no {what} "{name}"; {did_you_mean(name, [one.name for one in known])}')
+    for content in known:
+        if content.name == name:
+            return content
+    raise InputError(
+        f'no {what} "{name}"; {did_you_mean(name, [content.name for content in known])}'
+    )

@@ -102,7 +102,9 @@ def page_summary(page: Page, tables: Sequence[Table]) -> RenderableType:
         parts += ["", TerminalTable(table)]
     if page.headline:
         parts.append("")
-        parts += [plain(one.text, _STYLE[one.verdict.tone]) for one in page.headline]
+        parts += [
+            plain(statement.text, _STYLE[statement.verdict.tone]) for statement in page.headline
+        ]
     return Group(*parts)
 
 

@@ -42,8 +42,10 @@ def table_to_dict(table: Table) -> dict[str, Any]:
 def table_from_dict(document: Mapping[str, Any]) -> Table:
     """Read the JSON form of a table."""
     columns = tuple(
-        Column(one["heading"], ColumnKind(one["kind"]), one["key"], bool(one["essential"]))
-        for one in document["columns"]
+        Column(
+            column["heading"], ColumnKind(column["kind"]), column["key"], bool(column["essential"])
+        )
+        for column in document["columns"]
     )
     rows = tuple(
         tuple(_cell_from_json(cell, column.kind) for cell, column in zip(row, columns, strict=True))
@@ -70,7 +72,7 @@ def _to_json(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
-        return [_to_json(one) for one in value]
+        return [_to_json(item) for item in value]
     if isinstance(value, float):
         return _UNDEFINED if nullable(value) is None else float(value)
     return value
@@ -84,10 +86,10 @@ def _from_json(hint: Any, value: Any) -> Any:
     if is_dataclass(hint):
         hints = get_type_hints(hint)
         # What an older file does not have keeps its default.
-        known = [one.name for one in fields(hint) if one.name in value]
+        known = [field.name for field in fields(hint) if field.name in value]
         return make(**{name: _from_json(hints[name], value[name]) for name in known})
     if get_origin(hint) is tuple:
-        return tuple(_from_json(get_args(hint)[0], one) for one in value)
+        return tuple(_from_json(get_args(hint)[0], item) for item in value)
     if hint is Tone:
         return Tone(value)
     is_number = hint is float or float in get_args(hint)

@@ -166,4 +166,4 @@ class DotPlot(Figure):
 
     def __post_init__(self) -> None:
         """Check that every series has a value for every category."""
-        assert all(len(one.values) == len(self.categories) for one in self.dots), self.name
+        assert all(len(series.values) == len(self.categories) for series in self.dots), self.name

@@ -23,8 +23,8 @@ _NUMBERS: dict[Any, tuple[type, ...]] = {
 def check_types(value: Any, where: str = "result") -> None:
     """Raise `TypeError` where a field of a dataclass, or of several, is of another type."""
     if isinstance(value, tuple):
-        for number, one in enumerate(value):
-            check_types(one, f"{where}[{number}]")
+        for number, item in enumerate(value):
+            check_types(item, f"{where}[{number}]")
     kind: Any = type(value)
     for name, hint in _fields(kind):
         _check(getattr(value, name), hint, f"{where}.{name}")
@@ -43,10 +43,10 @@ def check_same(given: Any, made: Any, where: str = "") -> None:
                 place = f"{where}.{key}" if where else str(key)
                 check_same(given[key], made[key], place)
     elif isinstance(given, list) and isinstance(made, list | tuple) and len(given) == len(made):
-        for number, (one, other) in enumerate(zip(given, made, strict=True)):
-            check_same(one, other, f"{where}[{number}]")
+        for number, (item, other) in enumerate(zip(given, made, strict=True)):
+            check_same(item, other, f"{where}[{number}]")
     elif _is_numeric(given, made) and not _same_leaf(given, made):
-        shown = [shortened(repr(one), 60) for one in (given, made)]
+        shown = [shortened(repr(side), 60) for side in (given, made)]
         raise ValueError(f"{where} is {shown[0]}, and from the rest follows {shown[1]}")
 
 
@@ -55,7 +55,7 @@ def _is_numeric(given: Any, made: Any) -> bool:
     if {type(given), type(made)} == {dict, list}:
         return True
     if isinstance(given, list) and isinstance(made, list | tuple):
-        return any(_is_numeric(one, one) for one in (*given, *made))
+        return any(_is_numeric(item, item) for item in (*given, *made))
     # Readers take "nan" for a number.
     return _is_number(given) or _is_number(made) or (isinstance(given, str) and made is None)
 
@@ -78,7 +78,7 @@ def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
     if not dataclasses.is_dataclass(kind):
         return ()
     hints = typing.get_type_hints(kind)
-    return tuple((one.name, hints[one.name]) for one in dataclasses.fields(kind))
+    return tuple((field.name, hints[field.name]) for field in dataclasses.fields(kind))
 
 
 def _check(value: Any, hint: Any, where: str) -> None:
@@ -93,7 +93,7 @@ def _fits(value: Any, hint: Any, where: str) -> bool:
     if hint is Any:
         return True
     if origin in (typing.Union, types.UnionType):
-        return any(_accepts(value, one, where) for one in arguments)
+        return any(_accepts(value, argument, where) for argument in arguments)
     if origin is typing.Literal:
         return value in arguments
     if hint in _NUMBERS:
@@ -106,9 +106,9 @@ def _fits(value: Any, hint: Any, where: str) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiub"
     if isinstance(value, Mapping) and arguments:
-        for key, one in value.items():
+        for key, item in value.items():
             _check(key, arguments[0], f"a key of {where}")
-            _check(one, arguments[1], f"{where}.{key}")
+            _check(item, arguments[1], f"{where}.{key}")
     elif isinstance(value, Sequence) and not isinstance(value, str) and arguments:
         return _items_fit(value, (arguments[0], ...), where)
     check_types(value, where)

@@ -93,7 +93,7 @@ class Settings:
             if option.kind is bool:
                 found.append(flag)
             elif option.repeated:
-                found += [word for one in value for word in (flag, str(one))]
+                found += [word for item in value for word in (flag, str(item))]
             elif isinstance(value, tuple):
                 found += [flag, ",".join(map(str, value))]
             else:
@@ -106,26 +106,26 @@ def options_of(settings: type) -> tuple[Option, ...]:
     """Return the options of a settings class, in the order of its fields."""
     hints = typing.get_type_hints(settings)
     found = []
-    for one in dataclasses.fields(settings):
-        kinds = _members(hints[one.name])
+    for choice in dataclasses.fields(settings):
+        kinds = _members(hints[choice.name])
         several = any(typing.get_origin(kind) is tuple for kind in kinds)
         single = [typing.get_args(kind)[0] if several else kind for kind in kinds]
         # A closed set of words is a Literal: the type is the only place where they are listed.
         literal = typing.get_args(single[0]) if _is_literal(single[0]) else ()
-        if one.default is dataclasses.MISSING or "help" not in one.metadata:
-            raise TypeError(f"{settings.__name__}.{one.name} is not made with `setting`")
+        if choice.default is dataclasses.MISSING or "help" not in choice.metadata:
+            raise TypeError(f"{settings.__name__}.{choice.name} is not made with `setting`")
         found.append(
             Option(
-                name=one.name,
-                flags=one.metadata["flags"] or (f"--{one.name.replace('_', '-')}",),
-                help=one.metadata["help"],
-                default=one.default,
+                name=choice.name,
+                flags=choice.metadata["flags"] or (f"--{choice.name.replace('_', '-')}",),
+                help=choice.metadata["help"],
+                default=choice.default,
                 kind=str if literal else single[0],
                 several=several,
-                optional=type(None) in _all_members(hints[one.name]),
-                choices=one.metadata["choices"] or literal,
-                repeated=one.metadata["repeated"],
-                minimum=one.metadata["minimum"],
+                optional=type(None) in _all_members(hints[choice.name]),
+                choices=choice.metadata["choices"] or literal,
+                repeated=choice.metadata["repeated"],
+                minimum=choice.metadata["minimum"],
             )
         )
     return tuple(found)
@@ -160,7 +160,7 @@ def _all_members(hint: Any) -> tuple[Any, ...]:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    return tuple(one for one in _all_members(hint) if one is not type(None))
+    return tuple(member for member in _all_members(hint) if member is not type(None))
 
 
 def _checked(option: Option, value: Any) -> Any:
@@ -172,11 +172,11 @@ def _checked(option: Option, value: Any) -> Any:
             raise InputError(
                 f'`{option.name}` must be a list of words such as ["he", "she"], found {value!r}'
             )
-        return tuple(_one(option, one) for one in value)
-    return _one(option, value)
+        return tuple(_single(option, item) for item in value)
+    return _single(option, value)
 
 
-def _one(option: Option, value: Any) -> Any:
+def _single(option: Option, value: Any) -> Any:
     allowed: dict[type, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (bool,)}
     expected = allowed.get(option.kind, (str,))
     number = option.kind in (int, float)

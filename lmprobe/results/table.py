@@ -66,7 +66,7 @@ class Table:
 
     def select(self, *names: str) -> Table:
         """Return the table with these columns alone, in its own order, without its title."""
-        numbers = [number for number, one in enumerate(self.columns) if one.name in names]
+        numbers = [number for number, column in enumerate(self.columns) if column.name in names]
         return Table(
             self.name,
             tuple(self.columns[number] for number in numbers),
