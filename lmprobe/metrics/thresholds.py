@@ -42,7 +42,7 @@ class Threshold:
     @classmethod
     def fixed(cls, value: float) -> Threshold:
         """Return a threshold that was given as a value; no share was asked for."""
-        return cls(value, math.nan, math.nan, 0.0)
+        return cls(value, math.nan, math.nan, math.nan)
 
     @property
     def tied(self) -> bool:

@@ -147,12 +147,12 @@ def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
     found = source.query(layout.names, build, text=layout.keys.values())
     frame: pd.DataFrame = found.to_pandas()
     numbers = frame[[*layout.numbers, *layout.scores]].to_numpy(dtype=np.float64)
-    weights = frame["weight"].to_numpy(dtype=np.float64) if "weight" in frame else np.ones(1)
+    if "weight" not in frame:
+        frame["weight"] = 1.0
+    weights = frame["weight"].to_numpy(dtype=np.float64)
     bad = frame.isna().to_numpy().any() or ((numbers < 0) | (numbers > 1)).any()
     if bad or frame.empty or (weights < 0).any() or np.isinf(weights).any():
         refuse_mistakes(source, layout)
-    if "weight" not in frame:
-        frame["weight"] = 1.0
     return frame
 
 

@@ -17,6 +17,7 @@ from lmprobe.intervals.base_uncertainty import (
     Reliability,
     base_correction,
     concentration,
+    posterior_rates,
     reliability,
     sentences_needed,
 )
@@ -208,3 +209,10 @@ def test_what_is_close_to_a_tie_depends_on_no_scale_and_on_whole_clusters() -> N
     many = [read_axis("attribute", group[often]), read_axis("task", *[truth.iloc[often]] * 2)]
     assert close_pairs(row_sums(*many))[0] < close
     assert close_pairs(row_sums(*many, clusters=often)) == (close, pairs)
+
+
+def test_a_group_that_was_never_counted_is_drawn_nowhere() -> None:
+    counts = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]])
+    drawn = posterior_rates(counts, 50, np.random.default_rng(0))
+    assert (drawn[:, 1] == 0).all()
+    assert (drawn[:, [0, 2]] > 0).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import Sample, interval, intervals
@@ -229,6 +229,18 @@ class TestStratified:
         bound = stratified._largest_deviation(100, p, variance, 0.005)
         assert bound >= math.sqrt(variance) - 1e-12
         assert bound <= 0.5 + 1e-12
+
+    @pytest.mark.parametrize(("mean", "end"), [(0.1, 0.5), (0.9, 0.5)])
+    def test_the_deviation_is_that_of_the_mean_which_chernoff_still_allows(
+        self, mean: float, end: float
+    ) -> None:
+        def excess(other: float) -> float:
+            entropy = special.rel_entr(mean, other) + special.rel_entr(1 - mean, 1 - other)
+            return float(entropy) - math.log(4 / 0.01) / 80
+
+        nearest = optimize.brentq(excess, mean, end)
+        found = stratified._largest_deviation(80, mean, 1.0, 0.01)
+        assert found == pytest.approx(math.sqrt(nearest * (1 - nearest)), rel=1e-9)
 
     def test_it_is_narrower_than_hoeffding_for_rare_costs(self) -> None:
         costs = np.zeros(5000)

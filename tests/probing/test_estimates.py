@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,11 @@ from lmprobe.probing.explanations import base_notes
 from lmprobe.probing.rows import probe_rows
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
+from lmprobe.probing.tables import pair_table
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.table import Sampling, Table, table_of
+from tests.conftest import Made
 
 GROUPS, TASKS = ("he", "she"), tuple(f"task {number}" for number in range(24))
 FAMILIES = tuple(f"template {number}" for number in range(12))
@@ -90,6 +93,32 @@ def test_the_sentence_names_the_group_that_is_preferred() -> None:
     plain = rows(source(joint), joint**1.8)[0]
     assert not [note for note in plain.notes if note.kind is NoteKind.PREFERENCE]
     assert plain.association.verdict is Verdict.AMPLIFIES
+
+
+def test_an_article_in_sight_is_said_of_scorers_that_do_not_hide_it() -> None:
+    joint = world()
+    against = baseline(source(joint), GROUPS, TASKS)
+    plain = {direction: scored(joint, direction) for direction in DIRECTIONS}
+    for scorer, articles, count in (
+        ("word-l2r", ("a", "an"), 1),
+        ("word-l2r", (), 0),
+        ("difference-l2r", ("a", "an"), 0),
+    ):
+        scores = {
+            direction: replace(one, scorer=scorer, articles=articles)
+            for direction, one in plain.items()
+        }
+        found = probe_rows([against], scores, FAMILIES, ProbeSettings())
+        notes = [note for note in found[0].notes if note.kind is NoteKind.ARTICLE]
+        assert len(notes) == count
+
+
+def test_pairs_are_listed_by_size_and_undefined_ones_last(made: Made) -> None:
+    table = pair_table(made(bases=("wikipedia", "labor"), templates=("a", "b")).rows)
+    sizes = [abs(float(cells[4])) for cells in table.rows]
+    defined = [size for size in sizes if not np.isnan(size)]
+    assert 0 < len(defined) < len(sizes)
+    assert sizes[: len(defined)] == sorted(defined, reverse=True)
 
 
 def test_a_counted_base_is_corrected_and_says_how_many_sentences_would_do() -> None:

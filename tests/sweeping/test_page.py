@@ -137,5 +137,19 @@ def test_many_questions_have_one_headline_and_what_is_not_drawn_is_said(
     assert tasks.text[0].startswith("The first 7 of 8 questions are drawn")
 
 
+def test_six_questions_have_a_statement_each_and_a_column_that_tells_them_apart(made: Made) -> None:
+    result = made_up_sweep(made, 2, bases=("labor", "wikipedia", "corpus"))
+    assert len(result.page().headline) == 6
+    for sets, bases, told_apart in (
+        (("one", "two"), ("labor", "wikipedia"), ["set", "base"]),
+        (("one", "two"), ("labor",), ["set"]),
+        (("one",), ("labor",), []),
+    ):
+        result = made_up_sweep(made, 2, sets=sets, bases=bases)
+        table = page_module._table("all", result, result.rows, question=True)
+        headings = [column.heading for column in table.columns]
+        assert headings[: headings.index("value")] == ["model", *told_apart, "direction"]
+
+
 def test_a_model_that_failed_has_its_line(twelve: SweepResult) -> None:
     assert "acme/broken-0" in twelve.to_markdown()
