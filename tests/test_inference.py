@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmprobe.errors import InputError
+from lmprobe.inference import exact_planning
 from lmprobe.inference.comparison import compare_cells
 from lmprobe.inference.multiplicity import adjusted
 from lmprobe.inference.permutation import sign_flip_p_value
@@ -309,3 +310,14 @@ class TestComparison:
     def test_shapes_must_match(self) -> None:
         with pytest.raises(InputError, match="one shape"):
             self.compare(np.zeros((2, 2, 2)), np.zeros((3, 2, 2)))
+
+
+@pytest.mark.parametrize(("n", "share", "rate"), [(60, 0.5, 0.5), (150, 0.3, 0.2)])
+def test_the_smallest_effect_that_rows_can_claim_by_the_exact_test(
+    n: int, share: float, rate: float
+) -> None:
+    effect = exact_planning.exact_claimable_effect(n, share, rate, 0.95)
+    step = 2.0**-exact_planning._HALVINGS
+    assert 0.1 < effect < 0.5
+    assert exact_planning._excludes(n, effect, share, rate, 0.95)
+    assert not exact_planning._excludes(n, effect - step, share, rate, 0.95)
