@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from lmprobe.core.association import Association
 from lmprobe.core.axis import read_axis
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.intervals import cross_fitted_rows
 from lmprobe.intervals.base_uncertainty import (
     Reliability,
     base_correction,
@@ -216,3 +218,15 @@ def test_a_group_that_was_never_counted_is_drawn_nowhere() -> None:
     drawn = posterior_rates(counts, 50, np.random.default_rng(0))
     assert (drawn[:, 1] == 0).all()
     assert (drawn[:, [0, 2]] > 0).all()
+
+
+def test_the_noise_of_the_splits_is_taken_out_of_the_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ways = cross_fitted_rows._WAYS
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(0, 0.3, (4000, 1)) + rng.normal(0, 1.0, (4000, ways))
+    monkeypatch.setattr(cross_fitted_rows, "_estimates", lambda *_: {"A->T": drawn})
+    rows = SimpleNamespace(times=np.ones(10), units=10)
+    found = cross_fitted_rows._spread(rows, False, rng)  # type: ignore[arg-type]
+    assert found["A->T"] == pytest.approx(0.3, abs=0.02)  # type: ignore[index]
