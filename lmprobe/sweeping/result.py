@@ -264,7 +264,11 @@ def _line(row: SweepRow) -> dict[str, Any]:
 
 
 def _letter(number: int) -> str:
-    """Return a, b, ..., z, aa, ab, ... for 0, 1, ..."""
+    """Return a, b, ..., z, aa, ab, ... for 0, 1, ...
+
+    >>> [_letter(number) for number in (0, 25, 26, 51, 52, 701, 702)]
+    ['a', 'z', 'aa', 'az', 'ba', 'zz', 'aaa']
+    """
     text = ""
     number += 1
     while number:

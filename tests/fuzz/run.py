@@ -6,6 +6,7 @@ Each reader runs in a process of its own, so that one which brings it down is a 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -52,15 +53,11 @@ def parent(name: str, number: int, seed: int) -> int:
 
 
 def _environment(last: Path) -> dict[str, str]:
-    import os
-
     return {**os.environ, "LMPROBE_FUZZ_LAST": str(last), "OMP_NUM_THREADS": "1"}
 
 
 def child(reader: Reader, number: int, seed: int) -> int:
     """Give a reader its inputs; print how many were findings, and each kind of finding once."""
-    import os
-
     last = os.environ.get("LMPROBE_FUZZ_LAST")
     kinds: Counter[str] = Counter()
     started = time.process_time()
