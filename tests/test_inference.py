@@ -321,3 +321,11 @@ def test_the_smallest_effect_that_rows_can_claim_by_the_exact_test(
     assert 0.1 < effect < 0.5
     assert exact_planning._excludes(n, effect, share, rate, 0.95)
     assert not exact_planning._excludes(n, effect - step, share, rate, 0.95)
+
+
+def test_betting_plans_with_what_its_limits_leave_of_the_error() -> None:
+    n, share, variance = 900.0, 0.3, 0.1
+    log = math.log(2 / (0.05 * 0.95))
+    expected = math.sqrt(2 * log * variance / (n * share * (1 - share)))
+    found = claimable_effect(n, group_share=share, variance=variance, method="betting")
+    assert found == pytest.approx(expected, rel=1e-6)

@@ -14,6 +14,7 @@ from lmprobe.intervals.method import REPLICATES, Sample, interval
 from lmprobe.intervals.methods.bootstrap import expanded
 from lmprobe.intervals.methods.bootstrap_bca import acceleration
 from lmprobe.intervals.methods.t import interval_over_runs
+from lmprobe.intervals.two_groups import _without_each
 from lmprobe.results import IntervalStatus
 
 RNG = np.random.default_rng(0)
@@ -112,3 +113,7 @@ def test_resamples_on_which_nothing_is_defined() -> None:
     for method in ("bootstrap", "bootstrap-percentile", "bootstrap-bca"):
         sample = Sample(0.5, resampled=undefined, left_out=lambda: (np.ones(3),), units=3)
         assert interval(sample, method=method, rng=RNG).status is IntervalStatus.UNDEFINED
+
+
+def test_the_mean_without_each_cost() -> None:
+    assert _without_each(np.array([1.0, 2.0, 6.0])) == pytest.approx([4.0, 3.5, 1.5])

@@ -98,6 +98,8 @@ def test_a_tradeoff_comes_back() -> None:
         Measure.AMPLIFICATION, 0.1, Interval(0.0, 0.2, 0.95, "t"), (0.1,), chance=0.0, f1=0.7
     )
     made = Tradeoff((Point("original", 0.0, row), Point("adversarial", 0.5, row)), {"seed": 0})
+    assert [point.level for point in made.of("adversarial")] == [0.5]
+    assert [point.level for point in made.of("original")] == [0.0]
     again = Tradeoff.from_json(made.to_json())
     assert again.to_json() == made.to_json()
     assert again.of("adversarial")[0].f1 == 0.7

@@ -153,3 +153,11 @@ def test_six_questions_have_a_statement_each_and_a_column_that_tells_them_apart(
 
 def test_a_model_that_failed_has_its_line(twelve: SweepResult) -> None:
     assert "acme/broken-0" in twelve.to_markdown()
+
+
+@pytest.mark.parametrize(("models", "scale"), [(5, "linear"), (6, "log")])
+def test_steps_that_differ_by_a_large_factor_have_a_logarithmic_axis(
+    made: Made, models: int, scale: str
+) -> None:
+    result = made_up_sweep(made, models, bases=("labor",), steps=True)
+    assert curve(result, result.curves[0]).x_scale == scale

@@ -150,3 +150,12 @@ def test_equal_models_are_seldom_separated(axis: str, sweeps: int) -> None:
         (found,) = rank([contest(*cells)], replicates=600, seed=seed)
         separated += bool(found.separated.any())
     assert stats.binomtest(separated, sweeps, 0.05, alternative="greater").pvalue > 0.01
+
+
+def test_spreads_do_not_drown_in_what_models_differ_by() -> None:
+    noise = np.random.default_rng(0).normal(0, 1e-3, (200, 3))
+    values = noise + np.array([0.0, 1e6, -3e6])
+    spreads = _spread_of_differences(values)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        expected = np.std(noise[:, i] - noise[:, j], ddof=1)
+        assert spreads[i, j] == pytest.approx(expected, rel=1e-4)
