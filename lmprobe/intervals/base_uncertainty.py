@@ -253,6 +253,10 @@ def sentences_needed(
 
 
 def _round_up(number: float) -> int:
-    """Return the number with two digits, rounded up: the estimate is no better than that."""
+    """Return the number with two digits, rounded up: the estimate is no better than that.
+
+    >>> [_round_up(number) for number in (7.2, 90.5, 123.4, 12_345.0)]
+    [8, 91, 130, 13000]
+    """
     unit = int(10 ** max(0, math.floor(math.log10(number)) - 1))
     return math.ceil(number / unit) * unit

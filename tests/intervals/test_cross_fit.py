@@ -14,7 +14,7 @@ from lmprobe.core.association import Association
 from lmprobe.core.axis import read_axis
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.intervals import cross_fitted_rows
+from lmprobe.intervals import base_uncertainty, cross_fitted_rows
 from lmprobe.intervals.base_uncertainty import (
     Reliability,
     base_correction,
@@ -230,3 +230,25 @@ def test_the_noise_of_the_splits_is_taken_out_of_the_spread(
     rows = SimpleNamespace(times=np.ones(10), units=10)
     found = cross_fitted_rows._spread(rows, False, rng)  # type: ignore[arg-type]
     assert found["A->T"] == pytest.approx(0.3, abs=0.02)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("needed", [1.7, 10.0, 13.0])
+def test_the_number_of_sentences_is_searched_to_a_tenth(
+    needed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def grows(*_: object, factor: float, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(proportional=9 * factor / (9 * factor + needed))
+
+    monkeypatch.setattr(base_uncertainty, "reliability", grows)
+    found = sentences_needed(np.array([[300, 200], [100, 400]]), Direction.TASK_TO_ATTRIBUTE)
+    assert found is not None
+    assert needed <= found / 1000 <= needed * 1.1 * 1.1
+
+
+def test_no_more_than_three_times_is_added_for_what_a_base_cannot_show() -> None:
+    wide = Interval(-0.1, 0.2, 0.95, "t")
+    for proportional, even, stretch in ((0.9, 0.6, 1.5), (0.9, 0.1, 2.7), (0.1, 0.1, 1.0)):
+        shown = Reliability(proportional, even)
+        correction = base_uncertainty.BaseCorrection(None, shown, 9, None)  # type: ignore[arg-type]
+        found = correction.widened(wide)
+        assert (found.low, found.high) == pytest.approx((-0.1 * stretch, 0.2 * stretch))

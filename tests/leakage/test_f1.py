@@ -37,6 +37,8 @@ def test_decisions() -> None:
     assert decisions(logits, several).tolist() == [[0, 1], [1, 0]]
     shares = read_predictions([[0.2, 0.6], [0.9, 0.4]])
     assert decisions(shares, several).tolist() == [[0, 1], [1, 0]]
+    above = read_predictions([[0.2, 1.5], [0.0, 0.4]])
+    assert decisions(above, several).tolist() == [[1, 1], [0, 1]]
     assert decisions(shares, several, 0.7).tolist() == [[0, 0], [1, 0]]
     single = read_labels([[1, 0], [0, 1]])
     assert decisions(shares, single).tolist() == [[0, 1], [1, 0]]
