@@ -15,6 +15,7 @@ from lmprobe.sweeping.figures import curve, forest, heat_map
 from lmprobe.sweeping.jobs import subjects
 from lmprobe.sweeping.result import SweepResult
 from lmprobe.sweeping.summary import Entry, summarise
+from lmprobe.sweeping.tables import all_rows
 
 Made = Callable[..., ProbeResult]
 
@@ -146,8 +147,7 @@ def test_six_questions_have_a_statement_each_and_a_column_that_tells_them_apart(
         (("one",), ("labor",), []),
     ):
         result = made_up_sweep(made, 2, sets=sets, bases=bases)
-        table = page_module._table("all", result, result.rows, question=True)
-        headings = [column.heading for column in table.columns]
+        headings = [column.heading for column in all_rows(result).columns]
         assert headings[: headings.index("value")] == ["model", *told_apart, "direction"]
 
 
