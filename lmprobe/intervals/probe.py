@@ -272,13 +272,12 @@ def robustness(cells: Floats, families: Sequence[str] | None = None) -> Robustne
     if len(each) > 1:
         without = (each.sum() - each) / (len(each) - 1)
         ends = (float(without.min()), float(without.max()))
-    # Of a family the sign alone counts, which its sum has in common with its mean.
-    family_sums = np.bincount(table.family, weights=each)
+    means = np.bincount(table.family, weights=each) / np.bincount(table.family)
     return Robustness(
         template_sd=float(each.std()),
         leave_one_out=ends,
         sign_flip_templates=_flipped(each, value),
-        sign_flip_families=_flipped(family_sums, value),
+        sign_flip_families=_flipped(means, value),
     )
 
 

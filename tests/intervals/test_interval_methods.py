@@ -242,6 +242,13 @@ class TestStratified:
         found = stratified._largest_deviation(80, mean, 1.0, 0.01)
         assert found == pytest.approx(math.sqrt(nearest * (1 - nearest)), rel=1e-9)
 
+    def test_costs_that_are_all_alike_deviate_as_their_opposites(self) -> None:
+        none = stratified._largest_deviation(80, 0.0, 0.0, 0.01)
+        assert stratified._largest_deviation(80, 1.0, 0.0, 0.01) == pytest.approx(none)
+        # kl(0, q) is -log(1 - q).
+        q = 1 - math.exp(-math.log(4 / 0.01) / 80)
+        assert none == pytest.approx(math.sqrt(q * (1 - q)), rel=1e-9)
+
     def test_it_is_narrower_than_hoeffding_for_rare_costs(self) -> None:
         costs = np.zeros(5000)
         costs[:50] = 1
