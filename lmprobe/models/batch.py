@@ -10,6 +10,9 @@ from lmprobe.errors import InputError, ModelError
 # bert-base's size (benchmarks/runner.py); a GPU needs larger batches to be busy.
 _TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768}
 
+# Every token of a tree of sentences is compared with all its others: large ones take long.
+_LARGEST_TREE = 512
+
 
 class BatchSize:
     """Either a fixed number of sentences or, with "auto", as many as a budget of tokens allows.
@@ -29,16 +32,23 @@ class BatchSize:
         self._fixed = wanted if isinstance(wanted, int) else None
         self._tokens = _TOKENS.get(device, _TOKENS["cpu"])
 
-    def rows(self, lengths: Sequence[int]) -> int:
-        """Return how many of the next sentences to take; their lengths fall."""
-        fitting = self._fixed or max(1, self._tokens // lengths[0])
+    @property
+    def tree(self) -> tuple[int, int]:
+        """How many sentences, and how many tokens, a tree of them may have."""
+        return self._fixed or self._tokens, min(self._tokens, _LARGEST_TREE)
+
+    def rows(self, lengths: Sequence[int], trees: bool = False) -> int:
+        """Return how many of the next rows to take, sentences or trees; their lengths fall."""
+        fixed = 1 if self._fixed and trees else self._fixed
+        fitting = fixed or max(1, self._tokens // lengths[0])
         return min(len(lengths), fitting)
 
-    def halve(self, rows: int, length: int) -> None:
-        """Take half as many from now on, or say that memory is too small."""
-        if self._fixed or rows == 1:
+    def halve(self, sentences: int, tokens: int) -> None:
+        """Take half as many tokens from now on, or say that memory is too small."""
+        if self._fixed or sentences == 1:
             raise ModelError(
-                f"out of memory with {rows} sentence{'s' if rows > 1 else ''} of {length} tokens; "
+                f"out of memory with {sentences} sentence{'s' if sentences > 1 else ''}, "
+                f"{tokens} tokens; "
                 + ('use the batch size "auto"' if self._fixed else "use a smaller model or dtype")
             )
-        self._tokens = rows * length // 2
+        self._tokens = tokens // 2

@@ -23,7 +23,7 @@ from lmprobe.io.folders import cache_folder
 from lmprobe.io.sealed import seal, unseal
 
 # Part of every key: raise it when masking or running change what is computed.
-_FORMAT = 2
+_FORMAT = 3
 
 
 def key_of(parts: Mapping[str, Any]) -> str:

@@ -1,17 +1,15 @@
 """Answers queries about the next token, sharing the computation of common beginnings.
 
-A beginning that several sentences share is run once; what follows it reuses its keys and
-values. Beginnings of one length run together, and so do continuations, sorted by length and
-padded on the right, where a causal model does not look. The head is applied only where a
-token is asked for, and the last token of a sentence is never read, only predicted.
+The sentences are read as trees (`prefix_tree`): a beginning that several have in common is run
+once, and no token is padding. A network that cannot read trees reads sentences one by one in
+batches, sorted by length and padded on the right, where a causal model does not look. The head
+is applied only where a token is asked for, and the last token of a sentence is never read,
+only predicted.
 """
 
 from __future__ import annotations
 
-import copy
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,12 +19,12 @@ from lmprobe.core.tally import Floats
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models.batch import BatchSize
 from lmprobe.models.cloze import WORD_START, TokenQuery
-from lmprobe.models.forward import check_finite, logits_at, padded, unless_out_of_memory
-from lmprobe.models.prefixes import Ids, PrefixGroup, share_prefixes
+from lmprobe.models.forward import check_finite, logits_at, unless_out_of_memory
+from lmprobe.models.prefix_tree import Ids, PrefixTree, plant
+from lmprobe.models.tree_input import TreeCheck, tree_inputs
 
 Asked = Mapping[Ids, Sequence[int]]
 """For each context, the tokens asked for after it."""
-Answers = dict[tuple[Ids, int], float]
 
 
 def log_probabilities(
@@ -35,26 +33,22 @@ def log_probabilities(
     *,
     batch_size: BatchSize,
     word_start: NDArray[np.bool_],
+    check: TreeCheck,
     progress: Progress = silent,
 ) -> Floats:
     """Return log P(token at its position | the tokens before it) of each query (n,).
 
-    `word_start` says of each token whether it begins a word.
+    `word_start` says of each token whether it begins a word; `check` remembers whether the
+    network can read trees.
     """
     contexts = [query.ids[: query.position] for query in queries]
-    asked: dict[Ids, list[int]] = {}
+    asked: dict[Ids, dict[int, None]] = {}
     for context, query in zip(contexts, queries, strict=True):
-        tokens = asked.setdefault(context, [])
-        if query.token not in tokens:
-            tokens.append(query.token)
+        asked.setdefault(context, {})[query.token] = None
     sequences = _longest(asked)
-    if _reuses_keys(network):
-        groups = share_prefixes(sequences)
-    else:
-        groups = [PrefixGroup((one,), 0) for one in sequences]
-    runner = _Runner(network, asked, batch_size, word_start)
+    runner = _Runner(network, {one: list(tokens) for one, tokens in asked.items()}, word_start)
     done = 0
-    for answered in runner.run(groups):
+    for answered in runner.run(sequences, batch_size, check.reads_trees(network, sequences)):
         done += answered
         progress(done, len(sequences))
     values = [
@@ -71,120 +65,48 @@ def _longest(contexts: Mapping[Ids, Any]) -> list[Ids]:
     return [one for one, after in zip(ordered, following, strict=True) if after[: len(one)] != one]
 
 
-def _reuses_keys(network: Any) -> bool:
-    """Tell whether a network attends to stored keys and values only; recurrent states do not."""
-    from transformers import DynamicCache
-    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
-
-    if "past_key_values" not in inspect.signature(network.forward).parameters:
-        return (
-            hasattr(network, "base_model")
-            and network.base_model is not network
-            and (hasattr(network, "peft_config") and _reuses_keys(network.get_base_model()))
-        )
-    layers = DynamicCache(config=network.config).layers
-    return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A sequence, how many of its tokens were run before, and where these are."""
-
-    ids: Ids
-    known: int
-    parent: int = 0
-
-    @property
-    def length(self) -> int:
-        return len(self.ids) - self.known
-
-
 class _Runner:
-    """Runs groups of sequences and collects the answers about their contexts."""
+    """Runs sequences of tokens and collects the answers about their contexts."""
 
-    def __init__(
-        self,
-        network: Any,
-        asked: Asked,
-        batch_size: BatchSize,
-        word_start: NDArray[np.bool_],
-    ) -> None:
+    def __init__(self, network: Any, asked: Asked, word_start: NDArray[np.bool_]) -> None:
         self._network = network
         self._asked = asked
-        self._batch_size = batch_size
         self._word_start = word_start
-        self.answers: Answers = {}
+        self.answers: dict[tuple[Ids, int], float] = {}
 
-    def run(self, groups: Sequence[PrefixGroup]) -> Iterator[int]:
-        """Run everything; yield how many sequences each step has finished."""
-        alone = [_Row(one, 0) for group in groups if not group.shared for one in group.sequences]
-        yield from self._continue(alone, None)
-        lengths = sorted({group.shared for group in groups if group.shared}, reverse=True)
-        for shared in lengths:
-            alike = [group for group in groups if group.shared == shared]
-            done = 0
-            while done < len(alike):
-                some = alike[done : done + self._batch_size.rows([shared] * (len(alike) - done))]
-                rows = [_Row(group.prefix, 0) for group in some]
-                past = unless_out_of_memory(lambda rows=rows: self._pass(rows, None, True))  # type: ignore[misc]
-                if past is None:
-                    self._batch_size.halve(len(rows), shared)
-                    continue
-                done += len(some)
-                after = [
-                    _Row(one, shared, parent)
-                    for parent, group in enumerate(some)
-                    for one in group.sequences
-                ]
-                yield from self._continue(after, past)
-
-    def _continue(self, rows: Sequence[_Row], past: Any) -> Iterator[int]:
-        """Run rows that follow on the same prefixes, longest first."""
-        waiting = sorted(rows, key=lambda row: -row.length)
+    def run(self, sequences: Sequence[Ids], batch_size: BatchSize, as_trees: bool) -> Iterator[int]:
+        """Run everything; yield how many sequences each batch has finished."""
+        waiting = sequences
         while waiting:
-            count = self._batch_size.rows([row.length for row in waiting])
-            batch = waiting[:count]
-            ran = unless_out_of_memory(
-                lambda batch=batch: self._pass(batch, past, False) or True  # type: ignore[misc]
+            most_sequences, most_tokens = batch_size.tree if as_trees else (1, 1)
+            # Some networks have tables of that length, whatever the positions.
+            limit = getattr(self._network.config, "max_position_embeddings", None) or most_tokens
+            trees = plant(
+                waiting, most_sequences=most_sequences, most_tokens=min(most_tokens, limit)
             )
-            if ran is None:
-                self._batch_size.halve(count, batch[0].length)
-                continue
-            waiting = waiting[count:]
-            yield count
+            trees.sort(key=lambda tree: -len(tree.contexts))
+            waiting = []
+            while trees and not waiting:
+                batch = trees[: batch_size.rows([len(tree.contexts) for tree in trees], as_trees)]
+                count = sum(len(tree.sequences) for tree in batch)
+                if unless_out_of_memory(lambda batch=batch: self._pass(batch)):  # type: ignore[misc]
+                    trees = trees[len(batch) :]
+                    yield count
+                else:
+                    batch_size.halve(count, len(batch) * len(batch[0].contexts))
+                    waiting = [one for tree in trees for one in tree.sequences]
 
-    def _pass(self, rows: Sequence[_Row], past: Any, keep: bool) -> Any:
-        """Run one batch, note the answers, and return the keys and values if they are kept."""
-        import torch
-        from transformers import DynamicCache
-
-        network = self._network
-        tokens = padded([row.ids[row.known :] for row in rows], 0)
-        # Padding on the right is read, but no token before it sees it.
-        attention = torch.ones((len(rows), rows[0].known + tokens.shape[1]), dtype=torch.long)
-        inputs: dict[str, Any] = {
-            "input_ids": torch.from_numpy(tokens).to(network.device),
-            "attention_mask": attention.to(network.device),
-        }
-        if past is not None:
-            # The prefix may be followed by further batches, so they work on copies.
-            past = copy.deepcopy(past)
-            parents = torch.tensor([row.parent for row in rows], device=network.device)
-            past.batch_select_indices(parents)
-            inputs |= {"past_key_values": past, "use_cache": True}
-        elif keep:
-            inputs |= {"past_key_values": DynamicCache(config=network.config), "use_cache": True}
+    def _pass(self, trees: Sequence[PrefixTree]) -> bool:
+        """Run one batch and note the answers."""
         places = {
-            (number, place - row.known): row.ids[: place + 1]
-            for number, row in enumerate(rows)
-            for place in range(row.known, len(row.ids))
-            if row.ids[: place + 1] in self._asked
+            (row, place): context
+            for row, tree in enumerate(trees)
+            for place, context in enumerate(tree.contexts)
+            if context in self._asked
         }
-        # The head must be called with at least one place; the last token of a prefix will do.
-        output, logits = logits_at(network, list(places) or [(0, 0)], **inputs)
-        if places:
-            self._note(list(places.values()), logits)
-        return output.past_key_values if keep else None
+        _, logits = logits_at(self._network, list(places), **tree_inputs(self._network, trees))
+        self._note(list(places.values()), logits)
+        return True
 
     def _note(self, contexts: Sequence[Ids], logits: Any) -> None:
         """Keep the answers about the contexts, one row of logits for each."""

@@ -41,7 +41,7 @@ def log_probabilities(
         rows = [[queries[number] for number in row] for row in batch]
         values = unless_out_of_memory(lambda rows=rows: _run(network, rows, pad))  # type: ignore[misc]
         if values is None:
-            batch_size.halve(count, lengths[done])
+            batch_size.halve(count, count * lengths[done])
             continue
         answers[[number for row in batch for number in row]] = values
         done += count

@@ -20,8 +20,9 @@ from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError, ModelError
 from lmprobe.models import CausalModel, Cloze, TokenQuery, load_model
 from lmprobe.models.cloze import WORD_START
-from lmprobe.models.prefixes import share_prefixes
+from lmprobe.models.prefix_tree import plant
 from lmprobe.models.quiet import quiet_transformers
+from lmprobe.models.tree_input import TreeCheck
 from lmprobe.probing.scoring import score_directions
 from lmprobe.scorers import score
 from lmprobe.scorers.mass import mass_queries
@@ -182,11 +183,14 @@ def test_batch_size_moves_no_probability(causal: Callable[[str], Path]) -> None:
     np.testing.assert_allclose(shares[0], shares[2], atol=1e-5)
 
 
-def test_beginnings_run_once_and_the_head_where_a_token_is_asked_for(
-    causal: Callable[[str], Path],
-) -> None:
-    model = load_model(causal("Llama"))
-    sentences = [cloze(f"They had been a known [{job}] in the city.") for job in JOBS]
+def test_beginnings_run_once_and_the_head_where_a_token_is_asked_for(tmp_path: Path) -> None:
+    model = load_model(save_causal(tmp_path, "Llama", max_position_embeddings=256))
+    sentences = [
+        cloze(f"{who} had been a known [{job}] in the city.")
+        for who in ("They", "She")
+        for job in JOBS
+    ]
+    score(model, sentences)  # The first time, trees are tried out.
     read, headed = [], []
     hooks = [
         model.network.register_forward_pre_hook(
@@ -199,32 +203,117 @@ def test_beginnings_run_once_and_the_head_where_a_token_is_asked_for(
     found = score(model, sentences * 2)
     for hook in hooks:
         hook.remove()
-    lengths = [len(one.ids) for one in model.encode(sentences)]
-    shared = read[0][1]
-    assert read[0] == (1, shared)
-    assert len(read) == 2
-    assert read[1][0] == len(JOBS), "each different sentence once"
-    assert read[1][1] == max(lengths) - shared - 1, "the last token is predicted, not read"
-    assert sum(headed) == shared + sum(length - shared - 1 for length in lengths)
-    np.testing.assert_array_equal(
-        found.log_probability[: len(JOBS)], found.log_probability[len(JOBS) :]
-    )
+    # The last token is predicted, not read.
+    ids = [one.ids[:-1] for one in model.encode(sentences)]
+    beginnings = {row[:end] for row in ids for end in range(1, len(row) + 1)}
+    assert read == [(1, len(beginnings))], "one pass, each beginning once, no padding"
+    assert headed == [len(beginnings)]
+    assert len(beginnings) < 0.8 * sum(map(len, ids))
+    np.testing.assert_array_equal(*np.split(found.log_probability, 2))
 
 
-def test_prefixes_are_shared_where_it_saves_tokens() -> None:
+def test_trees_hold_every_beginning_once() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
         sequences = {
             tuple(rng.integers(0, 3, size=rng.integers(1, 7)).tolist())
             for _ in range(rng.integers(1, 9))
         }
-        groups = share_prefixes(sequences)
-        assert sorted(one for group in groups for one in group.sequences) == sorted(sequences)
-        for group in groups:
-            assert all(one[: group.shared] == group.prefix for one in group.sequences)
-            assert all(len(one) > group.shared for one in group.sequences)
-        assert sum(group.tokens for group in groups) <= sum(map(len, sequences))
-        assert share_prefixes(sorted(sequences, reverse=True)) == groups
+        most, tokens = int(rng.integers(1, 9)), int(rng.integers(1, 20))
+        trees = plant(sequences, most_sequences=most, most_tokens=tokens)
+        assert sorted(one for tree in trees for one in tree.sequences) == sorted(sequences)
+        for tree in trees:
+            assert len(tree.sequences) <= most
+            assert len(tree.contexts) <= tokens or len(tree.sequences) == 1
+            assert sorted(tree.contexts) == sorted(
+                {one[:end] for one in tree.sequences for end in range(1, len(one) + 1)}
+            )
+            for context, row in zip(tree.contexts, tree.visible(), strict=True):
+                seen = [tree.contexts[place] for place in np.flatnonzero(row)]
+                assert seen == [context[:end] for end in range(1, len(context) + 1)]
+        assert plant(sorted(sequences, reverse=True), most_sequences=most, most_tokens=tokens) == (
+            trees
+        )
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings", "trees"),
+    [
+        *((name, {}, True) for name in ("GPT2", "Llama", "GPTNeoX", "OPT")),
+        ("Bloom", {}, False),  # Its positions are distances within the row.
+        ("Mamba", {}, False),  # Recurrent.
+        ("Mistral", {"sliding_window": 64}, True),
+        ("Mistral", {"sliding_window": 5}, False),  # Sees the nearest tokens only.
+    ],
+)
+def test_which_networks_read_trees(
+    architecture: str, settings: dict[str, Any], trees: bool, tmp_path: Path
+) -> None:
+    """Where they are not read as meant, sentences run one by one, with the same answers."""
+    folder = save_causal(tmp_path, architecture, **settings)
+    model = load_model(folder)
+    found = score(model, CLOZES).log_probability
+    long = [one.ids for one in model.encode(CLOZES)]
+    check = TreeCheck()
+    assert check.reads_trees(model.network, long) is trees
+    if settings:
+        assert check.reads_trees(model.network, [one[:5] for one in long])
+    slow = [slow_log_likelihood(model.network, list(ids)) for ids in long]
+    np.testing.assert_allclose(found, slow, atol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", ["Llama", "Bloom"])
+def test_smaller_trees_and_batches_when_memory_runs_out(
+    architecture: str, causal: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(causal(architecture))
+    expected = score(model, CLOZES).log_probability
+    forward, tried = model.network.forward, []
+
+    def small(**inputs: Any) -> Any:
+        tried.append(inputs["input_ids"].numel())
+        if tried[-1] > 45:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(**inputs)
+
+    monkeypatch.setattr(model.network, "forward", small)
+    done: list[tuple[int, int]] = []
+    found = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert tried[0] > 45
+    assert done[-1][0] == done[-1][1]
+
+
+def test_a_network_that_sees_the_answer_is_refused() -> None:
+    """CPM-Ant is listed among the causal models, but without further input it reads both ways."""
+    from transformers import CpmAntConfig, CpmAntForCausalLM
+
+    tokenizer = tokenizer_of("bytes")
+    torch.manual_seed(0)
+    config = CpmAntConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        dim_head=8,
+        dim_ff=16,
+        init_std=0.3,
+    )
+    model = load_model(CpmAntForCausalLM(config), tokenizer=tokenizer)
+    with pytest.raises(ModelError, match="CpmAntForCausalLM is no causal model"):
+        score(model, CLOZES)
+
+
+def test_trees_are_no_longer_than_the_tables_of_a_network(tmp_path: Path) -> None:
+    """BERT's table of token types has as many rows as it has positions."""
+    from transformers import BertConfig, BertLMHeadModel
+
+    tokenizer = tokenizer_of("bytes")
+    config = BertConfig(vocab_size=len(tokenizer), is_decoder=True, pad_token_id=1, **_SIZE)
+    model = load_model(BertLMHeadModel(config).eval(), tokenizer=tokenizer)
+    found = score(model, CLOZES).log_probability
+    slow = [slow_log_likelihood(model.network, list(one.ids)) for one in model.encode(CLOZES)]
+    np.testing.assert_allclose(found, slow, atol=1e-4)
 
 
 def words_from(model: CausalModel, longest: int, at_start: bool) -> list[tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from lmprobe.models.causal_runner import log_probabilities
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.kind import kinds
 from lmprobe.models.transformers_model import TransformersModel
+from lmprobe.models.tree_input import TreeCheck
 
 
 @kinds.register("causal")
@@ -25,6 +27,10 @@ class CausalModel(TransformersModel):
     masks = False
     default_scorer = "sentence"
     sentence_scorer = "sentence"
+
+    @cached_property
+    def _tree_check(self) -> TreeCheck:
+        return TreeCheck()
 
     def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
         """Return the tokens of each cloze; raise for words or sentences that do not fit."""
@@ -47,5 +53,6 @@ class CausalModel(TransformersModel):
                 queries,
                 batch_size=self._batch_size,
                 word_start=self.word_tokens.begins,
+                check=self._tree_check,
                 progress=progress,
             )
