@@ -56,6 +56,8 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
         "RobertaTokenizer",
         {"local_attention": 4, "global_attn_every_n_layers": 2, "num_hidden_layers": 3},
     ),
+    # Convolves: notices padding.
+    "ConvBert": ("BertTokenizer", {"embedding_size": 16, "num_attention_heads": 4}),
     # Ignores its own output layer, so the hook never runs.
     "MobileBert": (
         "BertTokenizer",

@@ -17,6 +17,15 @@ T = TypeVar("T")
 Place = tuple[int, int]
 """The row of a batch, and the position in it."""
 
+# Of the difference that another sentence makes: far above rounding, far below what a token
+# changes that is seen by mistake, not seen, or seen at another distance.
+_ROUNDING = {"bfloat16": 5e-2, "float16": 5e-2}
+
+
+def rounding(network: Any) -> float:
+    """Return the share of a difference between sentences that can be rounding."""
+    return _ROUNDING.get(str(network.dtype).removeprefix("torch."), 1e-4)
+
 
 def padded(rows: Sequence[Sequence[int]], value: int) -> NDArray[np.int64]:
     """Return the rows as a table, filled up on the right."""

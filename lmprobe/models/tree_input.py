@@ -7,12 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lmprobe.errors import ModelError
-from lmprobe.models.forward import logits_at, padded
+from lmprobe.models.forward import logits_at, padded, rounding
 from lmprobe.models.prefix_tree import Ids, PrefixTree, plant
-
-# Of the difference that another sentence makes: far above rounding, far below what a token
-# changes that is seen by mistake, not seen, or seen at another distance.
-_TOLERANCE = {"float32": 1e-3, "float64": 1e-3, "bfloat16": 5e-2, "float16": 5e-2}
 
 
 def tree_inputs(network: Any, trees: Sequence[PrefixTree]) -> dict[str, Any]:
@@ -78,8 +74,7 @@ def _reads_tree(network: Any, sequence: Ids) -> bool:
     rows = plant(both, most_sequences=1, most_tokens=1)
     expected = _log_probabilities(network, rows, both)
     before, after = expected[:, :half], expected[:, half:]
-    dtype = str(network.dtype).removeprefix("torch.")
-    least = _TOLERANCE.get(dtype, _TOLERANCE["float32"]) * _difference(*after)
+    least = rounding(network) * _difference(*after)
     if _difference(*before) > least:
         raise ModelError(
             f"{type(network).__name__} is no causal model: what it expects next depends on the "

@@ -175,6 +175,7 @@ def test_batches_hold_sentences_of_like_length(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load_model(checkpoint("Bert"), batch_size=4)
+    score(model, CLOZES)
     shapes = count_rows(model, monkeypatch)
     score(model, CLOZES)
     lengths = [length for _, length in shapes]
@@ -184,10 +185,12 @@ def test_batches_hold_sentences_of_like_length(
 
 def test_the_head_sees_masked_positions_only(checkpoint: Checkpoint) -> None:
     model = load_model(checkpoint("Bert"))
+    clozes = [cloze("The nurse said that [she] worked."), cloze("The [nurse] worked.")]
+    score(model, clozes)  # The first time, padding is tried out.
     seen = []
     head = model.network.get_output_embeddings()
     with_hook = head.register_forward_hook(lambda _, inputs, output: seen.append(output.shape))
-    score(model, [cloze("The nurse said that [she] worked."), cloze("The [nurse] worked.")])
+    score(model, clozes)
     with_hook.remove()
     assert [tuple(shape[:2]) for shape in seen] == [(1, 2)]
     assert not head._forward_pre_hooks, "the runner must leave the model as it found it"
@@ -203,8 +206,8 @@ def test_the_head_sees_masked_positions_only(checkpoint: Checkpoint) -> None:
 def test_the_automatic_batch_is_halved_when_memory_runs_out(
     problem: Exception, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = score(load_model(checkpoint("Bert")), CLOZES).log_probability
     model = load_model(checkpoint("Bert"))
+    expected = score(model, CLOZES).log_probability
     forward, tried = model.network.forward, []
 
     def small(**inputs: Any) -> Any:

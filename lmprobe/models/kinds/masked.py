@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.encoding import encode_masked
 from lmprobe.models.kind import kinds
-from lmprobe.models.masked_runner import log_probabilities
+from lmprobe.models.masked_runner import PaddingCheck, log_probabilities
 from lmprobe.models.transformers_model import TransformersModel
 
 
@@ -25,6 +26,10 @@ class MaskedModel(TransformersModel):
     masks = True
     default_scorer = "difference-l2r"
     sentence_scorer = "pll"
+
+    @cached_property
+    def _padding_check(self) -> PaddingCheck:
+        return PaddingCheck()
 
     def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
         """Return the tokens of each cloze; raise for words or sentences that do not fit."""
@@ -49,5 +54,6 @@ class MaskedModel(TransformersModel):
                 queries,
                 batch_size=self._batch_size,
                 pad=self.tokenizer.mask_token_id if pad is None else pad,
+                check=self._padding_check,
                 progress=progress,
             )
