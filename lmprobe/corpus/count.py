@@ -16,7 +16,7 @@ from lmprobe.core.tally import Floats
 from lmprobe.corpus.checkpoint import Checkpoint, open_checkpoint
 from lmprobe.corpus.engines.engine import Numbered, engines
 from lmprobe.corpus.lexicon import Lexicon, Named, Words, built_in_attributes, lexicon
-from lmprobe.corpus.plan import PART, Plan, plan
+from lmprobe.corpus.plan import Plan, plan
 from lmprobe.corpus.result import CountResult
 from lmprobe.corpus.rules.rule import rules
 from lmprobe.corpus.word_lists import built_in_tasks
@@ -216,6 +216,3 @@ def _run(
         counted.close()  # type: ignore[attr-defined]
         state.save()
     return size
-
-
-__all__ = ["PART", "Count", "count", "count_cooccurrences", "count_words", "lexicon", "plan"]

@@ -45,7 +45,7 @@ def plan(corpus: Any, *, field: str = "text", part: int = PART, block: int = BLO
     if isinstance(corpus, str) and corpus == "-":
         return _standard_input(block)
     if isinstance(corpus, str) and corpus.startswith(_HUB):
-        return _stream((_hub_rows(corpus),), field, corpus)
+        return _stream(_hub_rows(corpus), field, corpus)
     if isinstance(corpus, str | Path):
         return _files(_expand(corpus), field, part, block)
     if not isinstance(corpus, Iterable) or isinstance(corpus, bytes):
@@ -55,7 +55,7 @@ def plan(corpus: Any, *, field: str = "text", part: int = PART, block: int = BLO
     listed = list(corpus) if isinstance(corpus, list | tuple) else None
     if listed and all(isinstance(one, Path) for one in listed):
         return _files([path for one in listed for path in _expand(one)], field, part, block)
-    return _stream((corpus,), field, "texts in memory")
+    return _stream(corpus, field, "texts in memory")
 
 
 def joined(plans: list[Plan]) -> Plan:
@@ -186,8 +186,8 @@ def _hub_rows(name: str) -> Iterable[Any]:
     return found
 
 
-def _stream(sources: tuple[Iterable[Any], ...], field: str, name: str) -> Plan:
-    texts = (text_of(row, field, name) for rows in sources for row in rows)
+def _stream(rows: Iterable[Any], field: str, name: str) -> Plan:
+    texts = (text_of(row, field, name) for row in rows)
     return Plan((Held(block) for block in text_blocks(texts, size=_STREAM)), (name,), 0, False)
 
 

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -148,7 +149,8 @@ def _cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for cells in reader:
-            stripped = [cell.strip() for cell in cells]
+            # Composed, as the words of templates are, so that the same word is the same.
+            stripped = [unicodedata.normalize("NFC", cell.strip()) for cell in cells]
             if any(stripped):
                 yield reader.line_num, stripped
     except csv.Error as problem:

@@ -160,7 +160,8 @@ def _form_problems(one: Field, contents: Contents) -> Iterator[str]:
     entries = contents.slots[one.slot]
     without = [entry.word for entry in entries if not entry.has(one.form)]
     if without:
-        hint = did_you_mean(one.form, {form for entry in entries for form in entry.forms})
+        known = {form for entry in entries for form in entry.forms}
+        hint = did_you_mean(one.form, known) if known else f'add forms = {{ {one.form} = "..." }}'
         yield f'{{{one.slot}:{one.form}}}: no form "{one.form}" for {_some(without)}; {hint}'
         return
     for who in _agreements(contents):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -108,8 +109,9 @@ def read_document(path: Path) -> tuple[dict[str, Any], Findings]:
     """Return the content of a TOML file and its findings; unreadable, it is empty with one."""
     raw = path.read_bytes()
     try:
-        # Editors on Windows put a byte-order mark first, which TOML itself refuses.
-        text = raw.decode("utf-8-sig")
+        # Editors on Windows put a byte-order mark first, which TOML itself refuses; some on macOS
+        # write letters and accents apart, which are other tokens to a model.
+        text = unicodedata.normalize("NFC", raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         findings = Findings(path)

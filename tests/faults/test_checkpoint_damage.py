@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from lmprobe.corpus.count import count, count_words, plan
+from lmprobe.corpus.count import count, count_words
+from lmprobe.corpus.plan import plan
 from lmprobe.errors import DataFileError
 from lmprobe.io.sealed import checksum
 

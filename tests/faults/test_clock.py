@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lmprobe.corpus.count import count, count_words, plan
+from lmprobe.corpus.count import count, count_words
+from lmprobe.corpus.plan import plan
 from lmprobe.models import cache, file_hash
 
 DAY = 86_400.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 from test_sentences import set_text, toml
 
 from lmprobe.errors import DataFileError, InputError
+from lmprobe.sources import load_base_rates
 from lmprobe.templates import Sentence, TemplateSet, differing_slots, load_templates
 from lmprobe.templates.sets import check_set
 
@@ -149,6 +151,20 @@ def test_a_word_written_out_is_found_without_spaces_too(tmp_path: Path) -> None:
     slots: dict[str, object] = {"who": ["他", "她"], "what": ["护士", "律师"]}
     with pytest.raises(DataFileError, match='the word "他" of the attribute is written out'):
         load_templates(write(tmp_path, ["我说他和{who}是{what}。"], slots, language="zh"))
+
+
+def test_decomposed_letters_are_composed(tmp_path: Path) -> None:
+    slots: dict[str, object] = {"who": ["él", "ella"], "what": ["médico", "policía"]}
+    path = write(tmp_path, ["{who} ya fue {what} aquí."], slots, language="es")
+    path.write_text(unicodedata.normalize("NFD", path.read_text("utf-8")), encoding="utf-8")
+    one = load_templates(path)
+    assert one.templates[0].sentence("él", "policía").text == "Él ya fue policía aquí."
+    rates = tmp_path / "rates.csv"
+    text = unicodedata.normalize("NFD", "task,él,ella\nmédico,1,2\npolicía,3,4\n")
+    rates.write_text(text, encoding="utf-8")
+    found = load_base_rates(rates).association(one.attributes, one.tasks)
+    assert found.counts is not None
+    assert found.counts.tolist() == [[1, 3], [2, 4]]
 
 
 def test_a_korean_particle_is_a_form(tmp_path: Path) -> None:

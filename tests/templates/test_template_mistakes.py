@@ -140,7 +140,7 @@ MISTAKES = {
     "form of no forms": (
         "{a:occupation}",
         "{occupation:plural}",
-        'no form "plural" for "nurse", "cook"; Known: none',
+        'no form "plural" for "nurse", "cook"; add forms = { plural = "..." }',
     ),
     "glued before": (
         "{a:occupation}",

@@ -155,20 +155,23 @@ class _Matcher:
 
     def __init__(self, labels: Iterable[Words]) -> None:
         self._label: dict[bytes, int] = {}
-        self._phrases: list[tuple[re.Pattern[str], int]] = []
+        # By their longest word: a sentence without it need not be searched.
+        self._phrases: dict[bytes, list[tuple[re.Pattern[str], int]]] = {}
         for form, label in owners(labels).items():
             if _WORD.fullmatch(form):
                 self._label[form.encode()] = label
             else:
                 expression = re.compile(rf"(?<!\w){phrase(form)}(?!\w)")
-                self._phrases.append((expression, label))
+                longest = max(_WORD.findall(form), key=len).encode()
+                self._phrases.setdefault(longest, []).append((expression, label))
         self._single = frozenset(self._label)
+        self._parts = frozenset(self._phrases)
 
     def labels(self, words: list[bytes], sentence: bytes) -> set[int]:
         found = {self._label[word] for word in self._single.intersection(words)}
-        if self._phrases:
+        for part in self._parts.intersection(words):
             text = _text(sentence)
-            found |= {label for expression, label in self._phrases if expression.search(text)}
+            found |= {label for expression, label in self._phrases[part] if expression.search(text)}
         return found
 
 
