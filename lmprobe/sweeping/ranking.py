@@ -8,7 +8,7 @@ models are separated anywhere is at most 1 - confidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,19 +97,12 @@ def rank(
     seed: int = 0,
 ) -> tuple[Ranking, ...]:
     """Return one ranking per contest; their claims hold at once over all contests."""
-    rng = np.random.default_rng(seed)
-    tasks = tuple(dict.fromkeys(task for contest in contests for task in contest.tasks))
-    task_weight = draws(replicates, len(tasks), rng)
-    families = _family_draws(contests, replicates, rng)
-    resampled = [
-        _resampled(contest, families[contest.templates], task_weight, tasks) for contest in contests
-    ]
     units = min(map(_units, contests))
     pairs = sum(len(contest.models) * (len(contest.models) - 1) // 2 for contest in contests)
     critical = _critical(pairs, units, confidence)
     return tuple(
         _ranking(contest, values, critical)
-        for contest, values in zip(contests, resampled, strict=True)
+        for contest, values in zip(contests, _resampled(contests, replicates, seed), strict=True)
     )
 
 
@@ -124,17 +117,9 @@ def bands(
 
     The intervals of one contest cover all its values at once, with the stated confidence.
     """
-    rng = np.random.default_rng(seed)
-    tasks = tuple(dict.fromkeys(task for contest in contests for task in contest.tasks))
-    task_weight = draws(replicates, len(tasks), rng)
-    families = _family_draws(contests, replicates, rng)
     return tuple(
-        _band(
-            contest,
-            _resampled(contest, families[contest.templates], task_weight, tasks),
-            confidence,
-        )
-        for contest in contests
+        _band(contest, values, confidence)
+        for contest, values in zip(contests, _resampled(contests, replicates, seed), strict=True)
     )
 
 
@@ -160,28 +145,35 @@ def _values(contest: Contest) -> Floats:
     )
 
 
-def _family_draws(
-    contests: Sequence[Contest], replicates: int, rng: np.random.Generator
-) -> Mapping[str, Floats]:
-    """Return how often each template is drawn, (R, K), per set; families are drawn whole."""
-    found: dict[str, Floats] = {}
+def _resampled(contests: Sequence[Contest], replicates: int, seed: int) -> list[Floats]:
+    """Return the value of each model of each contest on each resample, (R, M).
+
+    Tasks are drawn once for all contests, families once per template set, and whole. A value is
+    NaN where nothing was drawn.
+    """
+    rng = np.random.default_rng(seed)
+    tasks = tuple(dict.fromkeys(task for contest in contests for task in contest.tasks))
+    task_weight = draws(replicates, len(tasks), rng)
+    template_weight: dict[str, Floats] = {}
     for contest in contests:
-        if contest.templates not in found:
+        if contest.templates not in template_weight:
             names, family = np.unique(contest.families, return_inverse=True)
-            found[contest.templates] = draws(replicates, len(names), rng)[:, family]
-    return found
+            template_weight[contest.templates] = draws(replicates, len(names), rng)[:, family]
+    return [
+        _values_of(
+            contest,
+            template_weight[contest.templates],
+            task_weight[:, [tasks.index(task) for task in contest.tasks]],
+        )
+        for contest in contests
+    ]
 
 
-def _resampled(
-    contest: Contest, template_weight: Floats, task_weight: Floats, tasks: tuple[str, ...]
-) -> Floats:
-    """Return the value of each model on each resample, (R, M); NaN where nothing was drawn."""
-    columns = [tasks.index(task) for task in contest.tasks]
-    weight = task_weight[:, columns]
+def _values_of(contest: Contest, template_weight: Floats, task_weight: Floats) -> Floats:
     return np.stack(
         [
             # A table leaves templates without a defined pair out, and so must their weights.
-            CellTable.of(cells, None).values(template_weight[:, _defined(cells)], weight)
+            CellTable.of(cells, None).values(template_weight[:, _defined(cells)], task_weight)
             for cells in contest.cells
         ],
         axis=1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lmprobe.report.result import Result
@@ -191,10 +191,7 @@ class SweepResult(Result):
             "rows": [row.to_dict() for row in self.rows],
             "orders": [order.to_dict() for order in self.orders],
             "curves": [curve.to_dict() for curve in self.curves],
-            "failures": [
-                {"model": one.model, "templates": one.templates, "error": one.error}
-                for one in self.failures
-            ],
+            "failures": [asdict(one) for one in self.failures],
             "notes": [note.to_dict() for note in self.notes],
             "run_means": [one.to_dict() for one in self.run_means],
             "provenance": dict(self.provenance),

@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
 from lmprobe.intervals.base_uncertainty import is_enough
 from lmprobe.intervals.methods.t import interval_over_runs
 from lmprobe.intervals.runs import mean_interval
 from lmprobe.probing.row import ProbeRow, row_verdict
 from lmprobe.results import Column, ColumnKind, Estimate, Interval, Table
+from lmprobe.sweeping.row import Question
 
 
 @dataclass(frozen=True, slots=True)
 class RunMean:
     """The mean over training runs for one template set, base and direction."""
 
-    templates: str
-    base: str
-    direction: Direction
+    question: Question
     runs: int
     estimate: Estimate
     """The interval is that of a run: over templates and tasks, as each probe has it."""
@@ -30,7 +28,7 @@ class RunMean:
     """The same value with Student's interval over runs."""
 
     @classmethod
-    def of(cls, templates: str, rows: Sequence[ProbeRow], confidence: float) -> RunMean | None:
+    def of(cls, question: Question, rows: Sequence[ProbeRow], confidence: float) -> RunMean | None:
         """Return the mean of the same row of several runs; None where a value is undefined."""
         estimates = [row.estimate for row in rows]
         claimed = [one.claimed for one in estimates]
@@ -50,9 +48,7 @@ class RunMean:
             return Estimate(value, interval, verdict, corrected, value - corrected)
 
         return cls(
-            templates,
-            rows[0].base,
-            rows[0].direction,
+            question,
             len(rows),
             estimate(mean_interval([one.interval for one in estimates])),
             estimate(interval_over_runs(claimed, confidence)),
@@ -61,9 +57,7 @@ class RunMean:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "templates": self.templates,
-            "base": self.base,
-            "direction": self.direction.value,
+            **self.question.to_dict(),
             "runs": self.runs,
             **self.estimate.to_dict(),
             "over_runs": self.over_runs.to_dict(),
@@ -73,9 +67,7 @@ class RunMean:
     def from_dict(cls, document: Mapping[str, Any]) -> RunMean:
         """Read the JSON form."""
         return cls(
-            str(document["templates"]),
-            str(document["base"]),
-            Direction(document["direction"]),
+            Question.from_dict(document),
             int(document["runs"]),
             Estimate.from_dict(document),
             Estimate.from_dict(document["over_runs"]),
@@ -96,9 +88,7 @@ def run_table(means: Sequence[RunMean]) -> Table:
     )
     rows = tuple(
         (
-            one.templates,
-            one.base,
-            one.direction,
+            *one.question,
             one.estimate.claimed,
             one.estimate.interval,
             one.estimate.verdict,

@@ -85,7 +85,7 @@ def _by_question(entries: Sequence[Entry]) -> dict[Question, Members]:
 def _run_means(members: Mapping[Question, Members], confidence: float) -> tuple[RunMean, ...]:
     """Return the mean over models of every question, in order."""
     means = [
-        RunMean.of(question.templates, [row for _, row in answers], confidence)
+        RunMean.of(question, [row for _, row in answers], confidence)
         for question, answers in members.items()
     ]
     return tuple(one for one in means if one is not None)

@@ -82,12 +82,12 @@ def test_the_rows_are_those_of_the_probes(reference: SweepResult, models: list[s
 
 def test_models_may_be_training_runs_of_one(models: list[str]) -> None:
     found = run(models, runs=True)
-    assert [(one.base, one.direction.short) for one in found.run_means] == [
+    assert [(one.question.base, one.question.direction.short) for one in found.run_means] == [
         ("labor", "T->A"),
         ("labor", "A->T"),
     ]
     for mean in found.run_means:
-        rows = [row for row in found.rows if row.direction is mean.direction]
+        rows = [row for row in found.rows if row.question == mean.question]
         values = [row.estimate.value for row in rows]
         low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
         assert mean.over_runs.value == pytest.approx(np.mean(values))
