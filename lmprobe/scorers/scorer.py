@@ -68,7 +68,8 @@ def choose_scorer(name: str, kind: str) -> ChosenScorer:
         raise InputError(
             f'the scorer "{chosen}" lacks {", ".join(missing)}; see "A scorer" in docs/extending.md'
         )
-    if made.kind != kind:
+    # A kind that derives from another is asked in the same way.
+    if made.kind != kind and not issubclass(kinds.get(kind), kinds.get(made.kind)):
         raise InputError(
             f'the scorer "{chosen}" is for {made.kind} models and this one is {kind}; '
             f'use "{default}" (`auto`)'

@@ -18,6 +18,7 @@ from transformers import AutoTokenizer
 from lmprobe.errors import InputError
 from lmprobe.models import Cloze, EncodedCloze, TokenQuery, load_model
 from lmprobe.models.encoding import encode_masked
+from lmprobe.models.kind import kinds
 from lmprobe.scorers import SplitWordWarning, choose_scorer, score, scorers
 from lmprobe.scorers.scorer import _identity as identity_of
 from lmprobe.scorers.scorer import sums
@@ -126,6 +127,18 @@ def test_auto_is_the_default_of_the_kind_and_others_are_refused() -> None:
     assert choose_scorer("auto", "causal").name == "sentence"
     with pytest.raises(InputError, match='"pll" is for masked models and this one is causal; use'):
         choose_scorer("pll", "causal")
+
+
+def test_a_kind_that_derives_from_another_takes_its_scorers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Denoising(kinds.get("masked")):  # type: ignore[misc]
+        kind = "denoising"
+
+    monkeypatch.setitem(kinds._found, "denoising", Denoising)
+    assert choose_scorer("auto", "denoising").name == "difference-l2r"
+    with pytest.raises(InputError, match="is for causal models and this one is denoising"):
+        choose_scorer("sentence", "denoising")
 
 
 @pytest.mark.usefixtures("own_registries")
