@@ -15,7 +15,6 @@ trained: this attacker is the Bayes rule, so here leakage is no lower bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +90,9 @@ def language_leakage(
         attributes=kept.attributes, tasks=kept.tasks, scorer=scorer, cache=cache, progress=progress,
     )  # fmt: skip
     leaks = bayes_leakage(scores.probabilities())
-    estimate = _Estimator(chosen.families, settings, len(kept.attributes))
-    model_row, _ = estimate.row(Measure.MODEL, leaks)
-    difference, notes = estimate.row(Measure.AMPLIFICATION, leaks - of_base)
+    groups = len(kept.attributes)
+    model_row, _ = _row(Measure.MODEL, leaks, chosen, settings, groups)
+    difference, notes = _row(Measure.AMPLIFICATION, leaks - of_base, chosen, settings, groups)
     # The base is taken as given: its leakage is a number without an interval.
     without = Interval.undefined(settings.confidence, "none")
     base_row = leakage_row(Measure.BASE, of_base, without, (), chance=0.0)
@@ -126,24 +125,17 @@ def _base_leakage(known: Association, name: str, wanted: Sequence[str]) -> float
     return float(bayes_leakage(conditional))
 
 
-@dataclass(frozen=True, slots=True)
-class _Estimator:
-    """Puts intervals over templates around leakages."""
-
-    families: tuple[str, ...]
-    settings: ProbeSettings
-    groups: int
-
-    def row(self, measure: Measure, values: Floats) -> tuple[LeakageRow, tuple[Note, ...]]:
-        """Return the row of values (one per template), and what its interval assumes."""
-        interval, notes = probe_interval(
-            values[:, None, None],
-            method=self.settings.interval,
-            confidence=self.settings.confidence,
-            rng=np.random.default_rng(self.settings.seed),
-            families=self.families,
-            resample="templates",
-        )
-        rounds = tuple(float(value) for value in values)
-        mean = float(np.mean(values))
-        return leakage_row(measure, mean, interval, rounds, chance=1 / self.groups), notes
+def _row(
+    measure: Measure, values: Floats, templates: TemplateSet, settings: ProbeSettings, groups: int
+) -> tuple[LeakageRow, tuple[Note, ...]]:
+    """Return the row of values (one per template), and what its interval over them assumes."""
+    interval, notes = probe_interval(
+        values[:, None, None],
+        method=settings.interval,
+        confidence=settings.confidence,
+        rng=np.random.default_rng(settings.seed),
+        families=templates.families,
+        resample="templates",
+    )
+    mean, rounds = float(np.mean(values)), values.tolist()
+    return leakage_row(measure, mean, interval, rounds, chance=1 / groups), notes

@@ -10,7 +10,7 @@ import numpy as np
 from lmprobe.core.tally import Floats
 from lmprobe.intervals.method import checked_confidence
 from lmprobe.leakage.inputs import Codes, GroupLabels
-from lmprobe.leakage.rounds import Round
+from lmprobe.leakage.rounds import Trial
 from lmprobe.results.interval import Interval
 
 METHOD = "t over rounds and test rows"
@@ -61,22 +61,15 @@ def _row_variance(
     return variance / len(groups.names) ** 2, tested
 
 
-def score_by_row(
-    correct: Sequence[Floats], rounds: Sequence[Round], groups: GroupLabels
+def score_guesses(
+    guesses: Sequence[Codes], trials: Sequence[Trial]
 ) -> tuple[tuple[float, ...], Floats]:
-    """Return the mean of each round, and each example's mean over rounds (NaN if never tested)."""
-    total = np.zeros(len(groups.codes))
-    times = np.zeros(len(groups.codes))
-    for one, drawn in zip(correct, rounds, strict=True):
-        total[drawn.test] += one
-        times[drawn.test] += 1
-    per_row = np.where(times > 0, total / np.maximum(times, 1), np.nan)
-    return tuple(float(one.mean()) for one in correct), per_row
-
-
-def correctness(
-    guesses: Sequence[Codes], rounds: Sequence[Round], groups: GroupLabels
-) -> list[Floats]:
-    """Return 1 where a test row's group was guessed and 0 where not, round by round."""
-    pairs = zip(guesses, rounds, strict=True)
-    return [(guess == groups.codes[drawn.test]).astype(np.float64) for guess, drawn in pairs]
+    """Return the accuracy of each round, and each example's over rounds (NaN if never tested)."""
+    right, times = np.zeros((2, len(trials[0].groups.codes)))
+    values = []
+    for guess, trial in zip(guesses, trials, strict=True):
+        correct = guess == trial.truth
+        values.append(float(correct.mean()))
+        right[trial.rows.test] += correct
+        times[trial.rows.test] += 1
+    return tuple(values), np.where(times > 0, right / np.maximum(times, 1), np.nan)

@@ -29,7 +29,7 @@ from lmprobe.leakage.inputs import (
     read_labels,
     read_predictions,
 )
-from lmprobe.leakage.leakage_interval import correctness, leakage_interval, score_by_row
+from lmprobe.leakage.leakage_interval import leakage_interval, score_guesses
 from lmprobe.leakage.perturbation import perturb
 from lmprobe.leakage.result import ASSUMPTIONS, LeakageResult
 from lmprobe.leakage.rounds import PARTS, Round, Trial, draw_rounds, read_split
@@ -228,8 +228,7 @@ class _Study:
         pairs = zip(inputs, self.drawn, strict=True)
         trials = [Trial(one, self.groups, rows) for one, rows in pairs]
         guesses = self.attacker.attack(trials, device=self.settings.device, progress=progress)
-        correct = correctness(guesses, self.drawn, self.groups)
-        values, by_row = score_by_row(correct, self.drawn, self.groups)
+        values, by_row = score_guesses(guesses, trials)
         interval = self.interval(values, by_row, bounds=(0.0, 1.0))
         return leakage_row(
             measure, float(np.mean(values)), interval, values,

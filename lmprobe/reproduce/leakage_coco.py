@@ -16,12 +16,10 @@ from lmprobe.reproduce.caption_data import MODELS, CaptionData, caption_data
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.tables import comparison_table
+from lmprobe.reproduce.tables import INTERVAL, OURS, PAPER, comparison_table
 from lmprobe.results import Column, ColumnKind, Verdict
 
 ROUNDS = 3
-
-
 SAME_ERRORS = "amplification, same errors"
 
 
@@ -41,12 +39,7 @@ def run(
     for number, model in enumerate(models):
         rows += attack.model(model)
         progress(number + 1, len(models))
-    columns = (
-        Column("ours", ColumnKind.NUMBER, key="value"),
-        Column("interval", ColumnKind.RANGE),
-        Column("F1", ColumnKind.NUMBER, key="f1"),
-        Column("paper", ColumnKind.NUMBER),
-    )
+    columns = (OURS, INTERVAL, Column("F1", ColumnKind.NUMBER, key="f1"), PAPER)
     return Reproduction(
         name="leakage-coco",
         title="Leakage of COCO: accuracy of guessing gender from objects",

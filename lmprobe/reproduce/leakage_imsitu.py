@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,9 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
 from lmprobe.leakage.balanced import balanced_split
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
-from lmprobe.leakage.leakage_interval import correctness, leakage_interval, score_by_row
+from lmprobe.leakage.leakage_interval import leakage_interval, score_guesses
 from lmprobe.leakage.result import LIMITS
-from lmprobe.leakage.rounds import Round, Trial, draw_rounds, read_split
+from lmprobe.leakage.rounds import Trial, draw_rounds, read_split
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
 from lmprobe.reproduce.settings import ExperimentSettings
@@ -74,6 +75,11 @@ class _Images:
             found[np.delete(rows, kept)] = -1
         return found
 
+    def trials(self, part: Codes, **options: Any) -> list[Trial]:
+        """Return the rounds that are drawn from those parts."""
+        drawn = draw_rounds(self.genders, part, rounds=ROUNDS, **options)
+        return [Trial(self.verbs, self.genders, one) for one in drawn]
+
 
 @experiment("leakage-imsitu")
 def leakage_imsitu(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
@@ -89,17 +95,13 @@ def run(
     images = _images(counts)
     rng = np.random.default_rng(settings.seed)
     splits = [_train_split(images, row, settings.seed) for row in TABLE_1]
-    drawn = [
-        draw_rounds(images.genders, part, rounds=ROUNDS, rng=rng, limits=PER_GENDER)
-        for part in splits
-    ]
-    trials = [Trial(images.verbs, images.genders, one) for rounds in drawn for one in rounds]
+    trials = [trial for part in splits for trial in images.trials(part, rng=rng, limits=PER_GENDER)]
     # All splits at once: every attacker has the same shape, so they share one batch.
     guesses = find_attacker(attacker).attack(trials, device="auto", progress=progress)
     exact = find_attacker("exact").attack(trials, device="auto", progress=silent)
     rows = [
-        _row(images, printed, part, rounds, _of(guesses, number), _of(exact, number))
-        for number, (printed, part, rounds) in enumerate(zip(TABLE_1, splits, drawn, strict=True))
+        _row(images, printed, part, *(_of(each, number) for each in (trials, guesses, exact)))
+        for number, (printed, part) in enumerate(zip(TABLE_1, splits, strict=True))
     ]
     rows += [_balanced_test(images, row, settings.seed) for row in TABLE_1 if row.alpha]
     return Reproduction(
@@ -156,22 +158,21 @@ def _train_split(images: _Images, row: Printed, seed: int) -> Codes:
     return images.part if row.alpha is None else images.balanced(row.alpha, (0,), seed)
 
 
-def _of(guesses: Sequence[Codes], number: int) -> Sequence[Codes]:
-    return guesses[number * ROUNDS : (number + 1) * ROUNDS]
+def _of(each: Sequence[Any], number: int) -> Sequence[Any]:
+    """Return what belongs to the rounds of one split."""
+    return each[number * ROUNDS : (number + 1) * ROUNDS]
 
 
 def _row(
     images: _Images,
     printed: Printed,
     part: Codes,
-    rounds: Sequence[Round],
+    trials: Sequence[Trial],
     guesses: Sequence[Codes],
     exact: Sequence[Codes],
 ) -> ReproducedRow:
-    values, by_row = score_by_row(
-        correctness(guesses, rounds, images.genders), rounds, images.genders
-    )
-    best, _ = score_by_row(correctness(exact, rounds, images.genders), rounds, images.genders)
+    values, by_row = score_guesses(guesses, trials)
+    best, _ = score_guesses(exact, trials)
     interval = leakage_interval(values, by_row, images.genders, bounds=(0.0, 1.0), confidence=0.95)
     sizes = np.bincount(images.genders.codes[part == 0])
     return ReproducedRow(
@@ -198,10 +199,9 @@ def _balanced_test(images: _Images, printed: Printed, seed: int) -> ReproducedRo
     """Return the exact attacker's accuracy where dev and test are balanced as well."""
     assert printed.alpha is not None
     part = images.balanced(printed.alpha, (0, 1, 2), seed)
-    rounds = draw_rounds(images.genders, part, rounds=ROUNDS, rng=np.random.default_rng(seed))
-    trials = [Trial(images.verbs, images.genders, one) for one in rounds]
+    trials = images.trials(part, rng=np.random.default_rng(seed))
     guesses = find_attacker("exact").attack(trials, device="auto", progress=silent)
-    values = [float(one.mean()) for one in correctness(guesses, rounds, images.genders)]
+    values, _ = score_guesses(guesses, trials)
     sizes = np.bincount(images.genders.codes[part == 0])
     value = 100 * float(np.mean(values))
     return ReproducedRow(
