@@ -73,9 +73,14 @@ class _Only:
 
     def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
         unknown = [name for name in attributes if name not in self.attributes]
-        if unknown:
-            raise MissingLabels(self.name, attributes=unknown)
-        return self.source.association(attributes, tasks)
+        if not unknown:
+            return self.source.association(attributes, tasks)
+        lacking: Sequence[str] = ()
+        try:
+            self.source.association(self.attributes, tasks)
+        except MissingLabels as problem:
+            lacking = problem.tasks
+        raise MissingLabels(self.name, attributes=unknown, tasks=lacking)
 
 
 def bases(wikipedia: str) -> list[_Only]:

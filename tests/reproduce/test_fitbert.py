@@ -254,3 +254,12 @@ def test_the_earlier_version_counts_the_likeliest_word(checkpoint: Path, counts:
         done = reproduce("fitbert-iclr", settings(checkpoint, counts, preset="paper"))
     uniform = {row.details["direction"]: row.value for row in done.rows[:2]}
     assert uniform["task->attribute"] * 64 == pytest.approx(round(uniform["task->attribute"] * 64))
+
+
+def test_occupations_that_the_counts_lack_are_left_out(checkpoint: Path, tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("task,he,she\nnurse,1,5\ncook,3,2\nbaker,2,2\n")
+    done = reproduce("fitbert-iclr", settings(checkpoint, path, preset="corrected"))
+    tasks = {row.details["base"]: row.details["tasks"] for row in done.rows}
+    assert tasks["wikipedia"] == ["cook", "nurse", "baker"]
+    assert len(tasks["labor"]) == 32
