@@ -129,6 +129,9 @@ class ProbeRow:
 
     def __repr__(self) -> str:
         """Return the row in one line."""
+        if self.unevenness is not None:
+            size = f"absolute {self.absolute:.4f}"
+            return f"<ProbeRow {self.base}, {self.direction}: {size}, {self.verdict}>"
         return (
             f"<ProbeRow {self.base}, {self.direction}: {self.value:+.4f}, "
             f"[{self.interval.low:+.4f}, {self.interval.high:+.4f}], {self.verdict}>"

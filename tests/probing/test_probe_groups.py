@@ -161,6 +161,7 @@ def test_uniform_without_a_lean_tells_the_size_alone(model: LanguageModel, tmp_p
         assert row.absolute == pytest.approx(np.abs(predicted - even).mean())
         assert row.unevenness is not None
         assert np.isnan(row.value)
+        assert f": absolute {row.absolute:.4f}, {row.verdict}>" in repr(row)
         assert row.verdict in (Verdict.UNEVEN, Verdict.UNDECIDED)
         document = row.to_dict()
         assert document["value"] is None
