@@ -13,11 +13,11 @@ help:
 	@echo "make quick   the tests without the slow ones"
 	@echo "make fuzz    damaged inputs for every reader; N=100000 says how many"
 	@echo "make lint    ruff and mypy"
-	@echo "make bench   the benchmarks, beside the peers"
+	@echo "make bench   the benchmarks, with other libraries for comparison"
 	@echo "make docs    regenerate the generated pages of docs/"
 	@echo "make site    build the documentation as a site in docs/_site"
 	@echo "make real    probe two pretrained models from a package index; writes docs/real-models.md"
-	@echo "make faults  kill, fill the disk, run side by side: N=50 times each"
+	@echo "make faults  killed processes, full disks, shared folders: N=50 times each"
 	@echo "make mutate  change the core in N=200 ways and report what no test notices; SEED=0"
 	@echo "make clean   remove everything that make has made"
 
