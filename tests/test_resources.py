@@ -26,7 +26,9 @@ def test_a_path_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_name_that_is_nearly_right() -> None:
-    with pytest.raises(DataFileError, match='no template called "fitbrt"; did you mean "fitbert"'):
+    with pytest.raises(
+        DataFileError, match='no template set called "fitbrt"; did you mean "fitbert"'
+    ):
         resources.find("fitbrt", "templates", ".toml")
 
 

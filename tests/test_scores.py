@@ -56,7 +56,11 @@ def model(checkpoint: Checkpoint) -> MaskedModel:
 
 
 def count_sentences(model: MaskedModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Record how many masked sentences each forward pass reads."""
+    """Record how many masked sentences each forward pass reads, from the second scoring on.
+
+    The first one also tries out whether the network ignores padding.
+    """
+    score(model, [Cloze("He is a baker.", 0, 2), Cloze("She said that he is a baker.", 0, 3)])
     rows: list[int] = []
     forward = model.network.forward
 

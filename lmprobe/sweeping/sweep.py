@@ -162,7 +162,7 @@ def _jobs(
     refuse_twice("template set", [one.name for one in sets])
     refuse_twice("base", [find_source(name).name for name in base])
     sources = [base_facts(name) for name in (*base, *filter(None, [probing.lean]))]
-    tokenizer = file_states(loading.tokenizer or "")
+    tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.arguments().items() if name != "revision"}
     return [
         Job(

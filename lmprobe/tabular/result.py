@@ -17,7 +17,7 @@ from lmprobe.metrics.thresholds import Threshold
 from lmprobe.report.result import Result
 from lmprobe.results import Estimate, Interval, Note, Page, Table
 from lmprobe.results.claim import Claim
-from lmprobe.results.estimate import nullable
+from lmprobe.results.estimate import from_nullable, nullable
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
 from lmprobe.tabular.threshold_curves import ThresholdCurve
@@ -208,12 +208,11 @@ def _threshold_dict(task: str, cut: Threshold) -> dict[str, Any]:
         "value": cut.value,
         "wanted_share": nullable(cut.wanted),
         "share": nullable(cut.share),
-        "heaviest_row": cut.row,
+        "heaviest_row": nullable(cut.row),
     }
 
 
 def _threshold_of(document: Mapping[str, Any]) -> tuple[str, Threshold]:
-    shares = (document["wanted_share"], document["share"])
-    wanted, share = (math.nan if one is None else float(one) for one in shares)
-    cut = Threshold(float(document["value"]), wanted, share, float(document["heaviest_row"]))
+    shares = (document[name] for name in ("wanted_share", "share", "heaviest_row"))
+    cut = Threshold(float(document["value"]), *map(from_nullable, shares))
     return str(document["task"]), cut

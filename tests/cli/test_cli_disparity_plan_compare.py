@@ -191,8 +191,8 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            ([], "give an effect"),
-            (["--effect", "0.1", "--rows", "5"], "give an effect"),
+            ([], "give `effect`, or `rows`"),
+            (["--effect", "0.1", "--rows", "5"], "give `effect`, or `rows`"),
             (["--effect", "0.1", "--variance", "0.1"], "give a method too"),
             (["--effect", "0.1", "--pilot", "nowhere.json"], "nowhere.json"),
             (["--effect", "-1"], "`effect` must be positive"),

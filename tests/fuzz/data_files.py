@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def read_base_table(path: Path) -> None:
     from lmprobe.sources.csv_file import read_table, write_table
 
     table = read_table(path)
-    text = path.read_bytes().decode("utf-8-sig")
+    # A letter and its accent are one character, however they were written.
+    text = unicodedata.normalize("NFC", path.read_bytes().decode("utf-8-sig"))
     rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
     header, *body = [row for row in rows if any(row)]
     own = {row[0]: [float(cell) for cell in row[1:]] for row in body}

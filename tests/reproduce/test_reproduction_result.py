@@ -81,7 +81,7 @@ def test_ours_stands_beside_the_papers(both: ReproductionSet) -> None:
     listed, grid = both.tables()
     assert [column.heading for column in listed.columns] == ["", "ours", "interval", "paper"]
     assert words(listed) == [
-        ["a|b", "0.2500", "+0.1000 to ∞", "0.3000"],
+        ["a|b", "0.2500", "0.1000 to ∞", "0.3000"],
         ["c", "undefined", "–", "–"],
     ]
     assert words(grid) == [["1", "0.5000", "1.5000"], ["2", "1.0000", "3.0000"]]

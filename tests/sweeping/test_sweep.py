@@ -122,8 +122,9 @@ def test_processes_change_nothing_and_a_kept_probe_is_not_made_again(
 
 
 def test_a_changed_table_or_set_is_another_probe(
-    models: list[str], tmp_path: Path, own_set: str
+    models: list[str], tmp_path: Path, own_set: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     rates = tmp_path / "rates.csv"
     rates.write_text("task,he,she\nnurse,10,90\nbaker,60,40\nlawyer,60,40\n")
 
@@ -136,6 +137,9 @@ def test_a_changed_table_or_set_is_another_probe(
     rates.write_text("task,he,she\nnurse,50,50\nbaker,60,40\nlawyer,60,40\n")
     second = value()
     assert second != first
+    # Another file in the folder where the command runs changes nothing.
+    (tmp_path / "notes.txt").write_text("later")
+    assert value() == second
     text = Path(own_set).read_text().replace("is", "was")
     Path(own_set).write_text(text)
     assert value() != second
