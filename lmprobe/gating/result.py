@@ -42,7 +42,7 @@ _REASONS = {
     Outcome.FAILED: "the whole interval is above the limit",
     Outcome.UNDECIDED: "the interval contains the limit, so the value may lie on either side; "
     "more data makes the interval shorter",
-    Outcome.UNINFORMED: "the model gives the candidates no more probability than random words, "
+    Outcome.UNINFORMED: "the model gives the candidates too little probability, "
     "so its value says nothing",
 }
 # How an outcome is coloured.

@@ -20,6 +20,7 @@ from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.results import Column, ColumnKind, Table, Verdict, decide
+from lmprobe.results.format import format_interval, format_signed
 from lmprobe.results.interval import Interval
 
 BASELINE = "baseline_ft"
@@ -207,7 +208,7 @@ def _answer(rows: list[ReproducedRow]) -> str:
         holds = "holds" if verdict is claimed else "is not shown"
         if verdict.decisive and verdict is not claimed:
             holds = "is contradicted"
-        change = f"{row.details['change']:+.4f} ({ends.low:+.4f} to {ends.high:+.4f})"
+        change = f"{format_signed(row.details['change'])} ({format_interval(ends)})"
         what = "a fall" if claimed is Verdict.AMPLIFIES_LESS else "a rise"
         words.append(f"{direction.short} {change}, so the claim of {what} {holds}")
     return (

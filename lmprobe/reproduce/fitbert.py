@@ -26,6 +26,7 @@ from lmprobe.reproduce.fitbert_tables import (
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
+from lmprobe.results.format import format_number
 
 PAPERS_MODEL = "bert-base-uncased"
 # The mean distance of the labour shares from one half: what T->A must differ by when the
@@ -204,7 +205,8 @@ def _distorted(results: Mapping[str, ProbeResult]) -> list[dict[str, Any]]:
 
 def _identity_texts(identities: list[dict[str, Any]]) -> list[str]:
     return [
-        f"Identity: {one['name']} is {one['value']:.8f}, must be {one['expected']:.8f}: "
+        f"Identity: {one['name']} is {format_number(one['value'], 8)}, must be "
+        f"{format_number(one['expected'], 8)}: "
         f"{'holds' if one['holds'] else 'FAILS'}."
         for one in identities
     ]

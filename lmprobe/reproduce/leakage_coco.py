@@ -18,6 +18,7 @@ from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.tables import INTERVAL, OURS, PAPER, comparison_table
 from lmprobe.results import Column, ColumnKind, Verdict
+from lmprobe.results.format import format_range
 
 ROUNDS = 3
 SAME_ERRORS = "amplification, same errors"
@@ -87,7 +88,7 @@ class _Attack:
         same = leakage_amplification(wrong, said, genders, at=1.0, **self._options).rows[-1]
         return [
             *(_row(f"{name}: {row.name}", row, name, row.f1) for row in flipped.rows),
-            _row(f"{name}: {SAME_ERRORS}", same, name, f1_score(objects, wrong)),
+            _row(f"{name}: {SAME_ERRORS}", same, name, f1_score(objects, wrong), same_errors=True),
         ]
 
     @property
@@ -114,27 +115,40 @@ def as_wrong(
     return np.asarray(found, dtype=np.int64)
 
 
-def _row(name: str, found: LeakageRow, model: str | None, f1: float | None) -> ReproducedRow:
+def _row(
+    name: str,
+    found: LeakageRow,
+    model: str | None,
+    f1: float | None,
+    *,
+    same_errors: bool = False,
+) -> ReproducedRow:
     return ReproducedRow(
         name,
         found.value,
         interval=found.interval,
         verdict=found.verdict,
-        details={"measure": found.measure.value, "model": model, "f1": f1},
+        details={
+            "measure": found.measure.value,
+            "model": model,
+            "f1": f1,
+            "same_errors": same_errors,
+        },
     )
 
 
 def _reading(rows: list[ReproducedRow]) -> str:
     """Return what the rows allow to be said."""
     parts = []
-    for ending, what in (
-        (f": {Measure.AMPLIFICATION.value}", "labels flipped to the same F1"),
-        (f": {SAME_ERRORS}", "labels with the same errors by chance"),
+    compared = [row for row in rows if row.details["measure"] == Measure.AMPLIFICATION.value]
+    for same_errors, what in (
+        (False, "labels flipped to the same F1"),
+        (True, "labels with the same errors by chance"),
     ):
-        found = [row for row in rows if row.name.endswith(ending)]
+        found = [row for row in compared if row.details["same_errors"] is same_errors]
         more = sum(row.verdict is Verdict.LEAKS_MORE for row in found)
         low, high = (edge(row.value for row in found) for edge in (min, max))
-        parts.append(f"than {what}: {more} of {len(found)} ({low:+.3f} to {high:+.3f})")
+        parts.append(f"than {what}: {more} of {len(found)} ({format_range(low, high)})")
     models = [row.value for row in rows if row.details["measure"] == Measure.MODEL.value]
     above = sum(value > rows[0].value for value in models)
     return (

@@ -99,7 +99,7 @@ _WORDS = {
     ),
     Verdict.UNINFORMED: VerdictWords(
         "uninformed",
-        "gives the candidates no more probability than random words",
+        "gives the candidates too little probability to compare them",
         Tone.WARNING,
     ),
 }
