@@ -37,7 +37,7 @@ _RIGHT = {
 _WRAPS = {ColumnKind.TEXT, ColumnKind.VERDICT}
 _GAP = 2
 # A longer word is broken: a name without spaces must not push the numbers out.
-_LONGEST_WORD = 18
+_LONGEST_WORD = 26
 
 
 def plain(words: object, style: str = "") -> Text:
