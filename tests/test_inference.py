@@ -33,6 +33,10 @@ class TestSampleSize:
         assert sample_size(0.05) == 11903
         assert claimable_effect(3160) == pytest.approx(0.09742, abs=5e-6)
 
+    def test_no_cost_varies_more_than_one_of_even_odds(self) -> None:
+        impossible = claimable_effect(1000, method="exact", variance=0.3)
+        assert impossible == claimable_effect(1000, method="exact")
+
     def test_ours(self) -> None:
         assert sample_size(0.05, method="stratified") == 2952
         assert claimable_effect(3160, method="stratified") < 0.05

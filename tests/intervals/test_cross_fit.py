@@ -252,3 +252,9 @@ def test_no_more_than_three_times_is_added_for_what_a_base_cannot_show() -> None
         correction = base_uncertainty.BaseCorrection(None, shown, 9, None)  # type: ignore[arg-type]
         found = correction.widened(wide)
         assert (found.low, found.high) == pytest.approx((-0.1 * stretch, 0.2 * stretch))
+
+
+def test_a_label_of_all_rows_or_of_none_varies_nowhere() -> None:
+    """Sums of weights are rounded, so that all rows may have a little less, or more, than 1."""
+    shares = np.array([0.0, 1e-15, 0.3, 1 - 1e-15, 1.0, 1 + 1e-15])
+    assert cross_fitted_rows._varies(shares).tolist() == [False, False, True, False, False, False]

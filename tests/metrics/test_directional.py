@@ -16,7 +16,11 @@ from hypothesis.extra import numpy as hnp
 from lmprobe.core.direction import DIRECTIONS
 from lmprobe.core.labels import cross
 from lmprobe.errors import InputError
-from lmprobe.metrics.directional import defined_mean, directional_amplification
+from lmprobe.metrics.directional import (
+    amplification,
+    defined_mean,
+    directional_amplification,
+)
 
 Rows = dict[str, np.ndarray]
 
@@ -331,3 +335,9 @@ def test_a_task_with_one_row_counts_like_any_other() -> None:
         for pair, value in expected.items():
             assert ours[pair] == pytest.approx(value, abs=1e-12)
         assert not np.isnan(ours[:, 2]).any()
+
+
+def test_an_unchanged_pair_that_leans_down_is_plain_zero() -> None:
+    table = np.full((2, 2), 0.25)
+    found = amplification(table, table, np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    assert not np.signbit(found).any()
