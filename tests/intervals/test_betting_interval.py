@@ -128,3 +128,18 @@ def test_many_rows_are_averaged_in_blocks() -> None:
     found = interval_of(first, second)
     normal = 2 * 1.96 * math.sqrt(first.var() / 30_000 + second.var() / 12_000)
     assert normal < found.width < 1.45 * normal
+
+
+def test_at_a_limit_the_capital_has_grown_to_its_bound() -> None:
+    """Written out bet by bet: at the lower limit the capital is just 1 / (alpha / 2)."""
+    values = np.random.default_rng(4).beta(2, 5, 80)
+    low, _ = capital.limits(values, 0.1)
+    bound = 1 / 0.05
+    wealth, squares, total = 1.0, 0.25, 0.5
+    for number, value in enumerate(values, start=1):
+        variance = squares / number
+        stake = min(math.sqrt(2 * math.log(bound) / (len(values) * variance)), 0.9 / low)
+        wealth *= 1 + stake * (value - low)
+        total += value
+        squares += (value - total / (number + 1)) ** 2
+    assert wealth == pytest.approx(bound, rel=1e-6)

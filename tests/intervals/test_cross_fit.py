@@ -23,7 +23,12 @@ from lmprobe.intervals.base_uncertainty import (
     reliability,
     sentences_needed,
 )
-from lmprobe.intervals.cross_fit import HOLDOUT, cross_fitted_lean
+from lmprobe.intervals.cross_fit import (
+    HOLDOUT,
+    CrossFittedLean,
+    blurred_lean,
+    cross_fitted_lean,
+)
 from lmprobe.intervals.cross_fitted_rows import close_pairs, cross_fitted_amplification
 from lmprobe.intervals.rows import row_sums
 from lmprobe.metrics.lean import lean, lean_of_counts
@@ -258,3 +263,31 @@ def test_a_label_of_all_rows_or_of_none_varies_nowhere() -> None:
     """Sums of weights are rounded, so that all rows may have a little less, or more, than 1."""
     shares = np.array([0.0, 1e-15, 0.3, 1 - 1e-15, 1.0, 1 + 1e-15])
     assert cross_fitted_rows._varies(shares).tolist() == [False, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_survey_without_errors_has_the_lean_of_its_table(direction: Direction) -> None:
+    table = np.array([[30.0, 10.0, 5.0], [10.0, 30.0, 20.0]])
+    found = blurred_lean(
+        table, np.zeros_like(table), direction, rng=np.random.default_rng(0), draws=7
+    )
+    expected = lean_of_counts(table, direction, "joint")
+    rate = table / table.sum(axis=direction.axis, keepdims=True)
+    np.testing.assert_allclose(found.weight, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.offset, expected * rate, rtol=1e-12)
+
+
+def test_the_noise_of_a_base_is_that_of_the_corrected_value() -> None:
+    """The value is divided by the reliability, and so is its standard error."""
+    rng = np.random.default_rng(3)
+    redrawn = CrossFittedLean(rng.uniform(-1, 1, (50, 2, 3)), rng.uniform(-1, 1, (50, 2, 3)))
+    one = CrossFittedLean(np.ones((2, 3)), np.zeros((2, 3)))
+    correction = base_uncertainty.BaseCorrection(
+        one, base_uncertainty.Reliability(0.5, 0.5), 100, redrawn
+    )
+    predicted = rng.random((4, 2, 3))
+    values = [
+        np.mean(weight * predicted.mean(axis=0) - offset)
+        for weight, offset in zip(redrawn.weight, redrawn.offset, strict=True)
+    ]
+    assert correction.noise(predicted) == pytest.approx(np.std(values, ddof=1) / 0.5)
