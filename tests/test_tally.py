@@ -28,6 +28,8 @@ def test_chunks_make_no_difference(
     parts = [slice(None, 20), slice(20, None)]
     one, two = (tally(group[p], task[p], None if weight is None else w[p]) for p in parts)
     np.testing.assert_allclose((one + two).joint, found.joint)
+    np.testing.assert_allclose((one + two).attribute, found.attribute)
+    np.testing.assert_allclose((one + two).task, found.task)
     assert (one + two).total == pytest.approx(found.total)
 
 

@@ -291,3 +291,9 @@ def test_the_noise_of_a_base_is_that_of_the_corrected_value() -> None:
         for weight, offset in zip(redrawn.weight, redrawn.offset, strict=True)
     ]
     assert correction.noise(predicted) == pytest.approx(np.std(values, ddof=1) / 0.5)
+
+
+def test_independent_noise_adds_in_squares_at_each_end() -> None:
+    found = base_uncertainty.with_noise(Interval(0.07, 0.14, 0.95, "t"), 0.1, 0.04 / 1.959963985)
+    assert found.low == pytest.approx(0.1 - np.hypot(0.03, 0.04))
+    assert found.high == pytest.approx(0.1 + np.hypot(0.04, 0.04))
