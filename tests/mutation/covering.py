@@ -174,7 +174,10 @@ class CoverageMap:
         return self.checksums.get(file) == checksum(self.root / file)
 
     def of(self, mutant: Mutant) -> list[str]:
-        """Return the tests that may notice a mutant, the quickest first."""
+        """Return the tests that may notice a mutant, the quickest first.
+
+        Tests of the same package come before others that take up to eight times as long.
+        """
         found = self.tests.get(f"{mutant.path}: {mutant.statement}", set())
         if not found:
             # A constant or a default is run by no test, but by the import of the module.
@@ -185,11 +188,13 @@ class CoverageMap:
                 for test in tests
                 if name.startswith(module)
             }
-        return sorted(found, key=self._order)
+        package, module = mutant.path.parts[1], mutant.path.stem
+        return sorted(found, key=lambda test: self._order(test, (f"/{package}/", module)))
 
-    def _order(self, test: str) -> tuple[int, str]:
+    def _order(self, test: str, near: tuple[str, ...]) -> tuple[int, str]:
         """Put quick tests first; those of one file that take about as long share its fixtures."""
-        return math.ceil(math.log2(self.seconds[test] + 1e-3)), test
+        bonus = 3 if any(word in test for word in near) else 0
+        return math.ceil(math.log2(self.seconds[test] + 1e-3)) - bonus, test
 
 
 def record_of(root: Path, file: str, found: dict[str, tuple[float, set[str]]]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +55,8 @@ class Mutant:
     """A module with one change; lines are those of the file, without what indents them."""
 
     path: Path
+    number: int
+    """Of the line, in the file as it is now."""
     line: str
     statement: str
     """The first line of the statement that is changed."""
@@ -67,12 +69,18 @@ class Mutant:
         return f"{self.path}: {self.line}: {self.change}"
 
 
-def sample(root: Path, *, number: int, seed: int) -> list[Mutant]:
-    """Return so many mutants, spread evenly over all places that can be changed."""
+def sample(
+    root: Path, *, number: int, seed: int, only: Sequence[str] = ("lmprobe/",)
+) -> list[Mutant]:
+    """Return so many mutants, spread evenly over all places that can be changed.
+
+    `only` limits them to files whose path begins with one of these words.
+    """
     places = [
         (path, index)
         for package in CORE
         for path in sorted((root / "lmprobe" / package).rglob("*.py"))
+        if str(path.relative_to(root)).startswith(tuple(only))
         for index in range(len(list(_places(ast.parse(path.read_text(encoding="utf-8"))))))
     ]
     chosen = random.Random(seed).sample(places, min(number, len(places)))
@@ -88,7 +96,7 @@ def _mutant(root: Path, path: Path, index: int) -> Mutant:
     statement = max(around, key=lambda one: (one.lineno, one.col_offset))
     lines = [line.strip() for line in source.splitlines()]
     line, first = lines[node.lineno - 1], lines[statement.lineno - 1]
-    return Mutant(path.relative_to(root), line, first, change, tree)
+    return Mutant(path.relative_to(root), node.lineno, line, first, change, tree)
 
 
 def _contains(statement: ast.stmt, node: ast.expr) -> bool:

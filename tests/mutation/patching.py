@@ -6,6 +6,7 @@ import ast
 import gc
 import importlib.machinery
 import inspect
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -18,16 +19,27 @@ def inside_functions(original: CodeType, changed: CodeType) -> bool:
     return all(_own(old) == _own(new) for old, new in pairs if not _is_function(old))
 
 
-def replace_functions(original: CodeType, changed: CodeType) -> int:
-    """Give every function that lives in this process its changed code; return how many."""
-    pairs = zip(_codes(original), _codes(changed), strict=True)
-    new_code = {_place(old): new for old, new in pairs if _is_function(old) and old != new}
-    count = 0
+Place = tuple[str, str, int]
+"""Of a function: its file, its name and its first line."""
+
+
+def functions_below(folder: Path) -> dict[Place, list[FunctionType]]:
+    """Return the functions of these modules that live in this process, by place."""
+    found: dict[Place, list[FunctionType]] = defaultdict(list)
     for function in gc.get_objects():
-        if type(function) is FunctionType and (code := new_code.get(_place(function.__code__))):
-            function.__code__ = code
-            count += 1
-    return count
+        if type(function) is FunctionType and function.__code__.co_filename.startswith(str(folder)):
+            found[_place(function.__code__)].append(function)
+    return found
+
+
+def replace_functions(
+    functions: dict[Place, list[FunctionType]], original: CodeType, changed: CodeType
+) -> None:
+    """Give the functions of a module their changed code."""
+    for old, new in zip(_codes(original), _codes(changed), strict=True):
+        if _is_function(old) and old != new:
+            for function in functions.get(_place(old), ()):
+                function.__code__ = new
 
 
 def import_changed(path: Path, changed: CodeType) -> None:
@@ -58,7 +70,7 @@ def _own(code: CodeType) -> tuple[object, ...]:
     return code.co_code, constants
 
 
-def _place(code: CodeType) -> tuple[str, str, int]:
+def _place(code: CodeType) -> Place:
     return code.co_filename, code.co_qualname, code.co_firstlineno
 
 

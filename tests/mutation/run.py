@@ -4,8 +4,8 @@ Every test is collected once. Then, once for each file of tests, a forked proces
 statements of the core its tests run; and for each mutant a forked process changes the loaded code
 and runs the tests of the changed statement, the quickest first. The first that fails catches it.
 A change of what runs at import is made in a process that has not loaded the package yet. Mutants
-that no test could notice are listed with the reason in equivalent.toml. What is known is kept in
-files, so that a study can be stopped and goes on where it was.
+that no test could notice are listed with the reason in equivalent/PACKAGE.toml. What is known is
+kept in files, so that a study can be stopped and goes on where it was.
 
 Processes that tests start see the code as it is: tests with workers, browsers and clusters of
 their own are left out.
@@ -14,6 +14,7 @@ their own are left out.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import os
@@ -33,6 +34,7 @@ from tests.mutation.covering import CoverageMap, Recorder, instrument, record_of
 from tests.mutation.mutants import CORE, Mutant, sample
 from tests.mutation.patching import (
     compiled,
+    functions_below,
     import_changed,
     inside_functions,
     replace_functions,
@@ -70,6 +72,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", default=["lmprobe/"], help="beginnings of paths")
     parser.add_argument("--wanted", type=float, default=0.95)
     parser.add_argument("--folder", type=Path, default=ROOT / ".mutation")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many minutes")
@@ -78,7 +81,7 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="the tests are as they were")
     options = parser.parse_args()
     options.folder.mkdir(exist_ok=True)
-    mutants = sample(ROOT, number=options.number, seed=options.seed)
+    mutants = sample(ROOT, number=options.number, seed=options.seed, only=options.only)
     known = read_outcomes(options.folder / "outcomes.jsonl", again=options.again)
     for module in LOADED:
         importlib.import_module(module)
@@ -99,7 +102,7 @@ def read_outcomes(path: Path, *, again: bool = False) -> dict[str, Outcome]:
 
 def report(mutants: list[Mutant], known: dict[str, Outcome], wanted: float) -> int:
     """Print the survivors and the share that was caught."""
-    equivalent = tomllib.loads((HERE / "equivalent.toml").read_text(encoding="utf-8"))
+    equivalent = equivalents(HERE / "equivalent")
     judged = [mutant for mutant in mutants if mutant.name in known]
     counted: Counter[str] = Counter()
     for mutant in judged:
@@ -108,13 +111,21 @@ def report(mutants: list[Mutant], known: dict[str, Outcome], wanted: float) -> i
             outcome = "equivalent"
         counted[outcome] += 1
         if outcome != "caught":
-            print(f"{outcome}: {mutant.name}  {equivalent.get(mutant.name, '')}")
+            reason = equivalent.get(mutant.name, "")
+            print(f"{outcome}, line {mutant.number}: {mutant.name}  {reason}")
     share = counted["caught"] / max(1, counted["caught"] + counted["survived"])
     print(
         f"{len(judged)} of {len(mutants)} mutants judged: {counted['caught']} caught, "
         f"{counted['survived']} survived, {counted['equivalent']} equivalent; {share:.1%} caught"
     )
     return 0 if share >= wanted and len(judged) == len(mutants) else 1
+
+
+def equivalents(folder: Path) -> dict[str, str]:
+    """Return the mutants that no test could notice, with the reason."""
+    files = sorted(folder.glob("*.toml"))
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    return {name: str(reason) for table in tables for name, reason in table.items()}
 
 
 class Study:
@@ -198,6 +209,8 @@ class Study:
             for path in sorted((ROOT / "lmprobe" / package).rglob("*.py")):
                 module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
                 importlib.import_module(module.removesuffix(".__init__"))
+        self.functions = functions_below(ROOT / "lmprobe")
+        gc.freeze()  # the collector of a child would copy all memory
         for mutant in mutants:
             if time.monotonic() < self.end:
                 tests = [by_name[name] for name in covering.of(mutant) if name in by_name]
@@ -210,7 +223,7 @@ class Study:
     def _body(self, mutant: Mutant, tests: list[Any]) -> None:
         """Be the process of a mutant of a function."""
         path = ROOT / mutant.path
-        replace_functions(compiled(path), compiled(path, mutant.tree))
+        replace_functions(self.functions, compiled(path), compiled(path, mutant.tree))
         if tests:
             tests[0].config.pluginmanager.register(FirstFailure(self.answer, self.budget))
             run_items(tests)
