@@ -19,7 +19,7 @@ from lmprobe.core.tally import Floats
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models.batch import BatchSize
 from lmprobe.models.cloze import WORD_START, TokenQuery
-from lmprobe.models.forward import check_finite, logits_at, unless_out_of_memory
+from lmprobe.models.forward import check_finite, logits_at, most_positions, unless_out_of_memory
 from lmprobe.models.prefix_tree import Ids, PrefixTree, plant
 from lmprobe.models.tree_input import TreeCheck, tree_inputs
 
@@ -80,7 +80,7 @@ class _Runner:
         while waiting:
             most_sequences, most_tokens = batch_size.tree if as_trees else (1, 1)
             # Some networks have tables of that length, whatever the positions.
-            limit = getattr(self._network.config, "max_position_embeddings", None) or most_tokens
+            limit = most_positions(self._network.config) or most_tokens
             trees = plant(
                 waiting, most_sequences=most_sequences, most_tokens=min(most_tokens, limit)
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import ModelError
+from lmprobe.models.problems import first_line
 
 T = TypeVar("T")
 
@@ -27,6 +28,12 @@ def rounding(network: Any) -> float:
     return _ROUNDING.get(str(network.dtype).removeprefix("torch."), 1e-4)
 
 
+def most_positions(config: Any) -> int | None:
+    """Return how many tokens a network can read; None without a limit (-1 in XLNet)."""
+    found: int | None = getattr(config, "max_position_embeddings", None)
+    return None if found == -1 else found
+
+
 def padded(rows: Sequence[Sequence[int]], value: int) -> NDArray[np.int64]:
     """Return the rows as a table, filled up on the right."""
     table = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
@@ -41,12 +48,23 @@ def logits_at(network: Any, places: Sequence[Place], **inputs: Any) -> tuple[Any
 
     where = torch.tensor(list(places), device=network.device).unbind(1)
     with _head_only_at(network, where):
-        output = network(**inputs)
+        output = _run(network, inputs)
     logits = output.logits
     # An architecture that does not call its output layer as a module leaves the hook
     # unused and gives logits at every position.
     logits = logits[0] if logits.shape[:2] == (1, len(places)) else logits[where]
     return output, logits.float()
+
+
+def _run(network: Any, inputs: Mapping[str, Any]) -> Any:
+    """Return the output of the network; raise if it cannot read sentences, as TAPAS cannot."""
+    try:
+        return network(**inputs)
+    except Exception as problem:
+        if is_out_of_memory(problem):
+            raise
+        name = type(network).__name__
+        raise ModelError(f"{name} failed on a plain sentence: {first_line(problem)}") from problem
 
 
 @contextmanager
@@ -75,16 +93,24 @@ def unless_out_of_memory(run: Callable[[], T]) -> T | None:
     try:
         with torch.inference_mode():
             return run()
-    except torch.OutOfMemoryError:
-        pass
     except RuntimeError as problem:
-        # The CPU's and MPS's allocators raise the parent class; only their words tell.
-        text = str(problem).lower()
-        if "out of memory" not in text and "can't allocate memory" not in text:
+        if not is_out_of_memory(problem):
             raise
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return None
+
+
+def is_out_of_memory(problem: Exception) -> bool:
+    """Tell whether an error of torch means that a batch does not fit in memory."""
+    import torch
+
+    # The allocators of the CPU and of MPS raise the parent class; only their words tell.
+    text = str(problem).lower()
+    return isinstance(problem, torch.OutOfMemoryError) or (
+        isinstance(problem, RuntimeError)
+        and ("out of memory" in text or "can't allocate memory" in text)
+    )
 
 
 def check_finite(answers: Floats) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmprobe.errors import ModelError
+from lmprobe.models.forward import most_positions
 from lmprobe.models.transformers_model import TransformersModel, is_encoder_decoder, is_vision
 from lmprobe.registry import Registry
 
@@ -19,7 +20,6 @@ _SIZES = (
     "num_attention_heads",
     "intermediate_size",
     "vocab_size",
-    "max_position_embeddings",
 )
 
 
@@ -65,7 +65,8 @@ def _likeliest(
     named = [one for one, made in classes.items() if made in architectures]
     if _reads_one_way(config) or not masking:
         return next(iter([one for one in named if one in others] or others or masking))
-    return next(iter(named or masking))
+    # One class may serve for both, as that of XLM does.
+    return next(iter([one for one in named if one in masking] or named or masking))
 
 
 def _reads_one_way(config: Any) -> bool:
@@ -74,8 +75,9 @@ def _reads_one_way(config: Any) -> bool:
 
 def _check_sizes(name: str, config: Any) -> None:
     """Raise if a size of the model is not a number that a model can have."""
-    for size in _SIZES:
-        value = getattr(config, size, None)
+    values = {size: getattr(config, size, None) for size in _SIZES}
+    values["max_position_embeddings"] = most_positions(config)
+    for size, value in values.items():
         if value is None or (isinstance(value, list) and value):
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:

@@ -14,6 +14,7 @@ from lmprobe.errors import ModelError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models.batch import BatchSize
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.forward import most_positions
 from lmprobe.models.language_model import Origin
 from lmprobe.models.record import ModelRecord, write_record
 from lmprobe.models.word_tokens import WordTokens, word_tokens
@@ -182,8 +183,7 @@ class TransformersModel(ABC):
         if longest is None:
             return
         length, text = len(encoded[longest].ids), clozes[longest].text
-        positions = getattr(self.weights.config, "max_position_embeddings", None) or length
-        limit = min(self.tokenizer.model_max_length, positions)
+        limit = min(self.tokenizer.model_max_length, most_positions(self.weights.config) or length)
         if limit // 2 < length <= limit:
             limit = self._true_limit(limit)
         if length > limit:

@@ -21,6 +21,7 @@ from checkpoints import checkpoint, trained_tokenizer
 from lmprobe.errors import InputError, LmprobeError, ModelError
 from lmprobe.models import Cloze, load_model
 from lmprobe.models import checkpoint as checkpoints
+from lmprobe.models.cloze import TokenQuery
 from lmprobe.models.kind import kinds
 from lmprobe.models.kinds.masked import MaskedModel
 from lmprobe.models.quiet import quiet_transformers
@@ -419,6 +420,60 @@ def test_a_sentence_that_is_too_long(architecture: str, limit: int, checkpoint: 
     message = f"reads at most {limit} tokens; a sentence has {limit + 1}: 'nurse nurse.*\\.\\.\\.'"
     with pytest.raises(ModelError, match=message):
         model.encode([SENTENCE, Cloze(fits + " nurse", 0, 5)])
+
+
+def saved(network: Any, folder: Path) -> Path:
+    """A checkpoint of an architecture that needs classes or settings of its own."""
+    with quiet_transformers():
+        network.save_pretrained(folder)
+        trained_tokenizer("BertTokenizer").save_pretrained(folder)
+    return folder
+
+
+def test_a_class_that_serves_both_kinds_fills_masks(tmp_path: Path) -> None:
+    """XLM has one class for masked and causal models; its configuration says which it is."""
+    tokenizer = trained_tokenizer("BertTokenizer")
+    config = transformers.XLMConfig(
+        vocab_size=len(tokenizer),
+        emb_dim=16,
+        n_layers=1,
+        n_heads=2,
+        pad_index=tokenizer.pad_token_id,
+        mask_index=tokenizer.mask_token_id,
+    )
+    model = load_model(saved(transformers.XLMWithLMHeadModel(config), tmp_path))
+    assert model.kind == "masked"
+    ids = tokenizer("she is a new [MASK].")["input_ids"]
+    place, token = ids.index(tokenizer.mask_token_id), tokenizer.convert_tokens_to_ids("nurse")
+    with torch.no_grad():
+        logits = model.network.eval()(torch.tensor([ids])).logits[0, place]
+    assert model.log_probabilities([TokenQuery(tuple(ids), place, token)]) == pytest.approx(
+        float(logits.double().log_softmax(-1)[token]), abs=1e-5
+    )
+
+
+def test_a_network_of_any_length_that_sees_the_answer(tmp_path: Path) -> None:
+    """XLNet has no largest number of positions, and reads in both directions."""
+    config = transformers.XLNetConfig(
+        vocab_size=len(trained_tokenizer("BertTokenizer")), d_model=16, n_layer=1, n_head=2
+    )
+    model = load_model(saved(transformers.XLNetLMHeadModel(config), tmp_path), kind="causal")
+    with pytest.raises(ModelError, match="XLNetLMHeadModel is no causal model"):
+        score(model, [SENTENCE])
+
+
+def test_a_network_that_reads_more_than_sentences(tmp_path: Path) -> None:
+    """TAPAS reads the cells of a table, whose places come with the tokens."""
+    config = transformers.TapasConfig(
+        vocab_size=len(trained_tokenizer("BertTokenizer")),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    model = load_model(saved(transformers.TapasForMaskedLM(config), tmp_path))
+    with pytest.raises(ModelError, match="TapasForMaskedLM failed on a plain sentence"):
+        score(model, [SENTENCE])
 
 
 def test_loading_leaves_the_log_as_it_was(

@@ -249,7 +249,7 @@ def test_other_errors_of_the_network_are_not_taken_for_memory() -> None:
 
     from lmprobe.models.cloze import TokenQuery
 
-    with pytest.raises(RuntimeError, match="mat1"):
+    with pytest.raises(ModelError, match="Broken failed on a plain sentence: mat1"):
         unless_out_of_memory(lambda: _run(Broken(), [[TokenQuery((1, 2), 1, 0)]], 0))
 
 
