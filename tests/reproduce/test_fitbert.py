@@ -122,13 +122,15 @@ def guesses(folder: Path) -> tuple[list[np.ndarray], list[np.ndarray], list[np.n
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForMaskedLM.from_pretrained(folder).eval()
 
+    words = ["he", "she", "they", *OCCUPATIONS]
+    first = {word: tokenizer.convert_tokens_to_ids(tokenizer.tokenize(word)[0]) for word in words}
+
     def chances_of(sentence: str, options: list[str]) -> np.ndarray:
         ids = tokenizer(sentence.replace("***", "[MASK]"), return_tensors="pt")["input_ids"]
         place = int((ids[0] == tokenizer.mask_token_id).nonzero())
         with torch.no_grad():
             chances = model(ids).logits[0, place].softmax(-1).double().numpy()
-        first = [tokenizer.convert_tokens_to_ids(tokenizer.tokenize(word)[0]) for word in options]
-        return chances[first]
+        return chances[[first[word] for word in options]]
 
     def shares(table: list[np.ndarray], size: int) -> np.ndarray:
         return np.array([row[:size] / row[:size].sum() for row in table])
