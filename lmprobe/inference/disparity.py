@@ -289,7 +289,7 @@ def _bootstrap_notes(costs: GroupCosts) -> list[Note]:
         # Of 0/1 costs, the rarer kind is what the rows know little of.
         seen = min(np.count_nonzero(paid), np.count_nonzero(paid < costs.cost_bound))
         what = f"the {name} group has {len(paid)} rows, {seen} of the rarer kind"
-        if len(paid) < _TOO_FEW or seen == 0 or np.ptp(paid) == 0:
+        if len(paid) < _TOO_FEW or np.ptp(paid) == 0:
             text = f"{what}: a bootstrap would be far too short, so there is none; use auto"
             notes.append(Note(NoteKind.NO_INTERVAL, text))
         elif len(paid) < _FEW or seen < _FEW_COSTS:
