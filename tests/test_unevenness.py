@@ -100,12 +100,13 @@ def errors_by_loop(deviation: np.ndarray, families: str, draw: np.random.Generat
     return [error * (len(names) / (len(names) - 1)) ** 0.5 for error in found]
 
 
-@pytest.mark.parametrize(("families", "confidence"), [("aab", 0.9), ("abcddd", 0.5)])
+@pytest.mark.parametrize(("families", "confidence"), [("aab", 0.9), ("abccdefg", 0.5)])
 def test_the_interval_is_the_value_and_the_quantile_of_its_errors(
     families: str, confidence: float
 ) -> None:
     deviation = made(families)
     errors = errors_by_loop(deviation, families, rng())
+    assert module._errors(deviation, list(families), rng()) == pytest.approx(errors)
     half = float(np.quantile(errors, confidence))
     value = np.abs(deviation.mean(axis=0)).mean()
     found = unevenness(

@@ -139,19 +139,20 @@ def group_disparities(
         for group in chosen
     )
     notes = []
-    if len(rows) > 1:
+    first, *more = rows
+    if more:
         text = f"each interval is at {level:.4g}, so that all cover at once at {confidence:g}"
         notes.append(Note(NoteKind.MULTIPLICITY, text))
     named = method if isinstance(method, str) else getattr(method, "__name__", "own")
     used = {
-        "measure": rows[0].measure,
+        "measure": first.measure,
         "method": named,
         "group_share": group_share,
         "confidence": confidence,
         "seed": seed,
     }
     provenance: dict[str, Any] = {"settings": used, "versions": versions()}
-    if protected is None and len(rows) == 1:
+    if protected is None and not more:
         provenance["mirrored_group"] = group_names(sensitive_features)[1]
     return DisparityResult(rows, tuple(notes), provenance)
 
