@@ -100,7 +100,7 @@ def test_the_page_folds_the_provenance_away() -> None:
 
 
 def test_the_confidence_is_95_percent_if_not_given() -> None:
-    assert rows_plan(("exact", 9, 0.05)).confidence == 0.95
+    assert rows_plan(("exact", 9, 0.05)).page().subtitle == "at a confidence of 0.95"
 
 
 @pytest.mark.parametrize(
