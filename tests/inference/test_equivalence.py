@@ -30,5 +30,5 @@ def test_the_margin_is_a_positive_number(margin: float) -> None:
 def test_the_smallest_difference_is_half_of_the_last_digit_that_is_shown() -> None:
     assert f"{math.nextafter(SMALLEST, 1):.4f}" == "0.0001"
     assert f"{math.nextafter(SMALLEST, 0):.4f}" == "0.0000"
-    # As a margin it is none that models could be told to be within by an error of 0.03.
+    # An error of 0.03 cannot show that models are as near to each other as that.
     assert equivalence_p_value(CrossedMean(0.0, Spread(0.03, 11)), SMALLEST) > 0.49
