@@ -154,16 +154,20 @@ def _task_differences(
     if whole.any():
         p[whole] = sign_flip_p_value(by_unit[:, whole], rng)
     holm, bh = adjusted(p, "holm"), adjusted(p, "benjamini-hochberg")
-    intervals = [
-        _task_interval(m, one, confidence) for m, one in zip(means, by_unit.T, strict=True)
-    ]
-    columns = zip(tasks, means, p, holm, bh, intervals, strict=True)
-    rows = [
-        TaskDifference(str(task), float(mean), float(one), float(h), float(b), ends, len(by_unit))
-        for task, mean, one, h, b, ends in columns
-    ]
-    size = np.where(np.isnan(means), -1.0, np.abs(means))
-    return tuple(rows[number] for number in np.argsort(-size, kind="stable"))
+    # An undefined mean comes last.
+    order = np.argsort(-np.abs(means), kind="stable")
+    return tuple(
+        TaskDifference(
+            str(tasks[one]),
+            float(means[one]),
+            float(p[one]),
+            float(holm[one]),
+            float(bh[one]),
+            _task_interval(float(means[one]), by_unit[:, one], confidence),
+            len(by_unit),
+        )
+        for one in order
+    )
 
 
 def _task_interval(mean: float, by_unit: Floats, confidence: float) -> Interval:
@@ -173,4 +177,4 @@ def _task_interval(mean: float, by_unit: Floats, confidence: float) -> Interval:
         return Interval.undefined(confidence, _TASK_METHOD)
     error = float(by_unit.std(ddof=1)) / math.sqrt(units)
     half = _quantile(confidence, 1, units) * error
-    return Interval(float(mean) - half, float(mean) + half, confidence, _TASK_METHOD)
+    return Interval(mean - half, mean + half, confidence, _TASK_METHOD)

@@ -139,19 +139,20 @@ def group_disparities(
         for group in chosen
     )
     notes = []
-    if len(rows) > 1:
+    first, *more = rows
+    if more:
         text = f"each interval is at {level:.4g}, so that all cover at once at {confidence:g}"
         notes.append(Note(NoteKind.MULTIPLICITY, text))
     named = method if isinstance(method, str) else getattr(method, "__name__", "own")
     used = {
-        "measure": rows[0].measure,
+        "measure": first.measure,
         "method": named,
         "group_share": group_share,
         "confidence": confidence,
         "seed": seed,
     }
     provenance: dict[str, Any] = {"settings": used, "versions": versions()}
-    if protected is None and len(rows) == 1:
+    if protected is None and not more:
         provenance["mirrored_group"] = group_names(sensitive_features)[1]
     return DisparityResult(rows, tuple(notes), provenance)
 
@@ -289,7 +290,7 @@ def _bootstrap_notes(costs: GroupCosts) -> list[Note]:
         # Of 0/1 costs, the rarer kind is what the rows know little of.
         seen = min(np.count_nonzero(paid), np.count_nonzero(paid < costs.cost_bound))
         what = f"the {name} group has {len(paid)} rows, {seen} of the rarer kind"
-        if len(paid) < _TOO_FEW or seen == 0 or np.ptp(paid) == 0:
+        if len(paid) < _TOO_FEW or np.ptp(paid) == 0:
             text = f"{what}: a bootstrap would be far too short, so there is none; use auto"
             notes.append(Note(NoteKind.NO_INTERVAL, text))
         elif len(paid) < _FEW or seen < _FEW_COSTS:

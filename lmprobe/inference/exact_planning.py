@@ -21,8 +21,8 @@ _HALVINGS = 24
 def exact_sample_size(effect: float, share: float, rate: float, confidence: float) -> int:
     """Return the smallest n from which on every number of rows excludes zero.
 
-    The rates of the two groups lie half of the effect above and below `rate`. Where there
-    are more than a few hundred candidates, only some of them are tried.
+    The rates of the two groups lie half of the effect above and below `rate`, which is at
+    most 1/2. Where there are more than a few hundred candidates, only some of them are tried.
     """
     start = math.ceil(_MARGIN * _large_sample(effect, share, rate, confidence))
     # An odd step meets even and odd group sizes alike.
@@ -30,10 +30,9 @@ def exact_sample_size(effect: float, share: float, rate: float, confidence: floa
     while not _excludes(start, effect, share, rate, confidence):
         start = math.ceil(_MARGIN * start)
     n = start
-    while n - step >= 2 and _excludes(n - step, effect, share, rate, confidence):
-        n -= step
-    while step > 1 and n > 2 and _excludes(n - 1, effect, share, rate, confidence):
-        n -= 1
+    for fewer in (step, 1):
+        while n - fewer >= 2 and _excludes(n - fewer, effect, share, rate, confidence):
+            n -= fewer
     return n
 
 
@@ -55,7 +54,7 @@ def _excludes(n: int, effect: float, share: float, rate: float, confidence: floa
     n_b = n - n_a
     if min(n_a, n_b) < 1:
         return False
-    middle = min(max(rate, effect / 2), 1 - effect / 2)
+    middle = max(rate, effect / 2)
     x_a, x_b = round(n_a * (middle + effect / 2)), round(n_b * (middle - effect / 2))
     test = ScoreTest(x_a, n_a, x_b, n_b, 1 - confidence)
     return bool(test.rejects(np.zeros(1), np.zeros(1))[0])
@@ -63,10 +62,11 @@ def _excludes(n: int, effect: float, share: float, rate: float, confidence: floa
 
 def _large_sample(effect: float, share: float, rate: float, confidence: float) -> float:
     """Return the rows that the normal law asks for, when counts fall short by rounding."""
-    from scipy import stats
+    from scipy import special
 
-    middle = min(max(rate, effect / 2), 1 - effect / 2)
-    reach = float(stats.norm.ppf((1 + confidence) / 2))
-    n = max(4.0, reach**2 * middle * (1 - middle) / (effect**2 * share * (1 - share)))
+    middle = max(rate, effect / 2)
+    # The squared quantile of the normal law.
+    reach = float(special.chdtri(1, 1 - confidence))
+    n = max(4.0, reach * middle * (1 - middle) / (effect**2 * share * (1 - share)))
     lost = min(0.5, 1 / (2 * n * share * (1 - share) * effect))
     return n / (1 - lost) ** 2

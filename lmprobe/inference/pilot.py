@@ -18,12 +18,10 @@ import numpy as np
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
+from lmprobe.inference.smallest import smallest
 from lmprobe.inference.units import unit_task_means
 from lmprobe.intervals.crossed import MeanSquares
 from lmprobe.intervals.method import checked_confidence
-
-# No probe has more templates or tasks than this.
-_MOST = 2**60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +37,11 @@ class Components:
 
     def halfwidth(self, n_templates: float, n_tasks: float, confidence: float) -> float:
         """Return the half-width that such a probe may expect, by the normal law."""
-        from scipy import stats
+        from scipy import special
 
         variance = self.templates / n_templates + self.tasks / n_tasks
         variance += self.rest / (n_templates * n_tasks)
-        return float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(variance)
+        return float(special.ndtri((1 + confidence) / 2)) * math.sqrt(variance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +107,7 @@ def _smallest(enough: Callable[[float], bool]) -> int | None:
     """Return the smallest n from 2 that is enough, or None where none is."""
     if not enough(math.inf):
         return None
-    high = 2
-    while not enough(high):
-        high *= 2
-        if high > _MOST:
-            raise InputError("no number is large enough to claim that; plan for a larger effect")
-    low = max(1, high // 2)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return max(high, 2)
+    found = smallest(enough)
+    if found is None:
+        raise InputError("no number is large enough to claim that; plan for a larger effect")
+    return found

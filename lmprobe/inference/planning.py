@@ -12,15 +12,13 @@ from collections.abc import Callable
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.inference.exact_planning import exact_claimable_effect, exact_sample_size
+from lmprobe.inference.smallest import smallest
 from lmprobe.intervals.method import checked_confidence
 from lmprobe.intervals.methods import bernstein, betting, hoeffding, stratified
 from lmprobe.intervals.methods.bernstein import checked_group_share
 
 HalfWidth = Callable[[float, float, float, float, float | None], float]
 """(n, group_share, cost_bound, confidence, variance) -> half-width of the interval."""
-
-# No plan needs more rows than this; an effect that does is out of reach.
-_MOST = 2**60
 
 
 def _bernstein(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
@@ -43,7 +41,7 @@ def _stratified_bernstein(
 ) -> float:
     if n * share <= 1:
         return math.inf
-    each = bound**2 / 4 if v is None else min(v, bound**2 / 4)
+    each = _variance(v, bound)
     # The mean that 0/1 costs of this variance have: the most that the variance can hide.
     mean = bound * _rate(each, bound)
     return stratified.bernstein_halfwidth(
@@ -58,28 +56,31 @@ def _stratified_bernstein(
 
 def _normal(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
     """The large-sample width that `score` and `bootstrap` both approach."""
-    from scipy import stats
+    from scipy import special
 
-    each = bound**2 / 4 if v is None else v
-    reach = float(stats.norm.ppf((1 + confidence) / 2))
-    return reach * math.sqrt(each / (n * share * (1 - share)))
+    reach = float(special.ndtri((1 + confidence) / 2))
+    return reach * math.sqrt(_variance(v, bound) / (n * share * (1 - share)))
 
 
 def _betting(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
     """The large-sample width: Hoeffding's, with the true variance in place of the largest."""
-    each = bound**2 / 4 if v is None else min(v, bound**2 / 4)
     goal = math.log(2 / ((1 - confidence) * (1 - betting.ON_LIMITS)))
-    return math.sqrt(2 * goal * each / (n * share * (1 - share)))
+    return math.sqrt(2 * goal * _variance(v, bound) / (n * share * (1 - share)))
 
 
 def _exact(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
     return bound * exact_claimable_effect(n, share, _rate(v, bound), confidence)
 
 
-def _rate(variance: float | None, bound: float) -> float:
+def _variance(v: float | None, bound: float) -> float:
+    """Return the variance of the cost within a group; without one, the largest there can be."""
+    largest = bound**2 / 4
+    return largest if v is None else min(v, largest)
+
+
+def _rate(v: float | None, bound: float) -> float:
     """Return the rate at most 1/2 at which costs of 0 and the bound have this variance."""
-    each = 0.25 if variance is None else min(0.25, variance / bound**2)
-    return (1 - math.sqrt(1 - 4 * each)) / 2
+    return (1 - math.sqrt(1 - _variance(v, bound) / _variance(None, bound))) / 2
 
 
 _WIDTHS: dict[str, tuple[HalfWidth, str]] = {
@@ -154,16 +155,10 @@ def sample_size(
     def enough(n: int) -> bool:
         return width(n, group_share, cost_bound, confidence, variance) < effect
 
-    most = 2
-    while not enough(most):
-        most *= 2
-        if most > _MOST:
-            raise InputError(f"no sample is large enough to claim {effect}; plan for a larger one")
-    low, high = 1, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    found = smallest(enough)
+    if found is None:
+        raise InputError(f"no sample is large enough to claim {effect}; plan for a larger one")
+    return found
 
 
 def _checked(

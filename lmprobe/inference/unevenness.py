@@ -91,10 +91,10 @@ def _size(by_pair: Floats) -> float:
 
 def _errors(deviation: Floats, families: Sequence[str], rng: np.random.Generator) -> Floats:
     """Return the mean size of the errors when as many families are drawn anew (R,)."""
-    family = np.unique(np.asarray(families, dtype=str), return_inverse=True)[1]
-    count = int(family.max()) + 1
-    sums = np.zeros((count, deviation[0].size))
-    np.add.at(sums, family, deviation.reshape(len(deviation), -1))
+    names, family = np.unique(np.asarray(families, dtype=str), return_inverse=True)
+    count, flat = len(names), deviation.reshape(len(deviation), -1)
+    sums = np.zeros((count, flat.shape[1]))
+    np.add.at(sums, family, flat)
     sizes = np.bincount(family)
     mean = sums.sum(axis=0) / len(family)
     # Resampling n units loses a factor (n - 1) / n of the variance.

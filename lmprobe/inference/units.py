@@ -16,7 +16,7 @@ def unit_task_means(cells: Floats, families: Sequence[str] | None) -> Floats:
     A family in which nothing is defined is left out; a single undefined mean is NaN.
     """
     names = np.arange(len(cells)) if families is None else np.asarray(families, dtype=str)
-    family = np.unique(names, return_inverse=True)[1]
-    means = [defined_mean(cells[family == one], axis=(0, 1)) for one in range(family.max() + 1)]
+    units, family = np.unique(names, return_inverse=True)
+    means = [defined_mean(cells[family == one], axis=(0, 1)) for one in range(len(units))]
     table: Floats = np.stack(means)
     return table[~np.isnan(table).all(axis=1)]

@@ -240,7 +240,9 @@ class Study:
             chosen = [item for item in items if item.nodeid in place]
             run_items(sorted(chosen, key=lambda item: place[item.nodeid]))
 
-        self.collect_and(run, *files, plugins=[FirstFailure(self.answer, self.budget)])
+        # To rewrite assertions pytest would load a module with doctests itself, unchanged.
+        words = ("--assert=plain", *files)
+        self.collect_and(run, *words, plugins=[FirstFailure(self.answer, self.budget)])
 
     def _keep(self, mutant: Mutant, answer: str) -> None:
         outcome = ("caught", answer) if answer else ("survived", "")
