@@ -72,7 +72,7 @@ class ScoreTest:
         scores = score_statistic(np.stack([first, last]), *counts)
         reach = np.abs(scores).min(axis=0) * (1 - _TIE)
         accepted = self._accepted(first, last, reach)
-        maybe = np.sign(scores[0]) == np.sign(scores[1])
+        maybe = np.ones(len(first), dtype=bool)
         (low_a, high_a), (low_b, high_b) = self.limits
         # No rates within the limits differ so much.
         rejected = np.asarray((last < low_a - high_b) | (first > high_a - low_b))

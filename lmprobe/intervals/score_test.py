@@ -38,6 +38,6 @@ def _likeliest(d: Floats, x_a: Numbers, a: Numbers, x_b: Numbers, b: Numbers) ->
     p = np.copysign(np.sqrt(np.maximum(shift**2 - single / (3 * n), 0)), q)
     with np.errstate(divide="ignore", invalid="ignore"):
         cosine = np.where(p == 0, 0.0, q / p**3)
-    angle = (np.pi + np.arccos(np.clip(cosine, -1, 1))) / 3
+    angle = (np.pi + np.arccos(np.minimum(cosine, 1))) / 3
     root = 2 * p * np.cos(angle) - shift
     return np.asarray(np.clip(root, np.maximum(0, -d), np.minimum(1, 1 - d)))

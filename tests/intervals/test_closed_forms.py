@@ -245,6 +245,11 @@ class TestStratified:
         )
         assert found == pytest.approx(optimize.brentq(excess, 1e-9, 9, xtol=1e-14), rel=1e-9)
 
+    def test_two_means_and_two_variances_are_needed(self) -> None:
+        for means, variances in (((0.1,), (0.1, 0.1)), ((0.1, 0.1), (0.1, 0.1, 0.1))):
+            with pytest.raises(ValueError, match="zip"):
+                stratified.bernstein_halfwidth(9, 9, means=means, variances=variances)  # type: ignore[arg-type]
+
     def test_the_chance_of_error_is_spent_once(self) -> None:
         spent = stratified._ON_MEANS + 2 * stratified._ON_EACH_VARIANCE
         assert spent == pytest.approx(1)

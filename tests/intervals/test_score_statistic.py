@@ -59,6 +59,17 @@ def test_the_most_likely_rate_may_be_an_end(
     assert float(_likeliest(np.array(d), *counts)) == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 7), (8, 8), (5, 12)])
+def test_rounding_takes_no_rate_beyond_its_ends(a: int, b: int) -> None:
+    x, y = np.meshgrid(np.arange(a + 1.0), np.arange(b + 1.0), indexing="ij")
+    d = np.linspace(-1, 1, 81)[:, None, None]
+    p_b = _likeliest(d, x, float(a), y, float(b))
+    for rate in (p_b, p_b + d):
+        assert rate.min() == 0
+        assert rate.max() == 1
+    assert not np.isnan(score_statistic(d, x, float(a), y, float(b))).any()
+
+
 @pytest.mark.parametrize(
     "counts", [*COUNTS, (0, 5, 0, 9), (5, 5, 9, 9), (5, 5, 0, 9), (0, 5, 9, 9), (3, 6, 4, 8)]
 )

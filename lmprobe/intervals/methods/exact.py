@@ -72,10 +72,11 @@ def _first_accepted(
     points = np.linspace(start, stop, math.ceil(abs(stop - start) / sizes[0]) + 1)
     held = FINE * sum(map(len, test.outcomes))
     step = max(1, min(_AT_ONCE, _BLOCK // held))
-    for number in range(0, len(points) - 1, step):
-        outer, inner = points[number:-1][:step], points[number + 1 :][:step]
-        rejected = test.rejects(np.minimum(outer, inner), np.maximum(outer, inner))
-        for place in np.flatnonzero(~rejected):
+    outer, inner = points[:-1], points[1:]
+    first, last = np.minimum(outer, inner), np.maximum(outer, inner)
+    for number in range(0, len(outer), step):
+        rejected = test.rejects(first[number:][:step], last[number:][:step])
+        for place in number + np.flatnonzero(~rejected):
             if len(sizes) == 1:
                 return float(outer[place])
             found = _first_accepted(test, outer[place], inner[place], sizes[1:])
