@@ -72,7 +72,7 @@ class ScoreTest:
         scores = score_statistic(np.stack([first, last]), *counts)
         reach = np.abs(scores).min(axis=0) * (1 - _TIE)
         accepted = self._accepted(first, last, reach)
-        maybe = (reach > 0) & (np.sign(scores[0]) == np.sign(scores[1]))
+        maybe = np.ones(len(first), dtype=bool)
         (low_a, high_a), (low_b, high_b) = self.limits
         # No rates within the limits differ so much.
         rejected = np.asarray((last < low_a - high_b) | (first > high_a - low_b))
@@ -182,9 +182,8 @@ def _limits(x: int, n: int, tail: float) -> tuple[float, float]:
 def _likely(n: int, low: float, high: float) -> Ints:
     from scipy import stats
 
-    first = 0 if low == 0 else int(stats.binom.ppf(_UNLIKELY, n, low))
-    last = n if high == 1 else int(stats.binom.isf(_UNLIKELY, n, high))
-    return np.arange(first, last + 1)
+    first, last = stats.binom.ppf(_UNLIKELY, n, low), stats.binom.isf(_UNLIKELY, n, high)
+    return np.arange(int(first), int(last) + 1)
 
 
 def _chances(x: Ints, n: int, rates: Floats) -> Floats:

@@ -19,7 +19,7 @@ def score_statistic(
 ) -> Floats:
     """Return the score statistic of p_a - p_b = difference; arrays broadcast."""
     p_b = _likeliest(difference, x_a, a, x_b, b)
-    p_a = np.clip(p_b + difference, 0, 1)
+    p_a = p_b + difference  # within [0, 1], as p_b is within what the difference leaves
     n = a + b
     variance = (p_a * (1 - p_a) / a + p_b * (1 - p_b) / b) * n / (n - 1)
     apart = x_a / a - x_b / b - difference
@@ -35,9 +35,9 @@ def _likeliest(d: Floats, x_a: Numbers, a: Numbers, x_b: Numbers, b: Numbers) ->
     rest = x_b * d * (1 - d)
     shift = square / (3 * n)
     q = shift**3 - single * square / (6 * n**2) + rest / (2 * n)
-    p = np.where(q < 0, -1.0, 1.0) * np.sqrt(np.maximum(shift**2 - single / (3 * n), 0))
+    p = np.copysign(np.sqrt(np.maximum(shift**2 - single / (3 * n), 0)), q)
     with np.errstate(divide="ignore", invalid="ignore"):
         cosine = np.where(p == 0, 0.0, q / p**3)
-    angle = (np.pi + np.arccos(np.clip(cosine, -1, 1))) / 3
+    angle = (np.pi + np.arccos(np.minimum(cosine, 1))) / 3
     root = 2 * p * np.cos(angle) - shift
     return np.asarray(np.clip(root, np.maximum(0, -d), np.minimum(1, 1 - d)))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, special, stats
+from scipy import stats
 
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import Sample, interval, intervals
-from lmprobe.intervals.methods import empirical_bernstein, stratified
+from lmprobe.intervals.methods import empirical_bernstein
 from lmprobe.intervals.methods.bernstein import bernstein_halfwidth
 from lmprobe.intervals.methods.t import interval_over_runs
 from lmprobe.intervals.probe import CellTable, probe_sample
@@ -206,72 +206,6 @@ def test_student_agrees_with_scipy() -> None:
     found = interval_over_runs(values.tolist(), 0.9)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
-
-
-class TestStratified:
-    def test_the_published_claim(self) -> None:
-        assert stratified.hoeffding_halfwidth(1476, 1476) < 0.05
-        assert stratified.hoeffding_halfwidth(1475.5, 1475.5) > 0.05
-
-    def test_the_constant_is_hoeffdings(self) -> None:
-        # 2 exp(-2 t² / Σ c_i²) with c_i = C/n_a or C/n_b, solved for t by brute force.
-        n_a, n_b, bound = 37, 210, 2.5
-        squares = n_a * (bound / n_a) ** 2 + n_b * (bound / n_b) ** 2
-        t = optimize.brentq(lambda t: 2 * math.exp(-2 * t**2 / squares) - 0.1, 0, 10)
-        found = stratified.hoeffding_halfwidth(n_a, n_b, cost_bound=bound, confidence=0.9)
-        assert found == pytest.approx(t, rel=1e-9)
-
-    @settings(deadline=None)
-    @given(ones=st.integers(0, 100), spread=st.floats(0, 1))
-    def test_the_deviation_bound_exceeds_the_deviation(self, ones: int, spread: float) -> None:
-        p = ones / 100
-        variance = p * (1 - p) * spread
-        bound = stratified._largest_deviation(100, p, variance, 0.005)
-        assert bound >= math.sqrt(variance) - 1e-12
-        assert bound <= 0.5 + 1e-12
-
-    @pytest.mark.parametrize(("mean", "end"), [(0.1, 0.5), (0.9, 0.5)])
-    def test_the_deviation_is_that_of_the_mean_which_chernoff_still_allows(
-        self, mean: float, end: float
-    ) -> None:
-        def excess(other: float) -> float:
-            entropy = special.rel_entr(mean, other) + special.rel_entr(1 - mean, 1 - other)
-            return float(entropy) - math.log(4 / 0.01) / 80
-
-        nearest = optimize.brentq(excess, mean, end)
-        found = stratified._largest_deviation(80, mean, 1.0, 0.01)
-        assert found == pytest.approx(math.sqrt(nearest * (1 - nearest)), rel=1e-9)
-
-    def test_costs_that_are_all_alike_deviate_as_their_opposites(self) -> None:
-        none = stratified._largest_deviation(80, 0.0, 0.0, 0.01)
-        assert stratified._largest_deviation(80, 1.0, 0.0, 0.01) == pytest.approx(none)
-        # kl(0, q) is -log(1 - q).
-        q = 1 - math.exp(-math.log(4 / 0.01) / 80)
-        assert none == pytest.approx(math.sqrt(q * (1 - q)), rel=1e-9)
-
-    def test_it_is_narrower_than_hoeffding_for_rare_costs(self) -> None:
-        costs = np.zeros(5000)
-        costs[:50] = 1
-        sample = groups_sample(costs, costs[::-1], cost_bound=1.0, group_share=0.5)
-        narrow, wide = (
-            interval(sample, method=name, rng=rng()).width
-            for name in ("stratified-bernstein", "stratified")
-        )
-        assert narrow < 0.6 * wide
-
-    def test_scaling_costs_scales_the_interval(self) -> None:
-        draw = np.random.default_rng(5)
-        costs = draw.random(60), draw.random(90)
-        for name in ("stratified", "stratified-bernstein", "bernstein", "hoeffding"):
-            one = interval(
-                groups_sample(*costs, cost_bound=1.0, group_share=0.4), method=name, rng=rng()
-            )
-            ten = interval(
-                groups_sample(costs[0] * 10, costs[1] * 10, cost_bound=10.0, group_share=0.4),
-                method=name,
-                rng=rng(),
-            )
-            assert (ten.low, ten.high) == pytest.approx((10 * one.low, 10 * one.high), rel=1e-9)
 
 
 class TestBootstrap:

@@ -20,8 +20,8 @@ from lmprobe.results.interval import Interval
 
 ON_LIMITS = 0.05
 """The share of the chance of error that the limits of the two means may use up."""
-# Means looked at within the limits, at most, and products of means and costs.
-_MEANS, _PRODUCTS = 2000, 20_000_000
+# Steps from limit to limit in which means are looked at.
+_MEANS = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class _Bets:
 
     def grid(self) -> Floats:
         """Return means from limit to limit."""
-        return np.linspace(*self.limits, min(_MEANS, _PRODUCTS // len(self.costs)) + 1)
+        return np.linspace(*self.limits, _MEANS + 1)
 
 
 @intervals.register("betting")

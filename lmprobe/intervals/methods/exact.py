@@ -53,8 +53,8 @@ def _end(test: ScoreTest, outside: float) -> float:
     (low_a, high_a), (low_b, high_b) = test.limits
     corners = [low_a - low_b, high_a - high_b]
     inside = test.difference
-    between = [d for d in corners if min(outside, inside) < d < max(outside, inside)]
-    edges = [outside, *sorted(between, key=lambda d: abs(d - outside)), inside]
+    between = np.clip(corners, min(outside, inside), max(outside, inside)).tolist()
+    edges = sorted([outside, *between, inside], key=lambda d: abs(d - outside))
     rate = (test.x_a + test.x_b + 1) / (test.n_a + test.n_b + 2)
     unit = math.sqrt(rate * (1 - rate) * (1 / test.n_a + 1 / test.n_b))
     sizes = tuple(size * unit for size in _SIZES)
@@ -69,13 +69,14 @@ def _first_accepted(
     test: ScoreTest, start: float, stop: float, sizes: tuple[float, ...]
 ) -> float | None:
     """Return where the first block that is not rejected begins, or None if all are rejected."""
-    points = np.linspace(start, stop, max(1, math.ceil(abs(stop - start) / sizes[0])) + 1)
+    points = np.linspace(start, stop, math.ceil(abs(stop - start) / sizes[0]) + 1)
     held = FINE * sum(map(len, test.outcomes))
     step = max(1, min(_AT_ONCE, _BLOCK // held))
-    for number in range(0, len(points) - 1, step):
-        outer, inner = points[number:-1][:step], points[number + 1 :][:step]
-        rejected = test.rejects(np.minimum(outer, inner), np.maximum(outer, inner))
-        for place in np.flatnonzero(~rejected):
+    outer, inner = points[:-1], points[1:]
+    first, last = np.minimum(outer, inner), np.maximum(outer, inner)
+    for number in range(0, len(outer), step):
+        rejected = test.rejects(first[number:][:step], last[number:][:step])
+        for place in number + np.flatnonzero(~rejected):
             if len(sizes) == 1:
                 return float(outer[place])
             found = _first_accepted(test, outer[place], inner[place], sizes[1:])

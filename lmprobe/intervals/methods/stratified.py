@@ -65,18 +65,13 @@ def _largest_deviation(n: float, mean: float, variance: float, chance: float) ->
     the Chernoff bound allows.
     """
     read_off = math.sqrt(variance) + math.sqrt(2 * math.log(2 / chance) / (n - 1))
-    reach = math.log(4 / chance) / n
-    nearest = mean
-    if mean < 0.5:
-        nearest = min(0.5, _farthest(mean, 1.0, reach))
-    elif mean > 0.5:
-        nearest = max(0.5, _farthest(mean, 0.0, reach))
+    nearest = _nearest_to_half(mean, math.log(4 / chance) / n)
     return min(read_off, math.sqrt(nearest * (1 - nearest)))
 
 
-def _farthest(mean: float, end: float, reach: float) -> float:
-    """Return the μ between `mean` and `end` at which kl(mean, μ) is `reach`."""
-    near, far = mean, end
+def _nearest_to_half(mean: float, reach: float) -> float:
+    """Return the μ between `mean` and 1/2 that is the nearest to 1/2 with kl(mean, μ) ≤ `reach`."""
+    near, far = mean, 0.5
     for _ in range(50):
         middle = (near + far) / 2
         near, far = (middle, far) if _kl(mean, middle) <= reach else (near, middle)
@@ -84,9 +79,7 @@ def _farthest(mean: float, end: float, reach: float) -> float:
 
 
 def _kl(p: float, q: float) -> float:
-    """Return the relative entropy of two coins."""
-    if q <= 0 or q >= 1:
-        return 0.0 if p == q else math.inf
+    """Return the relative entropy of two coins, of which the second may fall on either side."""
     first = p * math.log(p / q) if p > 0 else 0.0
     second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
     return first + second
