@@ -61,12 +61,15 @@ class Mutant:
     statement: str
     """The first line of the statement that is changed."""
     change: str
+    occurrence: int
+    """1 for the first change of this line in these words, 2 for the second, and so on."""
     tree: ast.Module
 
     @property
     def name(self) -> str:
         """What names it while lines move: the file, the changed line, the change."""
-        return f"{self.path}: {self.line}: {self.change}"
+        again = f" ({self.occurrence})" if self.occurrence > 1 else ""
+        return f"{self.path}: {self.line}: {self.change}{again}"
 
 
 def sample(
@@ -90,13 +93,16 @@ def sample(
 def _mutant(root: Path, path: Path, index: int) -> Mutant:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
-    node, change, apply = list(_places(tree))[index]
+    places = list(_places(tree))
+    node, change, apply = places[index]
+    lines = [line.strip() for line in source.splitlines()]
+    words = [(lines[one.lineno - 1], what) for one, what, _ in places[: index + 1]]
     apply()
     around = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and _contains(one, node)]
     statement = max(around, key=lambda one: (one.lineno, one.col_offset))
-    lines = [line.strip() for line in source.splitlines()]
     line, first = lines[node.lineno - 1], lines[statement.lineno - 1]
-    return Mutant(path.relative_to(root), node.lineno, line, first, change, tree)
+    occurrence = words.count(words[-1])
+    return Mutant(path.relative_to(root), node.lineno, line, first, change, occurrence, tree)
 
 
 def _contains(statement: ast.stmt, node: ast.expr) -> bool:

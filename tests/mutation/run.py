@@ -17,6 +17,7 @@ import argparse
 import gc
 import importlib
 import json
+import math
 import os
 import resource
 import signal
@@ -269,11 +270,15 @@ class FirstFailure:
 
     def __init__(self, answer: int, budget: float) -> None:
         """Remember where to answer."""
-        self.answer, self.end = answer, time.process_time() + budget
+        self.answer, self.budget, self.end = answer, budget, math.inf
 
     def pytest_collectreport(self, report: Any) -> None:
         """Report a file that cannot be imported."""
         self._end_if_failed(report)
+
+    def pytest_runtest_logstart(self) -> None:
+        """Begin to count the time: that of collecting the tests is not theirs."""
+        self.end = min(self.end, time.process_time() + self.budget)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Report a failure, or end because no time is left."""
