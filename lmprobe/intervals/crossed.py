@@ -107,9 +107,10 @@ def crossed_mean(table: Floats) -> CrossedMean | None:
         (found.columns, t - 1),
         (found.rest, (k - 1) * (t - 1)),
     )
-    larger = [part for part in (rows, columns) if part[0] > found.rest]
     # rows + columns - rest where both are there; one of them alone; or the rest alone.
-    parts = larger if len(larger) == 1 else [*larger, (found.rest * (1 - len(larger)), rest[1])]
+    parts = [part for part in (rows, columns) if part[0] > found.rest] or [rest]
+    if len(parts) == 2:
+        parts.append((-found.rest, rest[1]))
     total = sum(square for square, _ in parts)
     mean = float(table.mean())
     if not total > 0:

@@ -127,6 +127,7 @@ class TestPrior:
             COUNTS,
             np.array([[9.0, 1, 2, 7], [2, 8, 9, 1], [1, 1, 4, 3]]),
             np.array([[12.0, 1, 5], [0, 0, 0], [3, 9, 4]]),
+            np.array([[12.0, 1, 5], [1, 0, 0], [3, 9, 4]]),
         ],
     )
     def test_the_concentration_has_the_largest_likelihood(self, counts: np.ndarray) -> None:
