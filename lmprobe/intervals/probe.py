@@ -269,11 +269,12 @@ def robustness(cells: Floats, families: Sequence[str] | None = None) -> Robustne
     if len(each) > 1:
         without = (each.sum() - each) / (len(each) - 1)
         ends = (float(without.min()), float(without.max()))
+    by_family = np.bincount(table.family, weights=each).astype(np.float64)
     return Robustness(
         template_sd=float(each.std()),
         leave_one_out=ends,
         sign_flip_templates=_flipped(each, value),
-        sign_flip_families=_flipped(np.bincount(table.family, weights=each), value),
+        sign_flip_families=_flipped(by_family, value),
     )
 
 
