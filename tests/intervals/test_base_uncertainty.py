@@ -155,10 +155,12 @@ class TestPrior:
 
     def test_a_rate_that_is_possible_is_never_zero(self) -> None:
         # A draw of a gamma law with a small parameter may be below the smallest number.
-        drawn = np.array([[[1000.0, 1000.0], [1.0, 0.0]]])
+        drawn = np.array([[[9.0, 0.0], [0.0, 9.0]]])
         underflow = SimpleNamespace(gamma=lambda alpha, size: drawn)
         found = posterior_rates(drawn[0], 1, underflow)  # type: ignore[arg-type]
-        assert 0 < found[0, 1, 1] < 1e-290
+        # Tasks so different have a prior of 1/4, which both groups share.
+        assert 0 < found[0, 0, 1] < 1e-290
+        assert 0 < found[0, 1, 0] < 1e-290
 
 
 def fixed_world(monkeypatch: pytest.MonkeyPatch, weight: np.ndarray) -> dict[str, Any]:

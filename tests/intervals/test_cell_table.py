@@ -164,6 +164,10 @@ class TestSample:
             for family, task in zip(families, tasks, strict=True)
         ]
         assert found == pytest.approx(expected, nan_ok=True)
+        # More templates than tasks: neither may take the place of the other.
+        alone = probe_sample(CellTable.of(CELLS, None), resample)
+        assert alone.resampled is not None
+        assert len(alone.resampled(30, rng(1))) == 30
 
     @pytest.mark.parametrize(
         ("resample", "sizes"), [("both", [2, 3]), ("templates", [2]), ("tasks", [3])]

@@ -220,6 +220,8 @@ def test_ten_thousand_resamples_are_drawn_unless_told(monkeypatch: pytest.Monkey
         (1, 2, "templates", "too_few_units"),
         (2, 1, "templates", "ok"),
         (1, 2, "tasks", "ok"),
+        (7, 2, "tasks", "ok"),
+        (2, 7, "templates", "ok"),
         (2, 1, "tasks", "too_few_units"),
     ],
 )
