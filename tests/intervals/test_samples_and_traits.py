@@ -34,6 +34,9 @@ def test_a_sample_has_only_what_is_said_of_it() -> None:
     assert sample.units == 0
     assert sample.observations is sample.resampled is sample.left_out is None
     assert sample.groups is sample.crossed is None
+    for needing in (observations_of, groups_of):
+        with pytest.raises(InputError, match="which this statistic is not"):
+            needing(sample, "mine")
 
 
 def test_a_method_is_a_name_or_a_function_and_95_percent_the_default() -> None:
