@@ -128,10 +128,11 @@ def survey_correction(
 def checked_counts(counts: Floats) -> Floats:
     """Return the counts as whole numbers; weights such as thousands of people are refused."""
     table = np.rint(counts)
-    if not np.allclose(table, counts, atol=1e-6):
+    broken = ~(np.abs(table - counts) <= 1e-6)
+    if broken.any():
         raise InputError(
             "a base with `counts = true` must hold whole numbers of sentences; found "
-            f"{counts[np.abs(table - counts) > 1e-6][0]:g}"
+            f"{counts[broken][0]:.10g}"
         )
     return table
 
@@ -174,8 +175,6 @@ def with_noise(interval: Interval, value: float, noise: float) -> Interval:
     """Return the interval around `value`, each half widened by independent noise."""
     from scipy import stats
 
-    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
-        return interval
     reach = float(stats.norm.ppf((1 + interval.confidence) / 2)) * noise
     return replace(
         interval,
@@ -207,11 +206,12 @@ def concentration(counts: Floats) -> float:
     """
     from scipy.special import gammaln
 
-    share = (counts.sum(axis=1) / counts.sum())[:, None]
+    counted = counts[counts.sum(axis=1) > 0]
+    share = (counted.sum(axis=1) / counted.sum())[:, None]
     grid = np.exp(np.linspace(math.log(0.25), math.log(4000.0), 80))
-    alpha = grid[:, None, None] * np.where(share > 0, share, 1.0)
-    cells = np.where(share > 0, gammaln(alpha + counts) - gammaln(alpha), 0.0)
-    sizes = counts.sum(axis=0)
+    alpha = grid[:, None, None] * share
+    cells = gammaln(alpha + counted) - gammaln(alpha)
+    sizes = counted.sum(axis=0)
     likelihood = (gammaln(grid)[:, None] - gammaln(grid[:, None] + sizes)).sum(axis=1)
     return float(grid[np.argmax(likelihood + cells.sum(axis=(1, 2)))])
 
@@ -245,8 +245,11 @@ def sentences_needed(
         high *= 2
         if high * total > _MOST_SENTENCES:
             return None
+    if high == 1:
+        return _round_up(total)
     low = high / 2
-    while high / low > 1.1 and high > 1:
+    # Three halvings of a factor of two leave one of 1.09.
+    for _ in range(3):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if found(middle) >= reliable else (middle, high)
     return _round_up(high * total)

@@ -58,7 +58,7 @@ class CrossedMean:
 
     def p_value(self, reference: float = 0.0) -> float:
         """Return the two-sided p-value of "the true mean is the reference"."""
-        return min(1.0, 2 * min(self.p_below(reference), self.p_above(reference)))
+        return 2 * min(self.p_below(reference), self.p_above(reference))
 
     def p_above(self, reference: float) -> float:
         """Return the p-value against "the true mean is at least the reference"."""
@@ -107,9 +107,10 @@ def crossed_mean(table: Floats) -> CrossedMean | None:
         (found.columns, t - 1),
         (found.rest, (k - 1) * (t - 1)),
     )
-    larger = [part for part in (rows, columns) if part[0] > found.rest]
     # rows + columns - rest where both are there; one of them alone; or the rest alone.
-    parts = larger if len(larger) == 1 else [*larger, (found.rest * (1 - len(larger)), rest[1])]
+    parts = [part for part in (rows, columns) if part[0] > found.rest] or [rest]
+    if len(parts) == 2:
+        parts.append((-found.rest, rest[1]))
     total = sum(square for square, _ in parts)
     mean = float(table.mean())
     if not total > 0:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.association import ratio
 from lmprobe.core.choices import RESAMPLES
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
@@ -124,13 +125,11 @@ class CellTable:
         A family counts as often as it has templates and a task as often as it has defined
         pairs, as in the value; tasks without a defined pair are left out.
         """
-        counted = self.count > 0
-        tasks = counted.any(axis=0)
-        means = self.total / np.where(counted, self.count, 1.0)
-        # The share of a pair in the value of its template, relative to an even one.
-        share = self.count / self.count.sum(axis=1, keepdims=True) * tasks.sum()
+        tasks = self.count.any(axis=0)
         value = self.by_template.mean()
-        away = share * (means - value)
+        # What a task adds to the value of a template, times the number of tasks.
+        away = self.total - value * self.count
+        away *= tasks.sum() / self.count.sum(axis=1, keepdims=True)
         sizes = np.bincount(self.family)
         added = np.stack(
             [np.bincount(self.family, weights=one) for one in away[:, tasks].T], axis=1
@@ -140,11 +139,9 @@ class CellTable:
     def values(self, template_weight: Floats, task_weight: Floats) -> Floats:
         """Return the value (R,) under weights (R, K) and (R, T); NaN where nothing is left."""
         pairs = task_weight @ self.count.T
+        each = ratio(task_weight @ self.total.T, pairs)
         weight = np.where(pairs > 0, template_weight, 0.0)
-        each = task_weight @ self.total.T / np.where(pairs > 0, pairs, 1.0)
-        drawn = weight.sum(axis=1)
-        weighted = (weight * each).sum(axis=1)
-        return np.where(drawn > 0, weighted / np.where(drawn > 0, drawn, 1.0), np.nan)
+        return ratio(np.nansum(weight * each, axis=1), weight.sum(axis=1))
 
 
 def probe_sample(table: CellTable, resample: str) -> Sample:
@@ -248,9 +245,9 @@ class Robustness:
     leave_one_out: tuple[float, float]
     """The smallest and largest value when one template is left out; NaN for one template."""
     sign_flip_templates: float
-    """The share of templates whose sign is not that of the value."""
+    """The share of templates whose sign is opposite to that of the value."""
     sign_flip_families: float
-    """The share of paraphrase families whose mean has not the sign of the value."""
+    """The share of paraphrase families whose mean has the opposite sign."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form; an undefined end is null."""
@@ -272,12 +269,12 @@ def robustness(cells: Floats, families: Sequence[str] | None = None) -> Robustne
     if len(each) > 1:
         without = (each.sum() - each) / (len(each) - 1)
         ends = (float(without.min()), float(without.max()))
-    means = np.bincount(table.family, weights=each) / np.bincount(table.family)
+    by_family = np.bincount(table.family, weights=each).astype(np.float64)
     return Robustness(
         template_sd=float(each.std()),
         leave_one_out=ends,
         sign_flip_templates=_flipped(each, value),
-        sign_flip_families=_flipped(means, value),
+        sign_flip_families=_flipped(by_family, value),
     )
 
 

@@ -73,11 +73,12 @@ def simultaneous_intervals(
     if traits_of(method).expanded:
         level = 1 - 2 * expanded(confidence, smallest)
     reach = float(np.nanquantile(np.nanmax(away, axis=0), level))
+    lows, highs = values - reach * spread, values + reach * spread
     return tuple(
-        Interval(value - reach * sd, value + reach * sd, confidence, method)
+        Interval(lows[number], highs[number], confidence, method)
         if number in moving
         else Interval.undefined(confidence, method)
-        for number, (value, sd) in enumerate(zip(values, spread, strict=True))
+        for number in range(len(rows))
     )
 
 
@@ -99,8 +100,7 @@ def _replicates(
 ) -> Floats:
     """Return the value of every row on the same resamples, (rows, R)."""
     place = {name: number for number, name in enumerate(names)}
-    family = np.unique(np.asarray(families, dtype=str), return_inverse=True)[1]
-    units = int(family.max()) + 1
+    units, family = np.unique(np.asarray(families, dtype=str), return_inverse=True)
     tables = [CellTable.of(row.cells, families) for row in rows]
     kept = [~np.isnan(row.cells).all(axis=(1, 2)) for row in rows]
     columns = [[place[task] for task in row.tasks] for row in rows]
@@ -109,8 +109,8 @@ def _replicates(
     for start in range(0, REPLICATES, step):
         size = min(step, REPLICATES - start)
         part = slice(start, start + size)
-        ones = np.ones((size, units)), np.ones((size, len(names)))
-        drawn = draws(size, units, rng) if resample != "tasks" else ones[0]
+        ones = np.ones((size, len(units))), np.ones((size, len(names)))
+        drawn = draws(size, len(units), rng) if resample != "tasks" else ones[0]
         tasks = draws(size, len(names), rng) if resample != "templates" else ones[1]
         weight = drawn[:, family]
         for number, table in enumerate(tables):

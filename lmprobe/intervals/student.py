@@ -7,7 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-_MOST_STEPS = 200
+# Far from the root a step doubles t, close to it the digits that are right: always enough.
+_STEPS = 60
 # From here on the four terms of the expansion are exact to 1e-12, and sums would be long.
 _FEW = 1000
 
@@ -26,13 +27,10 @@ def student_quantile(confidence: float, degrees: int) -> float:
     if degrees > _FEW:
         return _expansion(t, degrees)
     constant = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_STEPS):
         density = math.exp(constant - (degrees + 1) / 2 * math.log1p(t * t / degrees))
         density /= math.sqrt(degrees * math.pi)
-        step = (confidence - _central_probability(t, degrees)) / (2 * density)
-        t += step
-        if abs(step) < 1e-12 * t:
-            break
+        t += (confidence - _central_probability(t, degrees)) / (2 * density)
     return t
 
 
@@ -55,5 +53,5 @@ def _central_probability(t: float, degrees: int) -> float:
         return sine * (1 + float(np.cumprod((even - 1) / even * cosine**2).sum()))
     odd = np.arange(3, degrees, 2)
     terms = float(np.cumprod((odd - 1) / odd * cosine**2).sum())
-    inside = sine * cosine * (1 + terms) if degrees > 1 else 0.0
+    inside = 0.0 if degrees == 1 else sine * cosine * (1 + terms)
     return 2 / math.pi * (angle + inside)

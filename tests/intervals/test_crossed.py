@@ -10,9 +10,10 @@ from scipy import stats
 
 from lmprobe.errors import InputError
 from lmprobe.inference.equivalence import equivalence_p_value
-from lmprobe.intervals.crossed import crossed_mean
+from lmprobe.intervals.crossed import CrossedMean, MeanSquares, Spread, crossed_mean
 from lmprobe.intervals.method import Sample, interval
 from lmprobe.intervals.probe import CellTable, probe_interval, probe_sample
+from lmprobe.results.interval import Interval
 
 
 def squares_by_loop(table: np.ndarray) -> tuple[float, float, float]:
@@ -33,11 +34,99 @@ def test_standard_error_and_degrees_of_freedom_follow_satterthwaite() -> None:
     rows, columns, rest = squares_by_loop(table)
     found = crossed_mean(table)
     assert found is not None
+    assert min(rows, columns) > rest
     total = rows + columns - rest
     assert found.value == pytest.approx(table.mean())
     assert found.spread.standard_error == pytest.approx(math.sqrt(total / 54))
     degrees = total**2 / (rows**2 / 5 + columns**2 / 8 + rest**2 / 40)
     assert found.spread.degrees == pytest.approx(degrees)
+
+
+@pytest.mark.parametrize(("k", "t", "seed"), [(2, 2, 0), (3, 5, 1), (6, 4, 2), (4, 9, 3)])
+def test_spreads_are_those_of_the_definition_whatever_parts_there_are(
+    k: int, t: int, seed: int
+) -> None:
+    """Much noise, so that the rest counts, in tables with and without effects of the axes."""
+    rng = np.random.default_rng(seed)
+    for row_sd, column_sd in ((0, 0), (0, 2), (2, 0), (2, 2)):
+        effects = rng.normal(0, row_sd, (k, 1)) + rng.normal(0, column_sd, (1, t))
+        table = effects + rng.normal(0, 1, (k, t))
+        rows, columns, rest = squares_by_loop(table)
+        squares = MeanSquares.of(table)
+        assert (squares.rows, squares.columns, squares.rest) == pytest.approx((rows, columns, rest))
+        parts = [(rows, k - 1), (columns, t - 1)]
+        larger = [part for part in parts if part[0] > rest]
+        if not larger:
+            larger = [(rest, (k - 1) * (t - 1))]
+        elif len(larger) == 2:
+            larger.append((-rest, (k - 1) * (t - 1)))
+        total = sum(square for square, _ in larger)
+        degrees = total**2 / sum(square**2 / freedom for square, freedom in larger)
+        found = crossed_mean(table)
+        assert found is not None
+        assert found.spread.standard_error == pytest.approx(math.sqrt(total / (k * t)))
+        assert found.spread.degrees == pytest.approx(degrees)
+        for one, (square, freedom) in zip(found.by_axis, parts, strict=True):
+            assert one.standard_error == pytest.approx(math.sqrt(square / (k * t)))
+            assert one.degrees == freedom
+
+
+def two_by_two(rows: float, columns: float, rest: float) -> np.ndarray:
+    """A table of mean 0 whose mean squares are 4 rows², 4 columns² and 4 rest², exactly."""
+    return np.array(
+        [[rows + columns + rest, rows - columns - rest],
+         [-rows + columns - rest, -rows - columns + rest]]
+    )  # fmt: skip
+
+
+def test_an_axis_that_varies_as_much_as_the_rest_is_not_there() -> None:
+    squares = MeanSquares.of(two_by_two(1, 2, 1))
+    assert (squares.rows, squares.columns, squares.rest) == (4, 16, 4)
+    alone = crossed_mean(two_by_two(1, 2, 1))
+    assert alone is not None
+    # The columns alone, with their one degree of freedom; both would have 16²/(4² + 16² + 4²).
+    assert (alone.spread.standard_error, alone.spread.degrees) == (2, 1)
+    neither = crossed_mean(two_by_two(1, 1, 1))
+    assert neither is not None
+    assert (neither.spread.standard_error, neither.spread.degrees) == (1, 1)
+
+
+def test_an_axis_without_any_spread_says_nothing_and_does_no_harm() -> None:
+    found = crossed_mean(two_by_two(0, 3, 0) + 1)
+    assert found is not None
+    assert [one.standard_error for one in found.by_axis] == [0, 3]
+    # Student's law with one degree of freedom is Cauchy's.
+    expected = 2 * (0.5 - math.atan(1 / 3) / math.pi)
+    assert found.p_value() == pytest.approx(expected)
+    assert found.halfwidth(0.5) == pytest.approx(3)
+
+
+def test_without_spread_only_a_difference_of_zero_is_certain() -> None:
+    nothing = crossed_mean(np.zeros((3, 4)))
+    assert nothing == CrossedMean(0.0, Spread(0.0, math.inf))
+    assert nothing is not None
+    assert nothing.p_value() == 1
+    assert (nothing.p_above(0.1), nothing.p_below(0.1)) == (0, 1)
+    assert (nothing.p_above(-0.1), nothing.p_below(-0.1)) == (1, 0)
+    assert (nothing.p_above(0.0), nothing.p_below(0.0)) == (0.5, 0.5)
+    assert nothing.halfwidth(0.95) == 0
+    same = crossed_mean(np.full((3, 4), 0.25))
+    assert same is not None
+    assert math.isnan(same.p_above(0.1))
+    assert math.isnan(same.p_below(0.1))
+    assert math.isnan(same.p_value())
+
+
+def test_each_tail_is_students_and_the_widest_spread_counts() -> None:
+    found = CrossedMean(0.4, Spread(0.2, 5.0))
+    assert found.p_above(0.5) == pytest.approx(stats.t.cdf(-0.5, 5))
+    assert found.p_below(0.5) == pytest.approx(stats.t.cdf(0.5, 5))
+    assert found.p_value() == pytest.approx(2 * stats.t.sf(2, 5))
+    assert found.p_value(0.4) == 1
+    assert found.halfwidth(0.9) == pytest.approx(0.2 * stats.t.ppf(0.95, 5))
+    wider = CrossedMean(0.4, Spread(0.2, 5.0), (Spread(0.1, 5.0), Spread(0.3, 5.0)))
+    assert wider.halfwidth(0.9) == pytest.approx(0.3 * stats.t.ppf(0.95, 5))
+    assert wider.p_value() == pytest.approx(2 * stats.t.sf(4 / 3, 5))
 
 
 def test_parts_that_come_out_negative_count_as_zero() -> None:
@@ -64,6 +153,28 @@ def test_t_crossed_of_constant_cells_is_undefined() -> None:
     rng = np.random.default_rng(0)
     found, _ = probe_interval(np.full((4, 2, 3), 0.1), method="t-crossed", rng=rng)
     assert found.status == "undefined"
+
+
+def crossed_interval(table: np.ndarray) -> Interval:
+    sample = Sample(float(table.mean()), crossed=table)
+    return interval(sample, method="t-crossed", rng=np.random.default_rng(0))
+
+
+def test_t_crossed_of_two_templates_and_two_tasks() -> None:
+    found = crossed_interval(two_by_two(0, 3, 0) + 1)
+    half = 3 * stats.t.ppf(0.975, 1)
+    assert (found.low, found.high) == pytest.approx((1 - half, 1 + half))
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 1000.0])
+def test_a_spread_of_rounding_errors_is_none(size: float) -> None:
+    """Up to 1e-12 of the largest number, or of 1 if all are smaller."""
+    least = 1e-12 * max(size, 1)
+    # The standard error of these tables is the first number.
+    for error, status in ((0.9 * least, "undefined"), (1.2 * least, "ok")):
+        table = two_by_two(error, 0, 0) + np.array([[size, size], [size, size]])
+        assert crossed_interval(table).status == status
+    assert crossed_interval(two_by_two(1e-12, 0, 0)).status == "undefined"
 
 
 def test_the_crossed_table_has_the_mean_of_the_probe() -> None:

@@ -45,7 +45,7 @@ def acceleration(axes: tuple[Floats, ...]) -> float:
     cubes = squares = 0.0
     for without in axes:
         known = without[~np.isnan(without)]
-        pull = (len(known) - 1) * (known.mean() - known) / max(len(known), 1)
+        pull = (len(known) - 1) * (known.mean() - known) / len(known)
         cubes += float((pull**3).sum())
         squares += float((pull**2).sum())
     return cubes / (6 * math.sqrt(squares) ** 3) if squares > 0 else 0.0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import (
     Sample,
@@ -24,17 +25,20 @@ from lmprobe.results.interval import Interval
 @declare(Traits(approximate=True))
 def student(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Student's t over independent values, such as runs or templates; nearly normal ones."""
+    return _around(sample.value, observations_of(sample, "t"), confidence)
+
+
+def _around(value: float, observations: Floats, confidence: float) -> Interval:
     from scipy import stats
 
-    values = observations_of(sample, "t")
-    n = len(values)
+    n = len(observations)
     if n < 2:
         return Interval.too_few_units(confidence, "t")
-    if constant(values):
+    if constant(observations):
         return Interval.undefined(confidence, "t")
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(values.std(ddof=1))
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(observations.std(ddof=1))
     half /= math.sqrt(n)
-    return Interval(sample.value - half, sample.value + half, confidence, "t")
+    return Interval(value - half, value + half, confidence, "t")
 
 
 def interval_over_runs(values: Sequence[float], confidence: float = 0.95) -> Interval:
@@ -48,5 +52,4 @@ def interval_over_runs(values: Sequence[float], confidence: float = 0.95) -> Int
     if runs.ndim != 1 or not runs.size or not np.isfinite(runs).all():
         raise InputError("`values` must be one finite number per run")
     checked_confidence(confidence)
-    sample = Sample(float(runs.mean()), observations=runs)
-    return student(sample, confidence=confidence, rng=np.random.default_rng(0))
+    return _around(float(runs.mean()), runs, confidence)
