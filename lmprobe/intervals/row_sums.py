@@ -51,7 +51,7 @@ class Sums:
 
     def _part(self, start: int, *shape: int) -> Floats:
         width = int(np.prod(shape))
-        return self.columns[:, start : start + width].reshape(-1, *shape)
+        return self.columns[:, start : start + width].reshape(len(self.columns), *shape)
 
     @property
     def marginals(self) -> tuple[Floats, Floats, Floats, Floats]:

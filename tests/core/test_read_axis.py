@@ -137,6 +137,14 @@ class TestTables:
         with pytest.raises(InputError, match=message):
             read_axis("attribute", EYE if rows == 2 else ROWS, predictions)
 
+    @pytest.mark.parametrize("place", range(3))
+    def test_a_mistake_is_found_where_it_is(self, place: int) -> None:
+        role = ("attribute_labels", "attribute_predictions", "train_attribute_labels")[place]
+        forms: list[Any] = [EYE, EYE, EYE]
+        forms[place] = EYE * 2
+        with pytest.raises(InputError, match=rf"`{role}` must lie in \[0, 1\]"):
+            read_axis("attribute", *forms)
+
     def test_a_train_set_has_its_own_number_of_rows(self) -> None:
         axis = read_axis("attribute", EYE, EYE, np.zeros((5, 2)))
         assert axis.train is not None

@@ -47,19 +47,25 @@ def one_way(
 
 
 @pytest.mark.parametrize("keep_unseen", [False, True])
-@pytest.mark.parametrize("unseen", [None, "task", "group"])
+@pytest.mark.parametrize("unseen", [None, "task", "group", "rare task", "rare group"])
 def test_the_estimates_are_those_of_a_loop(
     unseen: str | None, keep_unseen: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = people(30)
-    if unseen == "task":
+    if unseen in ("task", "rare task"):
         rows["task_labels"][:, 2] = 0
-    if unseen == "group":
+    if unseen in ("group", "rare group"):
         rows["attribute_labels"][:] = 0
-    sums = sums_of(**rows)
     times = rng(1).integers(0, 4, (3, 30))
+    if unseen is not None and "rare" in unseen:
+        # One unit alone has the label; where it is held out, the others do not lean.
+        times[:, 0] = 1
+        rows["task_labels" if "task" in unseen else "attribute_labels"][0] = 1
+    sums = sums_of(**rows)
     found = module._estimates(sums, times, 4, keep_unseen, rng())
     held = rng().binomial(np.repeat(times, 4, axis=0), 0.2)
+    if unseen is not None and "rare" in unseen:
+        assert 0 < held[:, 0].sum() < 12
     for number, one in enumerate(held):
         expected = one_way(rows, times[number // 4], one, keep_unseen)
         for direction, value in expected.items():
@@ -286,7 +292,7 @@ class TestClosePairs:
 
 def test_a_label_of_all_rows_or_of_none_varies_nowhere() -> None:
     """Sums of weights are rounded, so that all rows may have a little less, or more, than 1."""
-    shares = np.array([0.0, 1e-15, 1e-9, 0.3, 1 - 1e-9, 1 - 1e-15, 1.0, 1 + 1e-15])
+    shares = np.array([0.0, 1e-12, 1e-9, 0.3, 1 - 1e-9, 1 - 1e-12, 1.0, 1 + 1e-15])
     expected = [False, False, True, True, True, False, False, False]
     assert module._varies(shares).tolist() == expected
 

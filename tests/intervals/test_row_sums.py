@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from labelled_rows import kinds_of, people, sums_of
 from scipy import sparse
@@ -14,7 +15,10 @@ from scipy import sparse
 from lmprobe.core.direction import Direction
 from lmprobe.intervals import row_sums as module
 from lmprobe.intervals.row_sums import RowSums, Sums, added_by, features
+from lmprobe.io.table_source import TableSource
 from lmprobe.metrics.directional import directional_amplification
+from lmprobe.tabular.columns import Columns, Layout
+from lmprobe.tabular.engine import count_lines
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
 
@@ -99,6 +103,13 @@ def test_pairs_are_the_lean_times_the_change_of_the_rate() -> None:
             change = (predicted[r, a, t] - both[r, a, t]) / given
             assert found[r, a, t] == pytest.approx(lean[r, a, t] * change)
         assert sums.value(direction, lean).tolist() == pytest.approx(found.mean(axis=(1, 2)))
+
+
+def test_pairs_do_not_depend_on_the_scale_of_the_weights() -> None:
+    plain, lean = some_sums(), np.ones((2, 2, 3))
+    small = Sums(plain.columns * 1e-3, 2, 3, plain.directions)
+    for direction in (T_TO_A, A_TO_T):
+        np.testing.assert_allclose(small.pairs(direction, lean), plain.pairs(direction, lean))
 
 
 def test_a_pair_is_undefined_where_its_condition_never_occurs() -> None:
@@ -188,12 +199,21 @@ def test_kinds_count_as_often_as_they_occur() -> None:
     np.testing.assert_allclose(kinds.total.columns, rows.total.columns)
 
 
+@pytest.mark.parametrize(("rows", "lines"), [(100_000, 100_000), (100_001, 1024)])
+def test_more_than_100_000_kinds_of_rows_are_put_into_1024_bins(rows: int, lines: int) -> None:
+    frame = pd.DataFrame({"a": "all", "t": 1, "p": np.arange(rows) / rows})
+    layout = Layout(Columns(("a",), ("t",), (), ("p",)), binary=True)
+    with TableSource(frame) as source:
+        found = count_lines(source, layout)
+    assert (len(found.frame), found.added) == (lines, lines == 1024)
+
+
 class TestReplicates:
     """10,000, fewer of very many units: 50 million numbers are drawn, at least 1,000 times."""
 
     @pytest.mark.parametrize(
         ("kinds", "expected"),
-        [(1, 10_000), (5000, 10_000), (5001, 9998), (49_999, 1000), (60_000, 1000)],
+        [(1, 10_000), (5000, 10_000), (5001, 9998), (14_041, 3560), (49_999, 1000), (60_000, 1000)],
     )
     def test_they_depend_on_the_units(self, kinds: int, expected: int) -> None:
         assert shaped(kinds).replicates == expected
