@@ -119,6 +119,17 @@ class TestBinary:
             indicators([1, 2], role="x", binary=True)
 
 
+def test_numbers_are_in_the_order_of_numbers_and_words_in_that_of_words() -> None:
+    for form in ([10, 2, 10], [10.0, 2.0, 10.0]):
+        assert indicators(form, role="x").names == ("2", "10")
+    assert indicators(["10", "2"], role="x").names == ("10", "2")
+
+
+def test_objects_that_read_alike_are_one_category() -> None:
+    found = indicators(pd.Series([1, "1", "a"], dtype=object), role="x")
+    assert (found.names, found.values.tolist()) == (("1", "a"), [[1, 0], [1, 0], [0, 1]])
+
+
 def test_a_single_row_is_enough() -> None:
     assert indicators(["a"], role="x").values.tolist() == [[1]]
     assert indicators([[0.5, 1.0]], role="x").values.tolist() == [[0.5, 1.0]]
