@@ -14,8 +14,8 @@ from lmprobe.metrics.lean import lean_of_counts
 
 COUNTS = np.array([[3, 1, 0, 4], [1, 2, 5, 0], [0, 1, 1, 2]])
 # Shares, one of which the noise often makes negative: it then counts as none.
-TABLE = np.array([[0.30, 0.10, 0.0], [0.12, 0.25, 0.20]])
-ERRORS = np.array([[0.04, 0.03, 0.05], [0.02, 0.06, 0.01]])
+TABLE = np.array([[0.030, 0.010, 0.0], [0.012, 0.025, 0.020]])
+ERRORS = np.array([[0.004, 0.003, 0.005], [0.002, 0.006, 0.001]])
 
 
 def rng(seed: int = 0) -> np.random.Generator:

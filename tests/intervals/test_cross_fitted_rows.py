@@ -233,7 +233,7 @@ class TestClosePairs:
         residual = (joint - 400 * p_a * p_t) / error
         assert not ((abs(residual) > 1.9) & (abs(residual) < 2.1)).any()
         assert (close, pairs) == ((abs(residual) < 2).sum(), 24)
-        for scale in (1e-6, 1e6):
+        for scale in (1e-200, 1e-6, 1e6, 1e200):
             assert close_pairs(sums_of(group, truth, weight=np.full(400, scale))) == (close, pairs)
         # Every row nine times: as rows they are ever so sure, as clusters no more than before.
         often = np.repeat(np.arange(400), 9)
