@@ -23,7 +23,8 @@ from lmprobe.errors import InputError
 def ratio(part: Floats, whole: Floats) -> Floats:
     """Return part / whole; 0/0 is NaN, because undefined is not zero."""
     found = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
-    return np.divide(part, whole, out=found, where=np.asarray(whole) > 0)
+    np.divide(part, whole, out=found, where=np.asarray(whole) > 0)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
