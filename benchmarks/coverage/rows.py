@@ -6,13 +6,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from benchmarks.coverage.tally import Tally
-from lmprobe.core.axis import read_axis
 from lmprobe.core.direction import Direction
 from lmprobe.intervals.cross_fitted_rows import cross_fitted_amplification
-from lmprobe.intervals.rows import amplification_interval, row_sums
+from lmprobe.intervals.methods.bootstrap import of_replicates
+from lmprobe.intervals.row_sums import RowSums
+from lmprobe.intervals.rows import bootstrap_interval
+from lmprobe.results import Interval
+from lmprobe.tabular.counting import Counted
+
+GIVEN = Direction.ATTRIBUTE_TO_TASK
+
+
+def counted(group: np.ndarray, labels: np.ndarray, guess: np.ndarray) -> RowSums:
+    """Count the kinds of rows, as `amplify` does: groups 0 and 1, tasks (n, T)."""
+    kinds, times = np.unique(np.column_stack([group, labels, guess]), axis=0, return_counts=True)
+    tasks = labels.shape[1]
+    cells = kinds.astype(np.float64)
+    return Counted(
+        groups=kinds[:, 0],
+        group_guesses=None,
+        tasks=cells[:, 1 : tasks + 1],
+        task_guesses=cells[:, tasks + 1 :],
+        weight=np.ones(len(kinds)),
+        times=times,
+        unit=None,
+        added=False,
+    ).row_sums((0, 1), tuple(range(tasks)))
+
+
+def resampled_lean(rows: RowSums, rng: np.random.Generator, replicates: int = 10_000) -> Interval:
+    """Return what the interval would be if each replicate determined its own lean."""
+    sums = rows.resampled(replicates, rng)
+    values = sums.value(GIVEN, sums.lean())
+    return of_replicates(values[~np.isnan(values)], units=rows.units, confidence=0.95)
 
 
 def rows_study(n: int, lean: str, runs: int, rng: np.random.Generator) -> Tally:
@@ -24,8 +52,10 @@ def rows_study(n: int, lean: str, runs: int, rng: np.random.Generator) -> Tally:
             continue
         task = (rng.random(n) < np.where(group == 1, 0.6, 0.4)).astype(int)
         guess = (rng.random(n) < np.where(group == 1, 0.7, 0.3)).astype(int)
-        ends = amplification_interval(group, task, task_predictions=guess, lean=lean, rng=rng)
-        found.add(ends["attribute->task"], 0.1)
+        rows = counted(group, task[:, None], guess[:, None])
+        fixed = lean == "fixed"
+        ends = bootstrap_interval(rows, rng=rng)[GIVEN] if fixed else resampled_lean(rows, rng)
+        found.add(ends, 0.1)
     return found
 
 
@@ -40,38 +70,34 @@ class WeakLinks:
 
     def draw(
         self, links: np.ndarray, factor: float, rng: np.random.Generator, group: np.ndarray
-    ) -> pd.DataFrame:
+    ) -> np.ndarray:
         chance = 0.3 + (group[:, None] - 0.5) * links * factor
-        names = [f"task {number}" for number in range(self.tasks)]
-        return pd.DataFrame((rng.random(chance.shape) < chance).astype(int), columns=names)
+        return (rng.random(chance.shape) < chance).astype(int)
 
 
 WAYS = ("fixed", "resampled", "cross-fitted", "train")
+_REPLICATES = 500
 
 
 def weak_study(weak: WeakLinks, runs: int, rng: np.random.Generator) -> dict[str, Tally]:
     """The lean of the rows themselves, in three ways, and that of as many other rows."""
     found = {way: Tally() for way in WAYS}
-    direction = Direction.ATTRIBUTE_TO_TASK
     for _ in range(runs):
         links = rng.normal(0, weak.link_sd, weak.tasks)
         true = float(np.abs(links).mean()) * (weak.multiplied - 1) / 2
         group, other = rng.integers(0, 2, (2, weak.rows))
         labels, guess = (weak.draw(links, by, rng, group) for by in (1.0, weak.multiplied))
-        train = {
-            "train_attribute_labels": np.array(["a", "b"])[other],
-            "train_task_labels": weak.draw(links, 1.0, rng, other),
+        rows = counted(group, labels, guess)
+        seen = weak.draw(links, 1.0, rng, other)
+        train = counted(other, seen, seen)
+        ends = {
+            "fixed": bootstrap_interval(rows, rng=rng, replicates=_REPLICATES)[GIVEN],
+            "resampled": resampled_lean(rows, rng, _REPLICATES),
+            "cross-fitted": cross_fitted_amplification(rows, rng=rng)[GIVEN].interval,
+            "train": bootstrap_interval(rows, train=train, rng=rng, replicates=_REPLICATES)[GIVEN],
         }
-        names = np.array(["a", "b"])[group]
-        for way, more in (("fixed", {}), ("resampled", {"lean": "resampled"}), ("train", train)):
-            ends = amplification_interval(
-                names, labels, task_predictions=guess, rng=rng, replicates=500, **more
-            )
-            found[way].add(ends[direction], true)
-        axes = read_axis("attribute", names), read_axis("task", labels, guess)
-        sums = row_sums(*axes, None, np.arange(weak.rows))
-        fitted = cross_fitted_amplification(sums, rng=rng)
-        found["cross-fitted"].add(fitted[direction].interval, true)
+        for way, one in ends.items():
+            found[way].add(one, true)
     return found
 
 

@@ -22,7 +22,9 @@ from lmprobe.errors import InputError
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """Return part / whole; 0/0 is NaN, because undefined is not zero."""
-    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
+    found = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
+    np.divide(part, whole, out=found, where=np.asarray(whole) > 0)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +119,7 @@ class Association:
         if table.ndim != 2 or not np.allclose(table.sum(axis=0), 1.0, atol=1e-6):
             raise InputError("`attribute_given_task` must be (A, T) with columns that add up to 1")
         size = table.shape[1]
-        share = np.full(size, 1 / size) if p_task is None else np.asarray(p_task, dtype=np.float64)
+        share = np.ones(size) if p_task is None else np.asarray(p_task, dtype=np.float64)
         if share.shape != (size,) or (share < 0).any() or not share.sum() > 0:
             raise InputError(f"`p_task` must hold {size} numbers that are not negative")
         share = share / share.sum()

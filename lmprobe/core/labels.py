@@ -218,8 +218,6 @@ def _is_numeric(array: NDArray[Any]) -> bool:
 
 
 def _in_unit(array: NDArray[Any]) -> bool:
-    if array.dtype.kind == "b":
-        return True
     return bool(array.min() >= 0 and array.max() <= 1)
 
 

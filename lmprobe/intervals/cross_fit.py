@@ -66,7 +66,7 @@ def cross_fitted_lean(
     whole = np.asarray(counts, dtype=np.int64)
     axis = (given or direction).axis
     weight, offset = np.zeros(whole.shape), np.zeros(whole.shape)
-    step = max(1, _BLOCK // max(whole.size, 1))
+    step = max(1, _BLOCK // whole.size)
     for start in range(0, draws, step):
         size = (min(step, draws - start), *whole.shape)
         held = rng.binomial(whole, HOLDOUT, size=size)
@@ -98,7 +98,7 @@ def blurred_lean(
     # The lean then has as much noise as one from the share of the sentences that is kept.
     blur = np.sqrt(HOLDOUT / (1 - HOLDOUT))
     weight, offset = np.zeros(table.shape), np.zeros(table.shape)
-    step = max(1, _BLOCK // max(table.size, 1))
+    step = max(1, _BLOCK // table.size)
     for start in range(0, draws, step):
         noise = rng.standard_normal((min(step, draws - start), *table.shape)) * standard_errors
         leans = lean_of_counts(np.maximum(table + blur * noise, 0.0), direction, weighting)

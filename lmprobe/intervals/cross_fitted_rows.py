@@ -78,7 +78,7 @@ def _estimates(
         lean = rows.sums(whole.columns - out.columns).lean(keep_unseen=True)
         for direction in rows.directions:
             found[direction].append(_values(whole, out, lean, direction, keep_unseen))
-    return {one: np.concatenate(parts).reshape(-1, ways) for one, parts in found.items()}
+    return {one: np.concatenate(parts).reshape(len(times), ways) for one, parts in found.items()}
 
 
 def _values(

@@ -51,7 +51,7 @@ class Sums:
 
     def _part(self, start: int, *shape: int) -> Floats:
         width = int(np.prod(shape))
-        return self.columns[:, start : start + width].reshape(-1, *shape)
+        return self.columns[:, start : start + width].reshape(len(self.columns), *shape)
 
     @property
     def marginals(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -210,12 +210,3 @@ def added_by(unit: NDArray[np.intp], units: int, lines: Sparse) -> Sparse:
     ones = np.ones(len(unit))
     members = sparse.csr_array((ones, (unit, np.arange(len(unit)))), shape=(units, len(unit)))
     return sparse.csr_array(members @ lines)
-
-
-def bin_of(row: NDArray[np.int64], bins: int = BINS) -> NDArray[np.intp]:
-    """Return the bin of each row number: scattered, and the same on every machine."""
-    # The finaliser of splitmix64 (Steele et al. 2014): neighbours end up far apart.
-    mixed = row.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(bins)).astype(np.intp)

@@ -7,14 +7,12 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lmprobe.core.association import Association
-from lmprobe.core.axis import read_axis
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.intervals import base_uncertainty, cross_fitted_rows
+from lmprobe.intervals import base_uncertainty
 from lmprobe.intervals.base_uncertainty import (
     Reliability,
     base_correction,
@@ -29,8 +27,6 @@ from lmprobe.intervals.cross_fit import (
     blurred_lean,
     cross_fitted_lean,
 )
-from lmprobe.intervals.cross_fitted_rows import close_pairs, cross_fitted_amplification
-from lmprobe.intervals.rows import row_sums
 from lmprobe.metrics.lean import lean, lean_of_counts
 from lmprobe.results.interval import Interval
 
@@ -153,88 +149,11 @@ def _stretch(found: Reliability) -> float:
     return max(1.0, max(found.proportional, 1 / 3) / max(found.even, 1 / 3))
 
 
-def labelled(n: int, tasks: int, rng: np.random.Generator) -> tuple[np.ndarray, pd.DataFrame]:
-    names = [f"t{number}" for number in range(tasks)]
-    return rng.integers(0, 2, n), pd.DataFrame(
-        (rng.random((n, tasks)) < 0.3).astype(int), columns=names
-    )
-
-
-@pytest.mark.slow
-def test_rows_in_which_nothing_is_linked_amplify_nothing() -> None:
-    """Twenty independent tasks: the plain interval misses zero most of the time."""
-    rng = np.random.default_rng(5)
-    covered, values = 0, []
-    for _ in range(25):
-        group, truth = labelled(300, 20, rng)
-        _, guess = labelled(300, 20, rng)
-        groups = read_axis("attribute", group)
-        tasks = read_axis("task", truth, guess)
-        sums = row_sums(groups, tasks)
-        found = cross_fitted_amplification(sums, rng=rng)
-        one = found[Direction.ATTRIBUTE_TO_TASK]
-        values.append(one.value)
-        covered += 0.0 in one.interval
-        close, pairs = close_pairs(sums)
-        assert (pairs, close > 0.6 * pairs) == (40, True)
-    assert covered >= 21
-    assert abs(np.mean(values)) < 3 * np.std(values) / math.sqrt(25)
-
-
-def test_rows_with_strong_links_have_the_published_value() -> None:
-    rng = np.random.default_rng(6)
-    group = rng.integers(0, 2, 4000)
-    truth = (rng.random(4000) < 0.3 + 0.4 * group).astype(int)
-    guess = (rng.random(4000) < 0.2 + 0.6 * group).astype(int)
-    groups, tasks = read_axis("attribute", group), read_axis("task", truth, guess)
-    sums = row_sums(groups, tasks)
-    found = cross_fitted_amplification(sums, rng=rng)[Direction.ATTRIBUTE_TO_TASK]
-    plain = sums.total.value(Direction.ATTRIBUTE_TO_TASK, sums.total.lean())[0]
-    assert found.value == pytest.approx(plain, abs=0.002)
-    assert close_pairs(sums) == (0, 2)
-    assert 0.1 in found.interval
-
-
-def test_what_is_close_to_a_tie_depends_on_no_scale_and_on_whole_clusters() -> None:
-    rng = np.random.default_rng(7)
-    group = rng.integers(0, 2, 400)
-    linked = 0.3 + np.linspace(0, 0.25, 12) * group[:, None]
-    truth = pd.DataFrame((rng.random((400, 12)) < linked).astype(int))
-    groups, tasks = read_axis("attribute", group), read_axis("task", truth, truth)
-    close, pairs = close_pairs(row_sums(groups, tasks))
-    # Pearson's adjusted residual, the standard error of a count of rows given its margins.
-    p_a, p_t = np.array([1 - group.mean(), group.mean()])[:, None], truth.mean().to_numpy()
-    joint = np.array([truth[group == one].sum() for one in (0, 1)])
-    error = np.sqrt(400 * p_a * (1 - p_a) * p_t * (1 - p_t))
-    residual = (joint - 400 * p_a * p_t) / error
-    assert not ((abs(residual) > 1.9) & (abs(residual) < 2.1)).any()
-    assert (close, pairs) == ((abs(residual) < 2).sum(), 24)
-    for scale in (1e-6, 1e6):
-        assert close_pairs(row_sums(groups, tasks, np.full(400, scale))) == (close, pairs)
-    # Every row nine times: as rows they are ever so sure, as clusters no more than before.
-    often = np.repeat(np.arange(400), 9)
-    many = [read_axis("attribute", group[often]), read_axis("task", *[truth.iloc[often]] * 2)]
-    assert close_pairs(row_sums(*many))[0] < close
-    assert close_pairs(row_sums(*many, clusters=often)) == (close, pairs)
-
-
 def test_a_group_that_was_never_counted_is_drawn_nowhere() -> None:
     counts = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]])
     drawn = posterior_rates(counts, 50, np.random.default_rng(0))
     assert (drawn[:, 1] == 0).all()
     assert (drawn[:, [0, 2]] > 0).all()
-
-
-def test_the_noise_of_the_splits_is_taken_out_of_the_spread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ways = cross_fitted_rows._WAYS
-    rng = np.random.default_rng(0)
-    drawn = rng.normal(0, 0.3, (4000, 1)) + rng.normal(0, 1.0, (4000, ways))
-    monkeypatch.setattr(cross_fitted_rows, "_estimates", lambda *_: {"A->T": drawn})
-    rows = SimpleNamespace(times=np.ones(10), units=10)
-    found = cross_fitted_rows._spread(rows, False, rng)  # type: ignore[arg-type]
-    assert found["A->T"] == pytest.approx(0.3, abs=0.02)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("needed", [1.7, 10.0, 13.0])
@@ -257,12 +176,6 @@ def test_no_more_than_three_times_is_added_for_what_a_base_cannot_show() -> None
         correction = base_uncertainty.BaseCorrection(None, shown, 9, None)  # type: ignore[arg-type]
         found = correction.widened(wide)
         assert (found.low, found.high) == pytest.approx((-0.1 * stretch, 0.2 * stretch))
-
-
-def test_a_label_of_all_rows_or_of_none_varies_nowhere() -> None:
-    """Sums of weights are rounded, so that all rows may have a little less, or more, than 1."""
-    shares = np.array([0.0, 1e-15, 0.3, 1 - 1e-15, 1.0, 1 + 1e-15])
-    assert cross_fitted_rows._varies(shares).tolist() == [False, False, True, False, False, False]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
