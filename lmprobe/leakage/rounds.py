@@ -99,8 +99,9 @@ def _sizes(groups: GroupLabels, split: Codes | None, limits: Sequence[int] | Non
         for number, part in enumerate(PARTS):
             inside = groups.codes[split == number]
             counts = np.bincount(inside, minlength=len(groups.names))
-            found.append(int(counts.min()))
-            _check(groups, counts, found[-1:], f" in the part {part!r}")
+            fewest = int(counts.min())
+            _check(groups, counts, [fewest], f" in the part {part!r}")
+            found.append(fewest)
     return found if limits is None else [min(*both) for both in zip(found, limits, strict=True)]
 
 
