@@ -125,11 +125,11 @@ def _one_draw(
         members = groups.codes == group
         if split is None:
             order = rng.permutation(np.flatnonzero(members))
-            ends = np.cumsum([0, *sizes])
-            for number in range(3):
-                parts[number].append(order[ends[number] : ends[number + 1]])
+            starts = np.cumsum(sizes) - sizes
+            for number, size in enumerate(sizes):
+                parts[number].append(order[starts[number] :][:size])
         else:
-            for number in range(3):
+            for number, size in enumerate(sizes):
                 inside = np.flatnonzero(members & (split == number))
-                parts[number].append(rng.permutation(inside)[: sizes[number]])
+                parts[number].append(rng.permutation(inside)[:size])
     return parts

@@ -92,7 +92,7 @@ def test_the_training_is_the_plain_one(labels: TrueLabels, strength: float) -> N
     encoder, head = alone(labels, settings)
     model = train(FEATURES, labels, GROUP, ROWS, settings)
     # Rows that were not trained on, and one whose last feature is not the constant of the rest.
-    given = np.vstack([FEATURES, FEATURES[:1] + [0, 0, 0, 1.0]])
+    given = np.vstack([FEATURES, np.add(FEATURES[:1], [0, 0, 0, 1.0])])
     with torch.no_grad():
         expected = head(encoder(scaled(given))).numpy()
     assert model.logits(given) == pytest.approx(expected, abs=1e-4)
