@@ -153,9 +153,9 @@ def test_predictions_without_rows_or_columns_are_refused(shape: tuple[int, ...])
 
 
 def test_the_first_wrong_row_is_named() -> None:
-    with pytest.raises(InputError, match="see row 1$"):
+    with pytest.raises(InputError, match=r"see row 1$"):
         read_labels([[1, 0], [0.5, 1], [0, 0.25], [0, 1]])
-    with pytest.raises(InputError, match="first in row 1$"):
+    with pytest.raises(InputError, match=r"first in row 1$"):
         read_predictions([[1.5, 0.0], [np.nan, 1.0], [0.0, np.inf]])
 
 

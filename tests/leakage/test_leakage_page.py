@@ -80,8 +80,8 @@ def test_the_page_says_the_answer_and_hides_the_provenance() -> None:
     assert page.title == "Leakage of a.csv"
     assert page.subtitle == "groups: m, w, x"
     assert [one.text for one in page.headline] == [
-        "leakage amplification \N{MINUS SIGN}0.1500: the model reveals less of the group than what it is "
-        "compared with."
+        "leakage amplification \N{MINUS SIGN}0.1500: "
+        "the model reveals less of the group than what it is compared with."
     ]
     assert page.headline[0].verdict is Verdict.LEAKS_LESS
     sections = {section.title: section for section in page.sections}

@@ -113,7 +113,7 @@ def test_a_yes_or_no_label_is_checked_only_where_there_are_several() -> None:
     options: dict[str, Any] = {"attribute": "group", "settings": EXACT}
     assert table_leakage(FRAME, labels=["verb"], **options).rows
     assert table_leakage(FRAME, predictions=["said"], **options).rows
-    with pytest.raises(DataFileError, match='"verb" must be 0 or 1: found .* in row 1'):
+    with pytest.raises(DataFileError, match=r'"verb" must be 0 or 1: found .* in row 1'):
         table_leakage(FRAME, labels=["smiles", "verb"], **options)
     with pytest.raises(DataFileError, match='"said" must hold numbers'):
         table_leakage(FRAME, predictions=["p_smiles", "said"], **options)
@@ -122,7 +122,7 @@ def test_a_yes_or_no_label_is_checked_only_where_there_are_several() -> None:
 @pytest.mark.parametrize("number", [2, 0.5, -1])
 def test_the_row_of_a_label_that_is_neither_is_counted_from_one(number: float) -> None:
     broken = FRAME.assign(smiles=FRAME["smiles"].where(np.arange(ROWS) != 6, number))
-    with pytest.raises(DataFileError, match='"smiles" must be 0 or 1: .* in row 7'):
+    with pytest.raises(DataFileError, match=r'"smiles" must be 0 or 1: .* in row 7'):
         table_leakage(broken, attribute="group", labels=["smiles", "sings"], settings=EXACT)
 
 
@@ -185,9 +185,9 @@ def test_all_runs_must_have_the_groups_of_the_first(calls: list[Any]) -> None:
 
 
 def test_an_error_of_a_single_table_is_not_given_a_name() -> None:
-    with pytest.raises(InputError, match="^too few examples"):
+    with pytest.raises(InputError, match=r"^too few examples"):
         table_leakage(FRAME.iloc[:20], attribute="group", labels=["verb"], settings=EXACT)
-    with pytest.raises(InputError, match="^table 1: too few examples"):
+    with pytest.raises(InputError, match=r"^table 1: too few examples"):
         table_leakage(FRAME.iloc[:20], FRAME, attribute="group", labels=["verb"], settings=EXACT)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -117,9 +118,7 @@ def test_no_other_number_of_errors_is_closer_to_the_f1(kind: str) -> None:
         # Where more errors always cost F1, the closest is found; else the step that crosses it.
         falling = list(every.values())
         crossing = [
-            (one, other)
-            for one, other in zip(falling, falling[1:], strict=False)
-            if one >= target > other
+            (one, other) for one, other in itertools.pairwise(falling) if one >= target > other
         ]
         nearest = [min(pair, key=lambda f1: abs(f1 - target)) for pair in crossing]
         assert any(found.f1 == pytest.approx(f1) for f1 in nearest)

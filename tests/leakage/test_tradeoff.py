@@ -119,7 +119,7 @@ def test_an_error_names_the_model(noted: SimpleNamespace, monkeypatch: pytest.Mo
         raise InputError("worse than chance")
 
     monkeypatch.setattr(module, "leakage_amplification", refuse)
-    with pytest.raises(InputError, match="^original model at level 0: worse than chance$"):
+    with pytest.raises(InputError, match=r"^original model at level 0: worse than chance$"):
         removal_tradeoff(FEATURES, LABELS, GROUP)
     with pytest.raises(InputError, match="`features` has 59 rows, `labels` has 60"):
         removal_tradeoff(FEATURES[:59], LABELS, GROUP)
