@@ -95,7 +95,7 @@ def language_leakage(
     difference, notes = _row(Measure.AMPLIFICATION, leaks - of_base, chosen, settings, groups)
     # The base is taken as given: its leakage is a number without an interval.
     without = Interval.undefined(settings.confidence, "none")
-    base_row = leakage_row(Measure.BASE, of_base, without, (), chance=0.0)
+    base_row = leakage_row(Measure.BASE, of_base, without, ())
     decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
         rows=(model_row, base_row, difference),

@@ -251,3 +251,14 @@ def test_only_the_mlp_has_layers_and_a_width() -> None:
         _attacker(LeakageSettings(attacker="exact", layers=2, width=7))
     with pytest.raises(InputError, match='"logistic" has no `width`; use mlp'):
         _attacker(LeakageSettings(attacker="logistic", width=7))
+
+
+def test_the_defaults_are_the_documented_ones(calls: list[Any]) -> None:
+    found = table_leakage(FRAME, attribute="group", labels=["verb"])
+    assert found.provenance["settings"] == {
+        "at": None, "average": "macro", "threshold": None, "attacker": "mlp", "layers": None,
+        "width": None, "share": 1.0, "rounds": 5, "device": "auto", "confidence": 0.95, "seed": 0,
+    }  # fmt: skip
+    table_leakage(FRAME, attribute="group", labels=["verb"], settings=LeakageSettings(seed=0))
+    with pytest.raises(InputError, match="`seed` must be at least 0"):
+        LeakageSettings(seed=-1)

@@ -20,7 +20,7 @@ TINY = Removal(
     batch_size=7, learning_rate=1e-2, seed=5,
 )  # fmt: skip
 RNG = np.random.default_rng(0)
-FEATURES = np.column_stack([RNG.normal(3.0, 2.0, size=(24, 3)), np.full(24, 6.0)])
+FEATURES = np.column_stack([RNG.normal(3.0, [2.0, 0.5, 4.0], size=(24, 3)), np.full(24, 6.0)])
 # Sixteen rows of one group, eight of the other; the last four rows are not trained on.
 GROUP = read_groups(["w", "m", "w"] * 8)
 ROWS = np.arange(20)

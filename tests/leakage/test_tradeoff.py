@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -104,14 +103,15 @@ def test_without_a_split_three_fifths_are_trained_on(noted: SimpleNamespace) -> 
     assert (np.array(["train", "dev", "test"])[expected] == names).all()
 
 
-def test_the_defaults_are_the_documented_ones() -> None:
-    given = inspect.signature(removal_tradeoff).parameters
-    assert {name: given[name].default for name in ("strengths", "noises", "rounds")} == {
-        "strengths": (0.05, 0.2, 1.0), "noises": (0.5, 1.0, 2.0, 4.0), "rounds": 5,
+def test_the_defaults_are_the_documented_ones(noted: SimpleNamespace) -> None:
+    found = removal_tradeoff(FEATURES, LABELS, GROUP)
+    levels = {name: [one.level for one in found.of(name)] for name in ("noise", "adversarial")}
+    assert levels == {"noise": [0.5, 1.0, 2.0, 4.0], "adversarial": [0.05, 0.2, 1.0]}
+    options = noted.measured[0]
+    assert {name: options[name] for name in ("attacker", "rounds", "confidence", "seed")} == {
+        "attacker": "mlp", "rounds": 5, "confidence": 0.95, "seed": 0,
     }  # fmt: skip
-    assert {name: given[name].default for name in ("confidence", "seed", "removal", "split")} == {
-        "confidence": 0.95, "seed": 0, "removal": None, "split": None,
-    }  # fmt: skip
+    assert noted.trained[0][1] == Removal(strength=0.0)
 
 
 def test_an_error_names_the_model(noted: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
