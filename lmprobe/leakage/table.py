@@ -162,9 +162,8 @@ def _one_run(
     )
     if given is None:
         return dataset_leakage(truth, group, at=settings.at, average=settings.average, **options)
-    if len(predictions) > 1:
-        # Predictions go by position: their columns cannot be called like the labels'.
-        given = given.to_numpy()
+    # Predictions go by position: their columns cannot be called like the labels'.
+    given = given.to_numpy()
     if truth is None:
         return model_leakage(given, group, **options)
     return leakage_amplification(

@@ -83,6 +83,22 @@ def test_one_step_is_the_step_of_torchs_own_layers(layers: int, size: float) -> 
             assert torch.allclose(judged[number], one(given[number]), atol=1e-5)
 
 
+def test_a_small_running_variance_is_raised_as_batch_norm_raises_it() -> None:
+    network = made(2)
+    for variance in network.variances:
+        variance.fill_(2e-5)
+    given = torch.randn(2, 4, 7, generator=torch.Generator().manual_seed(6))
+    with torch.no_grad():
+        found = network.judge(torch.bmm(given, network.weights[0]))
+        for number in range(2):
+            alone = plain(network, number).eval()
+            norm = alone[1]
+            assert isinstance(norm, nn.BatchNorm1d)
+            assert norm.running_var is not None
+            norm.running_var.fill_(2e-5)
+            assert torch.allclose(found[number], alone(given[number]), rtol=1e-4)
+
+
 def assert_same_slope(ours: Tensor, theirs: Tensor, number: int) -> None:
     assert ours.grad is not None
     assert theirs.grad is not None

@@ -17,7 +17,7 @@ from lmprobe.leakage.result import LeakageResult
 from lmprobe.leakage.row import Measure, leakage_row
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.leakage.table import _attacker, _names, table_leakage
-from lmprobe.results import Interval
+from lmprobe.results import Interval, Note, NoteKind
 
 EXACT = LeakageSettings(attacker="exact", rounds=2)
 RNG = np.random.default_rng(0)
@@ -232,7 +232,7 @@ def test_the_mean_over_runs_leaves_out_an_f1_that_is_not_there(
         value, f1 = next(made)
         interval = Interval(value - 0.1, value + 0.2, 0.95, "t")
         row = leakage_row(Measure.DATASET, value, interval, (value,), chance=0.5, f1=f1)
-        return LeakageResult((row,), ("m", "w"))
+        return LeakageResult((row,), ("m", "w"), (Note(NoteKind.DATA, f"of {value}", ""),))
 
     monkeypatch.setattr(module, "dataset_leakage", measure)
     found = table_leakage(FRAME, FRAME, FRAME, attribute="group", labels=["verb"])
@@ -240,6 +240,9 @@ def test_the_mean_over_runs_leaves_out_an_f1_that_is_not_there(
     assert found.value == pytest.approx(0.7)
     assert (found.interval.low, found.interval.high) == pytest.approx((0.6, 0.9))
     assert found.rounds == (0.5, 0.7, 0.9)
+    # The runs are alike in what their notes say: those of the first stand for all.
+    assert [note.kind for note in found.notes] == [NoteKind.DATA, NoteKind.RUNS]
+    assert found.notes[0].text == "of 0.5"
 
 
 def test_only_the_mlp_has_layers_and_a_width() -> None:
