@@ -43,7 +43,7 @@ def _attack(trial: Trial) -> Codes:
     x, dev, test = columns(rows.train), columns(rows.dev), columns(rows.test)
     target = np.eye(len(trial.groups.names))[group[rows.train]]
     weights = np.zeros((x.shape[1], target.shape[1]))
-    tried = []
+    tried: list[tuple[float, Codes]] = []
     for ridge in _RIDGES:
         # Each fit starts where the last one ended: the solutions lie close together.
         weights = _fit(x, target, ridge, weights)
