@@ -57,13 +57,13 @@ def language_leakage(
     templates: str | Path | TemplateSet = "fitbert",
     base: Any = "labor",
     *,
-    attributes: Sequence[str] | None = None,
-    tasks: Sequence[str] | None = None,
-    scorer: str = "auto",
-    missing: Missing = "drop",
-    interval: str = "bootstrap",
-    confidence: float = 0.95,
-    seed: int = 0,
+    attributes: Sequence[str] | None = ProbeSettings.attributes,
+    tasks: Sequence[str] | None = ProbeSettings.tasks,
+    scorer: str = ProbeSettings.scorer,
+    missing: Missing = ProbeSettings.missing,
+    interval: str = ProbeSettings.interval,
+    confidence: float = ProbeSettings.confidence,
+    seed: int = ProbeSettings.seed,
     device: str = "auto",
     cache: bool = True,
     progress: Progress = silent,
@@ -95,7 +95,7 @@ def language_leakage(
     difference, notes = _row(Measure.AMPLIFICATION, leaks - of_base, chosen, settings, groups)
     # The base is taken as given: its leakage is a number without an interval.
     without = Interval.undefined(settings.confidence, "none")
-    base_row = leakage_row(Measure.BASE, of_base, without, (), chance=0.0)
+    base_row = leakage_row(Measure.BASE, of_base, without, ())
     decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
         rows=(model_row, base_row, difference),

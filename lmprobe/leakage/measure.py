@@ -163,9 +163,7 @@ def leakage_amplification(
     assert model.by_row is not None
     assert dataset.by_row is not None
     interval = study.interval(values, model.by_row - dataset.by_row, bounds=(-1.0, 1.0))
-    difference = leakage_row(
-        Measure.AMPLIFICATION, float(np.mean(values)), interval, values, chance=0.0, f1=f1
-    )
+    difference = leakage_row(Measure.AMPLIFICATION, float(np.mean(values)), interval, values, f1=f1)
     return study.result(model, dataset, difference)
 
 

@@ -99,8 +99,9 @@ def _sizes(groups: GroupLabels, split: Codes | None, limits: Sequence[int] | Non
         for number, part in enumerate(PARTS):
             inside = groups.codes[split == number]
             counts = np.bincount(inside, minlength=len(groups.names))
-            found.append(int(counts.min()))
-            _check(groups, counts, found[-1:], f" in the part {part!r}")
+            fewest = int(counts.min())
+            _check(groups, counts, [fewest], f" in the part {part!r}")
+            found.append(fewest)
     return found if limits is None else [min(*both) for both in zip(found, limits, strict=True)]
 
 
@@ -124,11 +125,11 @@ def _one_draw(
         members = groups.codes == group
         if split is None:
             order = rng.permutation(np.flatnonzero(members))
-            ends = np.cumsum([0, *sizes])
-            for number in range(3):
-                parts[number].append(order[ends[number] : ends[number + 1]])
+            starts = np.cumsum(sizes) - sizes
+            for number, size in enumerate(sizes):
+                parts[number].append(order[starts[number] :][:size])
         else:
-            for number in range(3):
+            for number, size in enumerate(sizes):
                 inside = np.flatnonzero(members & (split == number))
-                parts[number].append(rng.permutation(inside)[: sizes[number]])
+                parts[number].append(rng.permutation(inside)[:size])
     return parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -84,12 +85,16 @@ def leakage_row(
     interval: Interval,
     rounds: Sequence[float],
     *,
-    chance: float,
+    chance: float = math.nan,
     f1: float | None = None,
     by_row: Floats | None = None,
     over_runs: Interval | None = None,
 ) -> LeakageRow:
-    """Return a row with the verdicts that follow from its intervals."""
+    """Return a row with the verdicts that follow from its intervals.
+
+    `chance` is what a leakage is compared with; a difference is compared with zero, and a
+    leakage without an interval with nothing.
+    """
 
     def estimate(interval: Interval) -> Estimate:
         if measure is Measure.AMPLIFICATION:

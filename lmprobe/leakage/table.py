@@ -46,7 +46,7 @@ def table_leakage(
     beside the one over rounds and test rows.
     """
     chosen = LeakageSettings() if settings is None else settings
-    _check(labels, predictions, chosen)
+    chosen.refuse_without_effect(labels, predictions)
     tables = (table, *more_runs)
     if run_column is not None and more_runs:
         raise InputError("give --run-column or several tables, not both")
@@ -74,18 +74,6 @@ def table_leakage(
     if not any(in_memory):
         provenance["command"] = command_line("leak", subjects, options, chosen.words())
     return dataclasses.replace(result, provenance=provenance)
-
-
-def _check(labels: Sequence[str], predictions: Sequence[str], settings: LeakageSettings) -> None:
-    """Refuse settings that would do nothing."""
-    if isinstance(labels, str) or isinstance(predictions, str):
-        raise InputError('`labels` and `predictions` are lists of columns such as ["verb"]')
-    if not labels and not predictions:
-        raise InputError("a table needs `labels`, `predictions` or both")
-    if settings.at is not None and not labels:
-        raise InputError("`at` perturbs labels and needs `labels`")
-    if settings.threshold is not None and not (labels and predictions):
-        raise InputError("`threshold` decides an F1 and needs both `labels` and `predictions`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +162,8 @@ def _one_run(
     )
     if given is None:
         return dataset_leakage(truth, group, at=settings.at, average=settings.average, **options)
-    if len(predictions) > 1:
-        # Predictions go by position: their columns cannot be called like the labels'.
-        given = given.to_numpy()
+    # Predictions go by position: their columns cannot be called like the labels'.
+    given = given.to_numpy()
     if truth is None:
         return model_leakage(given, group, **options)
     return leakage_amplification(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -100,7 +101,7 @@ class _Best:
     def __init__(self, network: Ensemble, batches: TrialBatches) -> None:
         self._network, self._batches = network, batches
         self._kept = [one.detach().clone() for one in network.state()]
-        self._accuracy = torch.full_like(batches.best_possible, -1.0)
+        self._accuracy = torch.full_like(batches.best_possible, -math.inf)
         self._epoch = torch.zeros_like(self._accuracy)
 
     @torch.no_grad()

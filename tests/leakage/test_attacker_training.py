@@ -10,6 +10,7 @@ import pytest
 import torch
 from leaking_data import many_labels, one_label
 from numpy.typing import NDArray
+from plain_network import CPU, plain
 from torch import nn
 from torch.nn import functional
 
@@ -22,8 +23,6 @@ from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import _Best, train_and_guess
-
-CPU = torch.device("cpu")
 
 
 def coded_trials(labels: int = 6, rounds: int = 2) -> list[Trial]:
@@ -42,21 +41,6 @@ def dense_trials() -> list[Trial]:
     groups = GroupLabels(group.astype(np.int64), ("a", "b"))
     evidence = AttackerInput(labels.astype(np.float32), 8)
     return [Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=2, rng=rng)]
-
-
-def plain(network: Ensemble, number: int) -> nn.Sequential:
-    """Return one of the networks, built from torch's own layers."""
-    layers: list[nn.Module] = []
-    for layer, weight in enumerate(network.weights):
-        last = layer == len(network.weights) - 1
-        linear = nn.Linear(weight.shape[1], weight.shape[2], bias=last)
-        linear.weight.data = weight[number].detach().T.clone()
-        if last:
-            linear.bias.data = network.bias[number, 0].detach().clone()
-        layers.append(linear)
-        if not last:
-            layers += [nn.BatchNorm1d(weight.shape[2]), nn.LeakyReLU()]
-    return nn.Sequential(*layers)
 
 
 @pytest.mark.parametrize("kind", ["coded", "dense"])

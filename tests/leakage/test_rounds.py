@@ -67,3 +67,63 @@ def test_split_words() -> None:
         read_split(["train", "holdout"], 2)
     with pytest.raises(InputError, match="2 rows where"):
         read_split(["train", "test"], 3)
+
+
+def test_the_rarest_group_gives_all_its_rows_once() -> None:
+    # Of 50 rows 30, 10 and 10: nothing is left over.
+    groups = groups_of(50, 80)
+    one, _ = draw_rounds(groups, None, rounds=2, rng=np.random.default_rng(1))
+    used = np.concatenate([one.train, one.dev, one.test])
+    assert sorted(used[groups.codes[used] == 0]) == list(range(50))
+    assert [len(one.train), len(one.dev), len(one.test)] == [60, 20, 20]
+
+
+def test_fifty_rows_of_each_group_are_enough_and_forty_nine_are_not() -> None:
+    rng = np.random.default_rng(0)
+    assert len(draw_rounds(groups_of(50, 50), None, rounds=2, rng=rng)) == 2
+    with pytest.raises(InputError, match="'g1' has 49 rows, at least 50 of each group"):
+        draw_rounds(groups_of(50, 49), None, rounds=2, rng=rng)
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_ten_rows_of_each_group_in_each_part_are_enough(part: str) -> None:
+    groups, rng = groups_of(30, 30), np.random.default_rng(0)
+    split = read_split(["train", "dev", "test"] * 20, 60)
+    (one, *_) = draw_rounds(groups, split, rounds=3, rng=rng)
+    assert [len(one.train), len(one.dev), len(one.test)] == [20, 20, 20]
+    # One row of the second group moves to another part.
+    number = ["train", "dev", "test"].index(part)
+    split[np.flatnonzero((split == number) & (groups.codes == 1))[0]] = (number + 1) % 3
+    with pytest.raises(InputError, match=f"'g1' has 9 rows in the part '{part}', at least 10 of"):
+        draw_rounds(groups, split, rounds=2, rng=rng)
+
+
+def test_a_share_of_the_train_rows_is_rounded_and_never_below_ten() -> None:
+    groups = groups_of(100, 100)
+    for share, kept in ((0.5, 30), (0.26, 16), (0.01, 10), (1.0, 60)):
+        drawn = draw_rounds(groups, None, rounds=2, share=share, rng=np.random.default_rng(0))
+        assert [np.bincount(groups.codes[one.train]).tolist() for one in drawn] == [
+            [kept, kept]
+        ] * 2
+        assert [len(drawn[0].dev), len(drawn[0].test)] == [40, 40]
+    every = draw_rounds(groups, None, rounds=2, rng=np.random.default_rng(0))
+    assert [len(one.train) for one in every] == [120, 120]
+
+
+def test_limits_are_one_number_for_each_part() -> None:
+    with pytest.raises(ValueError, match="argument"):
+        draw_rounds(
+            groups_of(90, 90), None, rounds=2, limits=(30, 15), rng=np.random.default_rng(0)
+        )
+
+
+def test_seeds_are_positive_numbers_of_31_bits() -> None:
+    drawn = draw_rounds(groups_of(50, 50), None, rounds=40, rng=np.random.default_rng(0))
+    seeds = [one.seed for one in drawn]
+    assert 2**30 < max(seeds) < 2**31
+    assert len(set(seeds)) == 40
+
+
+def test_split_words_in_any_case_and_their_other_names() -> None:
+    words = ["Train", "DEV", "test", "val", "valid", "validation", "development"]
+    assert read_split(words, 7).tolist() == [0, 1, 2, 1, 1, 1, 1]

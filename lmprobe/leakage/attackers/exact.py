@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,9 +34,9 @@ def _majority(trial: Trial) -> Codes:
             'the attacker "exact" needs one label per example; for several labels or for '
             'logits use "mlp" or "logistic"'
         )
-    counts = np.zeros((trial.inputs.size, len(trial.groups.names)))
-    train = trial.rows.train
-    np.add.at(counts, (trial.inputs.values[train], trial.groups.codes[train]), 1.0)
+    train, shape = trial.rows.train, (trial.inputs.size, len(trial.groups.names))
+    cell = np.ravel_multi_index((trial.inputs.values[train], trial.groups.codes[train]), shape)
+    counts = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
     # Less than one row apart is a tie, and a lot decides it.
     lot = np.random.default_rng(trial.rows.seed).random(counts.shape)
     return np.asarray((counts + 0.5 * lot).argmax(axis=1), dtype=np.int64)
