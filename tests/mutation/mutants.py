@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,24 +53,16 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one change; lines are those of the file, without what indents them."""
+    """A module with one change."""
 
     path: Path
     number: int
-    """Of the line, in the file as it is now."""
-    line: str
+    """Of the changed line, in the file as it is now."""
+    name: str
+    """What names it while lines move: the file, the line, the change, and which of several."""
     statement: str
-    """The first line of the statement that is changed."""
-    change: str
-    occurrence: int
-    """1 for the first change of this line in these words, 2 for the second, and so on."""
+    """The first line of the statement that is changed, without what indents it."""
     tree: ast.Module
-
-    @property
-    def name(self) -> str:
-        """What names it while lines move: the file, the changed line, the change."""
-        again = f" ({self.occurrence})" if self.occurrence > 1 else ""
-        return f"{self.path}: {self.line}: {self.change}{again}"
 
 
 def sample(
@@ -81,28 +74,46 @@ def sample(
     """
     places = [
         (path, index)
-        for package in CORE
-        for path in sorted((root / "lmprobe" / package).rglob("*.py"))
+        for path in _modules(root)
         if str(path.relative_to(root)).startswith(tuple(only))
-        for index in range(len(list(_places(ast.parse(path.read_text(encoding="utf-8"))))))
+        for index in range(len(_names(root, path)))
     ]
     chosen = random.Random(seed).sample(places, min(number, len(places)))
     return [_mutant(root, path, index) for path, index in chosen]
 
 
+def all_names(root: Path) -> set[str]:
+    """Return the names of every mutant there is."""
+    return {name for path in _modules(root) for name in _names(root, path)}
+
+
+def _modules(root: Path) -> list[Path]:
+    folders = [root / "lmprobe" / package for package in CORE]
+    return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+
+
+def _names(root: Path, path: Path) -> list[str]:
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    seen: Counter[str] = Counter()
+    names = []
+    for node, change, _ in _places(ast.parse(source)):
+        name = f"{path.relative_to(root)}: {lines[node.lineno - 1].strip()}: {change}"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
 def _mutant(root: Path, path: Path, index: int) -> Mutant:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
-    places = list(_places(tree))
-    node, change, apply = places[index]
-    lines = [line.strip() for line in source.splitlines()]
-    words = [(lines[one.lineno - 1], what) for one, what, _ in places[: index + 1]]
+    node, _, apply = list(_places(tree))[index]
     apply()
     around = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and _contains(one, node)]
     statement = max(around, key=lambda one: (one.lineno, one.col_offset))
-    line, first = lines[node.lineno - 1], lines[statement.lineno - 1]
-    occurrence = words.count(words[-1])
-    return Mutant(path.relative_to(root), node.lineno, line, first, change, occurrence, tree)
+    first = source.splitlines()[statement.lineno - 1].strip()
+    name = _names(root, path)[index]
+    return Mutant(path.relative_to(root), node.lineno, name, first, tree)
 
 
 def _contains(statement: ast.stmt, node: ast.expr) -> bool:
