@@ -93,10 +93,9 @@ class Counted:
 
     def rows_with(self, sums: RowSums, direction: Direction) -> Floats:
         """Return about how many rows have each label that the direction is given."""
-        _, attribute, task, _ = (part[0] for part in sums.total.marginals)
+        (whole,), attribute, task, _ = (part[0] for part in sums.total.marginals)
         given = attribute if direction == Direction.ATTRIBUTE_TO_TASK else task
-        whole = float(sums.total.marginals[0][0, 0])
-        return np.asarray(given * (self.rows / whole if whole > 0 else 0.0))
+        return np.asarray(given * (self.rows / whole))
 
     def _amounts(self, values: Names | Floats, names: tuple[str, ...]) -> Any:
         from scipy import sparse
