@@ -22,8 +22,9 @@ def test_defaults_are_those_of_the_documentation() -> None:
 
 def test_options_of_several_columns_are_given_once_per_column() -> None:
     """A name of a column may hold a comma."""
-    repeated = {option.name for option in options_of(AmplifySettings) if option.repeated}
-    several = {option.name for option in options_of(AmplifySettings) if option.several}
+    options = options_of(type(AmplifySettings()))
+    repeated = {option.name for option in options if option.repeated}
+    several = {option.name for option in options if option.several}
     assert repeated == several
     assert repeated == {
         *("attribute", "task", "task_prediction", "attribute_prediction", "score", "metrics"),

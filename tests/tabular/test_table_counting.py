@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lmprobe.core.direction import Direction
-from lmprobe.errors import DataFileError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.table_source import TableSource
 from lmprobe.tabular.columns import Columns, Layout
 from lmprobe.tabular.counting import Counted, counted, holds_unit_numbers, plain_labels
@@ -63,6 +63,16 @@ def test_about_how_many_rows_have_a_label_whatever_the_weights() -> None:
     sums = heavy.row_sums(("f", "m"), ("x", "y"))
     assert heavy.rows_with(sums, A_TO_T).tolist() == pytest.approx([1, 3])
     assert heavy.rows_with(sums, T_TO_A).tolist() == pytest.approx([3, 1])
+
+
+def test_the_share_of_a_task_counts_every_row_of_a_kind() -> None:
+    """Weights of 2 x 0.5, 1 x 2 and 4 x 1; as sums, the lines weigh 0.5, 2 and 1."""
+    amounts = np.array([[0.5, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    by_kind, by_sum = (kinds(tasks=amounts, added=added).task_shares() for added in (False, True))
+    assert by_kind.tolist() == pytest.approx([(2 * 0.5 + 2) / 7, (1 + 4) / 7])
+    assert by_sum.tolist() == pytest.approx([2.5 / 3.5, 2 / 3.5])
+    with pytest.raises(InputError, match="needs at least one labelled row with a positive weight"):
+        kinds(tasks=amounts, weight=np.zeros(3)).task_shares()
 
 
 def test_lines_of_a_unit_are_added_up() -> None:
