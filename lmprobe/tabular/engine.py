@@ -106,7 +106,7 @@ def count_lines(
         plan = Plan(unit, bits=_bits(source, weight, head=head))
         with suppress(duckdb.ConversionException):
             return Lines(run(source, layout, plan), added=True)
-    refuse_mistakes(source, layout)
+    return refuse_mistakes(source, layout)
 
 
 def _cells(table: Relation, layout: Layout) -> dict[str, str]:
