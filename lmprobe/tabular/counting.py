@@ -100,7 +100,7 @@ class Counted:
     def task_shares(self) -> Floats:
         """Return the share of all weight that each task has, where tasks are amounts."""
         # A line of sums has all its rows already; a kind of row stands for as many as there are.
-        times = np.where(self.added, 1, self.times)
+        times = np.ones_like(self.times) if self.added else self.times
         whole = times @ self.weight
         if not whole:
             raise InputError("a threshold needs at least one labelled row with a positive weight")
