@@ -36,7 +36,7 @@ def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.Da
     """Return the lines of the whole table from those of its files."""
     import pandas as pd
 
-    lines = pd.concat(parts, ignore_index=True)
+    lines = pd.concat(parts)
     keys = [*layout.keys, *(["unit"] if "unit" in lines else [])]
     lines[keys] = lines[keys].astype(str)
     if not plan.added:

@@ -51,7 +51,7 @@ OTHER = counted(
 
 
 def test_the_value_is_the_mean_over_pairs_by_hand() -> None:
-    found, notes, _ = rows(run(CLEAR))
+    found, notes, (note,) = rows(run(CLEAR))
     row = found[A_TO_T]
     # Women lean to x: 0.95 - 0.9; men away from x: 0.2 - 0.1; y is the rest of x.
     np.testing.assert_allclose(row.by_pair, [[0.05, 0.05], [0.1, 0.1]])
@@ -66,6 +66,7 @@ def test_the_value_is_the_mean_over_pairs_by_hand() -> None:
     assert row.runs[0].claimed == row.value
     assert row.runs[0].interval.method == "bootstrap"
     assert notes == ["assumption"]
+    assert note.text.endswith("and takes the lean of these rows as known")
 
 
 def test_runs_are_averaged_pair_by_pair() -> None:
