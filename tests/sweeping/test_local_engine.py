@@ -134,6 +134,13 @@ def test_a_closed_queue_gives_nothing_and_its_jobs_are_interrupted() -> None:
     assert empty.next(job("a")) is None
 
 
+def test_a_worker_goes_on_with_its_model_while_others_wait() -> None:
+    waiting = local._Queue([job("a", "x"), job("b", "x"), job("a", "y"), job("a", "z")])
+    assert waiting.next(None) == job("a", "x")
+    assert waiting.next(job("a", "x")) == job("a", "y")
+    assert waiting.next(job("c", "x")) == job("b", "x")
+
+
 def test_a_model_that_others_began_is_taken_when_no_new_one_is_left() -> None:
     waiting = local._Queue([job("a", "x"), job("a", "y"), job("a", "z"), job("b", "x")])
     assert waiting.next(None) == job("a", "x")
