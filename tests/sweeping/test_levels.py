@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +19,18 @@ from lmprobe.sweeping.levels import levels_of, no_association
 
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 
-# P(a, t) of two groups and three tasks: P(a) is 0.6 and 0.4, P(t) 0.3, 0.2 and 0.5.
-JOINT = np.array([[0.1, 0.15, 0.35], [0.2, 0.05, 0.15]])
-LEAN = np.sign(JOINT - JOINT.sum(axis=1, keepdims=True) * JOINT.sum(axis=0))
+# P(a, t) of three groups and three tasks, so that the leans of a task do not cancel: P(a) is 0.4,
+# 0.3 and 0.3, P(t) 0.3, 0.2 and 0.5.
+JOINT = np.array([[0.05, 0.1, 0.25], [0.2, 0.05, 0.05], [0.05, 0.05, 0.2]])
+GROUPS, OFTEN = (0.4, 0.3, 0.3), (0.3, 0.2, 0.5)
+LEAN = np.sign(JOINT - np.outer(GROUPS, OFTEN))
 
 
 @pytest.fixture
 def result(made: Any) -> ProbeResult:
     """A probe whose base is the table above."""
-    return with_joint(made(tasks=("x", "y", "z"), bases=("labor", "uniform")), JOINT)
+    words = {"attributes": ("he", "she", "they"), "tasks": ("x", "y", "z")}
+    return with_joint(made(**words, bases=("labor", "uniform")), JOINT)
 
 
 def with_joint(probe: ProbeResult, joint: Any) -> ProbeResult:
@@ -47,32 +51,30 @@ def row(result: ProbeResult, direction: Direction) -> ProbeRow:
 def test_a_model_without_a_link_has_the_margins_of_the_base(
     result: ProbeResult, direction: Direction
 ) -> None:
+    assert no_association(result, row(result, direction)) == pytest.approx(
+        by_hand(JOINT, GROUPS, OFTEN, direction)
+    )
+
+
+def by_hand(joint: Any, groups: Any, often: Any, direction: Direction) -> float:
+    """The mean of lean times (margin - conditional), pair by pair."""
     total = 0.0
-    for a, share in enumerate((0.6, 0.4)):
-        for t, often in enumerate((0.3, 0.2, 0.5)):
-            given = often if direction is T_TO_A else share
-            margin = share if direction is T_TO_A else often
-            total += LEAN[a, t] * (margin - JOINT[a, t] / given)
-    found = no_association(result, row(result, direction))
-    assert found == pytest.approx(total / 6)
-    assert total < 0
+    for a, t in itertools.product(range(3), range(3)):
+        given = often[t] if direction is T_TO_A else groups[a]
+        margin = groups[a] if direction is T_TO_A else often[t]
+        total += LEAN[a, t] * (margin - joint[a, t] / given)
+    return total / 9
 
 
 @pytest.mark.parametrize("direction", [T_TO_A, A_TO_T])
 def test_what_one_group_never_does_says_nothing_of_the_margins(
     result: ProbeResult, direction: Direction
 ) -> None:
-    """Only the last task is done by both groups; of the groups, one does all tasks."""
-    table = np.array([[0.3, 0.2, 0.2], [0.0, 0.0, 0.3]])
-    found = no_association(with_joint(result, table), row(with_joint(result, table), direction))
-    margins = (0.7, 0.3) if direction is T_TO_A else (0.3, 0.2, 0.5)
-    total = 0.0
-    for a in range(2):
-        for t in range(3):
-            given = (0.3, 0.2, 0.5)[t] if direction is T_TO_A else (0.7, 0.3)[a]
-            margin = margins[a] if direction is T_TO_A else margins[t]
-            total += LEAN[a, t] * (margin - table[a, t] / given)
-    assert found == pytest.approx(total / 6)
+    """Only the last task is done by all groups; of the groups, only the first does all tasks."""
+    table = np.array([[0.3, 0.1, 0.1], [0.0, 0.1, 0.1], [0.0, 0.0, 0.3]])
+    changed = with_joint(result, table)
+    found = no_association(changed, row(changed, direction))
+    assert found == pytest.approx(by_hand(table, (0.5, 0.2, 0.3), (0.3, 0.2, 0.5), direction))
 
 
 def test_without_both_directions_or_a_whole_column_there_is_no_level(result: ProbeResult) -> None:
@@ -83,14 +85,14 @@ def test_without_both_directions_or_a_whole_column_there_is_no_level(result: Pro
     assert no_association(replace(result, rows=(other,)), other) is None
     cut = replace(other, base_rate=other.base_rate[:, :2])
     assert no_association(replace(result, rows=(one, cut)), one) is None
-    nobody = with_joint(result, np.array([[0.5, 0.3, 0.2], [0.0, 0.0, 0.0]]))
+    nobody = with_joint(result, np.array([[0.5, 0.3, 0.2], [0.0] * 3, [0.0] * 3]))
     assert no_association(nobody, row(nobody, T_TO_A)) is None
 
 
 def truth(folder: Path, value: float, **changes: Any) -> str:
     planted = {
         "base": "labor",
-        "attributes": ["he", "she"],
+        "attributes": ["he", "she", "they"],
         "values": {"task->attribute": value, "attribute->task": -value},
     }
     document = {"schema": SCHEMA, "planted_amplification": {**planted, **changes}}
