@@ -131,6 +131,12 @@ def test_numbers_beyond_0_and_1_are_no_classes() -> None:
         measured(table, **PREDICTED)
 
 
+def test_a_class_may_come_after_the_rows_that_are_looked_at() -> None:
+    """The first 20,480 rows hold 0 and 1 alone."""
+    table = pd.DataFrame({"sex": ["f", "m"] * 10_241, "t": [0, 1, 1, 0] * 5_120 + [2, 0], "p": 1})
+    assert measured(table, **PREDICTED).rows[0].tasks == ("0", "1", "2")
+
+
 def test_a_missing_class_is_named() -> None:
     table = people().assign(t=np.where(people()["t"], "yes", "no"), p="yes")
     table.loc[3, "p"] = None
