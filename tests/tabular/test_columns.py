@@ -111,7 +111,3 @@ def test_a_column_called_by_a_star_is_itself() -> None:
 )
 def test_long_lists_are_cut(count: int, text: str) -> None:
     assert listed([str(number) for number in range(count)]) == text
-
-
-def test_a_list_may_be_cut_elsewhere() -> None:
-    assert listed(["a", "b", "c"], most=1) == "a and 2 more"
