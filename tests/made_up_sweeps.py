@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from lmprobe.core.direction import Direction
 from lmprobe.probing.result import ProbeResult
+from lmprobe.results import Estimate, Interval, decide
 from lmprobe.sweeping.jobs import Subject
-from lmprobe.sweeping.result import Failure, SweepResult
+from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult
+from lmprobe.sweeping.row import SweepRow
 from lmprobe.sweeping.summary import Entry, summarise
 
 Made = Callable[..., ProbeResult]
@@ -65,3 +69,39 @@ def _shifted(result: ProbeResult, level: float, rng: np.random.Generator) -> Pro
         interval = replace(ends, low=ends.low + shift, high=ends.high + shift)
         rows.append(replace(moved, interval=interval))
     return replace(result, rows=tuple(rows), perplexity=float(rng.uniform(5, 500)))
+
+
+def plain_row(model: str, value: float = 0.1, **changes: Any) -> SweepRow:
+    """Return the row of a model that nobody probed."""
+    ends = Interval(value - 0.05, value + 0.05, 0.95, "bootstrap")
+    row = SweepRow(
+        model=model,
+        templates="fitbert",
+        base="labor",
+        direction=Direction.TASK_TO_ATTRIBUTE,
+        attributes=("he", "she"),
+        estimate=Estimate(value, ends, decide(ends)),
+        association=None,
+        preference=None,
+        candidate_mass=0.5,
+        perplexity=None,
+        undefined_pairs=0,
+        by_task={"nurse": value, "baker": -value},
+    )
+    return replace(row, **changes)
+
+
+def plain_sweep(
+    *rows: SweepRow,
+    groups: Sequence[Sequence[str]] | None = None,
+    curves: Sequence[Curve] = (),
+    **more: Any,
+) -> SweepResult:
+    """Return a sweep of these rows; `groups` are those of each question, lowest models first."""
+    questions = dict.fromkeys(row.question for row in rows)
+    orders = []
+    if groups is not None:
+        sets = tuple(tuple(group) for group in groups)
+        models = tuple(dict.fromkeys(model for group in sets for model in group))
+        orders = [Order(question, models, sets) for question in questions]
+    return SweepResult(rows, tuple(orders), tuple(curves), (), {"settings": {}, "seed": 0}, **more)

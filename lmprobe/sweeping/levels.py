@@ -43,8 +43,10 @@ def no_association(result: ProbeResult, row: ProbeRow) -> float | None:
     if given_task is None or given_attribute is None or given_task.shape != given_attribute.shape:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(given_attribute > 0, given_task / given_attribute, np.nan)
-    margin = _margin(ratio if row.direction is Direction.TASK_TO_ATTRIBUTE else 1 / ratio.T)
+        if row.direction is Direction.TASK_TO_ATTRIBUTE:
+            margin = _margin(given_task / given_attribute)
+        else:
+            margin = _margin((given_attribute / given_task).T)
     if margin is None:
         return None
     if row.direction is Direction.TASK_TO_ATTRIBUTE:

@@ -39,7 +39,7 @@ class RunMean:
         def estimate(interval: Interval) -> Estimate:
             verdict = row_verdict(
                 interval,
-                rows[0].foreign_lean,
+                any(row.foreign_lean for row in rows),
                 informed=all(row.informed for row in rows),
                 reliable=all(is_enough(row.base_reliability) for row in rows),
             )

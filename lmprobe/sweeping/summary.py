@@ -93,8 +93,6 @@ def _run_means(members: Mapping[Question, Members], confidence: float) -> tuple[
 
 def _contest(question: Question, members: Members) -> Contest | None:
     """Return the models that answered on the same sentences; None if they are fewer than two."""
-    if not members:
-        return None
     first, row = members[0]
     same = [
         (entry, one)

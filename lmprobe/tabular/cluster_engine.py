@@ -36,7 +36,7 @@ def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.Da
     """Return the lines of the whole table from those of its files."""
     import pandas as pd
 
-    lines = pd.concat(parts, ignore_index=True)
+    lines = pd.concat(parts)
     keys = [*layout.keys, *(["unit"] if "unit" in lines else [])]
     lines[keys] = lines[keys].astype(str)
     if not plan.added:
@@ -60,7 +60,7 @@ def _counted(parts: list[Part]) -> Iterator[tuple[int, pd.DataFrame]]:
     try:
         for row in rows.iter_rows():
             found = pickle.loads(row["lines"])
-            if isinstance(found, LmprobeError):
+            if isinstance(found, Exception):
                 raise found
             yield found
     finally:
@@ -69,10 +69,12 @@ def _counted(parts: list[Part]) -> Iterator[tuple[int, pd.DataFrame]]:
 
 def _count_file(row: dict[str, Any]) -> dict[str, Any]:
     """Count one file in a worker; what is wrong with it comes back as it is."""
+    import duckdb
+
     number, path, layout, plan = pickle.loads(row["part"])
     try:
         with TableSource(path) as source:
             found: Any = (number, plan.of_file(number).run(source, layout))
-    except LmprobeError as problem:
+    except (LmprobeError, duckdb.ConversionException) as problem:
         found = problem
     return {"lines": pickle.dumps(found)}

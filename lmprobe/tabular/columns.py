@@ -133,7 +133,8 @@ def expanded_like(
     return tuple(found)
 
 
-def listed(names: list[str], most: int = 5) -> str:
-    """Return the first names, and how many more there are."""
+def listed(names: list[str]) -> str:
+    """Return the first five names, and how many more there are."""
+    most = 5
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lmprobe.core.direction import Direction
 from lmprobe.core.labels import cross
 from lmprobe.core.tally import Floats
-from lmprobe.errors import DataFileError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.intervals.row_sums import RowSums, added_by, features
 from lmprobe.io.table_source import Relation, TableSource, quoted
 from lmprobe.tabular.columns import Columns, Layout
@@ -93,10 +93,18 @@ class Counted:
 
     def rows_with(self, sums: RowSums, direction: Direction) -> Floats:
         """Return about how many rows have each label that the direction is given."""
-        _, attribute, task, _ = (part[0] for part in sums.total.marginals)
+        (whole,), attribute, task, _ = (part[0] for part in sums.total.marginals)
         given = attribute if direction == Direction.ATTRIBUTE_TO_TASK else task
-        whole = float(sums.total.marginals[0][0, 0])
-        return np.asarray(given * (self.rows / whole if whole > 0 else 0.0))
+        return np.asarray(given * (self.rows / whole))
+
+    def task_shares(self) -> Floats:
+        """Return the share of all weight that each task has, where tasks are amounts."""
+        # A line of sums has all its rows already; a kind of row stands for as many as there are.
+        times = np.ones_like(self.times) if self.added else self.times
+        whole = times @ self.weight
+        if not whole:
+            raise InputError("a threshold needs at least one labelled row with a positive weight")
+        return np.asarray(times @ np.asarray(self.tasks, dtype=np.float64) / whole)
 
     def _amounts(self, values: Names | Floats, names: tuple[str, ...]) -> Any:
         from scipy import sparse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NoReturn
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def _calibrated(source: TableSource, score: str, weight: str | None, share: floa
     columns = [score] if weight is None else [score, weight]
     (found,) = source.query(columns, build).to_pylist()
     if found["bad"] or found["score"] is None:
-        _refuse_scores(source, score)
+        _refuse_scores(source, score, weight)
     row = float(found["heaviest"] / found["total"])
     # "Nobody" is a cut as well. Infinity would do, but it cannot be written into JSON.
     if share <= abs(found["share"] - share):
@@ -58,12 +59,13 @@ def _calibrated(source: TableSource, score: str, weight: str | None, share: floa
     return Threshold(float(found["score"]), share, float(found["share"]), row)
 
 
-def _refuse_scores(source: TableSource, score: str) -> None:
+def _refuse_scores(source: TableSource, score: str, weight: str | None) -> NoReturn:
     refuse_missing_cell(source, score)
     refuse_words(source, score)
     message = 'the scores "{column}" must be finite; found {value} in row {row}'
     refuse(source, score, is_infinite, message)
-    raise DataFileError(f"{source.name}: there is no row below the column names")
+    missing = "below the column names" if weight is None else "with a positive weight"
+    raise DataFileError(f"{source.name}: there is no row {missing}")
 
 
 def curves(

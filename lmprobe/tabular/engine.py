@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ class Plan:
     """What rows are added up by, in SQL; None counts kinds of rows, or adds up everything."""
     added: bool = True
     bits: int = 0
-    """Bits of a weight that a sum keeps behind the point."""
+    """Bits behind the point that a sum of weights or fractions keeps."""
 
     def run(self, source: TableSource, layout: Layout) -> pd.DataFrame:
         """Count the table in one pass."""
@@ -100,13 +101,12 @@ def count_lines(
     else:
         unit = None
     weight = layout.columns.weight
-    try:
-        plan = Plan(unit, bits=_WEIGHT_BITS - _exponent(source, weight, head=True))
-        return Lines(run(source, layout, plan), added=True)
-    except duckdb.ConversionException:
-        # A weight much larger than the first ones does not fit: take the largest of all.
-        plan = Plan(unit, bits=_WEIGHT_BITS - _exponent(source, weight, head=False))
-        return Lines(run(source, layout, plan), added=True)
+    # A weight much larger than the first ones does not fit: then take the largest of all.
+    for head in (True, False):
+        plan = Plan(unit, bits=_bits(source, weight, head=head))
+        with suppress(duckdb.ConversionException):
+            return Lines(run(source, layout, plan), added=True)
+    return refuse_mistakes(source, layout)
 
 
 def _cells(table: Relation, layout: Layout) -> dict[str, str]:
@@ -175,12 +175,18 @@ def _sums(source: TableSource, layout: Layout, unit: str | None, bits: int) -> p
         if weight is not None:
             valid.append(f"{weight} >= 0 AND {weight} < 'inf'::DOUBLE")
         bad = f"count_if(NOT coalesce({' AND '.join(valid)}, false))" if valid else "0"
-        sums = [f"count(*) AS n, {bad} AS bad, {_sum(table, weight, None, bits)} AS weight"]
+        total = "count(*)::DOUBLE" if weight is None else _sum(weight, bits)
+        sums = [f"count(*) AS n, {bad} AS bad, {total} AS weight"]
         for name in (*layout.numbers, *layout.scores):
             column = layout.numbers.get(name)
-            whole = column is None or table.is_whole(column)
-            value = cells[name] if whole else f"({cells[name]})::DOUBLE"
-            sums.append(f"{_sum(table, weight, value, bits, whole)} AS {name}")
+            amount = f"({cells[name]})::DOUBLE"
+            if weight is not None:
+                total = _sum(f"{weight} * {amount}", bits)
+            elif column is None or table.is_whole(column):
+                total = f"coalesce(sum({cells[name]}), 0)::DOUBLE"
+            else:
+                total = _sum(amount, bits)
+            sums.append(f"{total} AS {name}")
         return f"SELECT {', '.join([*keys, *sums])} FROM {table.sql} GROUP BY ALL ORDER BY ALL"
 
     positioned = unit is not None and ROW in unit
@@ -190,35 +196,26 @@ def _sums(source: TableSource, layout: Layout, unit: str | None, bits: int) -> p
     return frame
 
 
-def _sum(
-    table: Relation, weight: str | None, value: str | None, bits: int, whole: bool = True
-) -> str:
-    """Return the sum of weight times value in whole numbers, and so in any order the same."""
-    if weight is None:
-        if value is None:
-            return "count(*)::DOUBLE"
-        if whole:
-            return f"coalesce(sum({value}), 0)::DOUBLE"
-        bits = _BITS
-    amount = " * ".join(part for part in (weight, value) if part is not None)
+def _sum(amount: str, bits: int) -> str:
+    """Return the sum of an amount in whole numbers, and so in any order the same."""
     scale = f"{2.0**bits!r}::DOUBLE"
     # Dividing by a power of two is exact.
     return f"coalesce(sum((({amount})::DOUBLE * {scale})::BIGINT), 0)::DOUBLE / {scale}"
 
 
-def _exponent(source: TableSource, weight: str | None, *, head: bool) -> int:
-    """Return the power of two just above the largest weight, of the first rows or of all."""
+def _bits(source: TableSource, weight: str | None, *, head: bool) -> int:
+    """Return the bits that a sum keeps, below the largest weight of the first rows or of all."""
     if weight is None:
-        return 0
+        return _BITS
 
     def build(table: Relation) -> str:
         rows = f"(SELECT * FROM {table.sql} LIMIT {PATTERNS})" if head else table.sql
-        return f"SELECT max(abs({table.number(weight)})) AS largest FROM {rows}"
+        return f"SELECT coalesce(max(abs({table.number(weight)})), 0)::DOUBLE AS it FROM {rows}"
 
     (found,) = source.query([weight], build).to_pylist()
-    largest = float(found["largest"] or 0)
-    # A power of two that is too large for a float cannot be written into a query.
-    return max(math.frexp(largest)[1], -975) if 0 < largest < math.inf else 0
+    # The power of two just above it, 0 of zero and of infinity; one that is too large for a float
+    # cannot be written into a query.
+    return _WEIGHT_BITS - max(math.frexp(found["it"])[1], -975)
 
 
 def _cluster_unit(source: TableSource, cluster: str) -> str:

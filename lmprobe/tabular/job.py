@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from lmprobe.core.association import Association
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.intervals.row_sums import RowSums
@@ -54,7 +52,7 @@ class Job:
             train, tables = self._count(layout)
         except DataFileError:
             # The first rows may have held 0 and 1 where later ones hold other classes.
-            if not layout.binary or len(columns.task) > 1 or self._is_binary(head=False):
+            if not layout.binary or self._is_binary(head=False):
                 raise
             layout = replace(layout, binary=False)
             train, tables = self._count(layout)
@@ -158,9 +156,7 @@ class Job:
             # `common_labels` will say which labels are not 0 and 1.
             return (Threshold.fixed(0.0),) * len(columns.score)
         labelled = train or self._labels(source, layout, columns.weight)
-        amounts = np.asarray(labelled.tasks, dtype=np.float64).sum(axis=0)
-        shares = amounts / labelled.weight.sum()
-        return calibrated(self.validation or source, columns, shares)
+        return calibrated(self.validation or source, columns, labelled.task_shares())
 
     def _measurements(self, tables: tuple[_Table, ...], labels: Labels) -> list[Measurement]:
         """Return what was counted of each run; without runs, of the one table."""

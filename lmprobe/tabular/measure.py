@@ -99,7 +99,7 @@ def amplify_files(
     files: Sequence[Path], settings: AmplifySettings, *, runs: bool, progress: Progress = silent
 ) -> AmplificationResult:
     """Measure files as the command does: the settings name the other tables."""
-    tables = _tables(list(files) if runs or len(files) > 1 else files[0], runs)
+    tables = _tables(list(files), runs)
     return _measured(tables, settings, settings.train, settings.validation, progress)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.table_source import Relation, TableSource
@@ -15,7 +16,7 @@ _WORDS = (
 )
 
 
-def refuse_mistakes(source: TableSource, layout: Layout) -> None:
+def refuse_mistakes(source: TableSource, layout: Layout) -> NoReturn:
     """Find the first mistake, column by column, and raise it; rows may be read once more."""
     columns = layout.columns
     for column in layout.names:

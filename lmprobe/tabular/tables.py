@@ -132,8 +132,10 @@ def pair_table(row: AmplificationRow, *, top: int | None = None) -> Table:
     by_pair = row.by_pair
     places = [place for place in np.ndindex(by_pair.shape) if not np.isnan(by_pair[place])]
     places.sort(key=lambda place: -by_pair[place])
-    cut = top is not None and len(places) > 2 * top
-    shown = [*places[:top], *places[-(top or 0) :]] if cut else places
+    which = "every pair"
+    if top is not None and len(places) > 2 * top:
+        places = [*places[:top], *places[-top:]]
+        which = f"the {top} pairs that amplify most, and least"
     cells: tuple[tuple[Cell, ...], ...] = tuple(
         (
             row.attributes[place[0]],
@@ -143,8 +145,7 @@ def pair_table(row: AmplificationRow, *, top: int | None = None) -> Table:
             float(lean[place]),
             float(by_pair[place]),
         )
-        for place in shown
+        for place in places
     )
-    which = f"the {top} pairs that amplify most, and least" if cut else "every pair"
     title = f"{row.direction.value}: {which}"
     return Table(f"pairs_{row.direction.slug}", columns, cells, title=title)

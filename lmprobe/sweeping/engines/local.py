@@ -74,8 +74,8 @@ def _devices(jobs: Sequence[Job], workers: int) -> list[Mapping[str, str]]:
     """Return the environment of each process: a GPU of its own, or one thread of the CPU."""
     gpus = _gpus() if any(job.model.get("device", "auto") in _GPU_NAMES for job in jobs) else []
     if gpus:
-        return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[: max(1, min(workers, len(gpus)))]]
-    return [{}] * max(1, min(workers, len(jobs)))
+        return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[:workers]]
+    return [{}] * min(workers, len(jobs))
 
 
 _GPU_NAMES = ("auto", "cuda")

@@ -1,0 +1,71 @@
+"""Results of `amplify` without a table: as many runs, pairs and directions as a page is to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lmprobe.core.direction import Direction
+from lmprobe.metrics.directional import Amplification
+from lmprobe.results import Estimate, Interval, Note, decide
+from lmprobe.tabular.result import AmplificationResult
+from lmprobe.tabular.rows import AmplificationRow, RunAmplification
+from lmprobe.tabular.settings import AmplifySettings
+from lmprobe.tabular.threshold_curves import ThresholdCurve
+
+A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
+
+
+def made_up_row(
+    *runs: Any,
+    direction: Direction = A_TO_T,
+    corrected: Sequence[float | None] = (),
+    lean: Any = 1.0,
+    base_rate: float = 0.25,
+    tasks: Sequence[str] = (),
+    attributes: Sequence[str] = (),
+    notes: tuple[Note, ...] = (),
+) -> AmplificationRow:
+    """Return a row whose runs have these amplifications, (A, T), where pairs lean up."""
+    made = []
+    for number, values in enumerate(runs, start=1):
+        cells = np.array(values, dtype=np.float64)
+        groups = tuple(attributes) or tuple(f"g{one}" for one in range(cells.shape[0]))
+        names = tuple(tasks) or tuple(f"t{one}" for one in range(cells.shape[1]))
+        leans = np.broadcast_to(np.asarray(lean, dtype=np.float64), cells.shape)
+        base = np.full(cells.shape, base_rate)
+        pairs = Amplification(direction, groups, names, base + leans * cells, base, leans)
+        shift = corrected[number - 1] if corrected else None
+        interval = Interval(number / 100, number / 10, 0.95, "bootstrap")
+        made.append(RunAmplification(f"run {number}", pairs, interval, shift))
+    value = float(np.mean([one.pairs.value for one in made]))
+    claimed = float(np.mean([one.claimed for one in made])) if any(corrected) else None
+    interval = Interval(0.01, 0.1, 0.9, "bootstrap")
+    bias = None if claimed is None else value - claimed
+    estimate = Estimate(value, interval, decide(interval), claimed, bias, notes)
+    spread = Interval(-0.5, 0.5, 0.9, "t")
+    over_runs = Estimate(value, spread, decide(spread)) if len(made) > 1 else None
+    return AmplificationRow(direction, "labels", tuple(made), estimate, over_runs)
+
+
+def made_up_curve(task: str, value: Sequence[float]) -> ThresholdCurve:
+    """Return a curve with these values at shares evenly spread from 0 to 1."""
+    values, share = np.array(value), np.linspace(0, 1, len(value))
+    integral = float(np.trapezoid(values, share))
+    cuts = np.concatenate([[np.inf], 1 - share[1:]])
+    low, high = float(values.min()), float(values.max())
+    return ThresholdCurve(task, integral, low, high, values[0], len(values), cuts, share, values)
+
+
+def made_up_amplification(
+    *rows: AmplificationRow, settings: AmplifySettings | None = None, **more: Any
+) -> AmplificationResult:
+    """Return the result of these rows."""
+    chosen = settings or AmplifySettings(
+        attribute=("sex",), task=("t",), task_prediction=("p",), confidence=0.9
+    )
+    provenance = {"tables": ["a.csv"], "files": True, "settings": chosen.to_dict()}
+    provenance |= more.pop("provenance", {})
+    return AmplificationResult(rows, rows_read=12_345, provenance=provenance, **more)

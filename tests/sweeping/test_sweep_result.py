@@ -1,0 +1,219 @@
+"""What a sweep found: orders, short names, letters, the tidy frame, JSON, tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from made_up_sweeps import plain_row, plain_sweep
+
+from lmprobe.core.direction import Direction
+from lmprobe.results import Estimate, Interval, Table
+from lmprobe.sweeping.jobs import Subject
+from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult, _letter
+from lmprobe.sweeping.row import Question, SweepRow
+from lmprobe.sweeping.tables import all_rows
+
+QUESTION = plain_row("a").question
+PART = Estimate(0.5, Interval(0.25, 0.75, 0.95, "t"), plain_row("a").estimate.verdict)
+
+
+def test_two_models_are_separated_if_no_group_has_both() -> None:
+    order = Order(QUESTION, ("a", "b", "c"), (("a", "b"), ("b", "c")))
+    assert order.separates("a", "c")
+    assert not order.separates("a", "b")
+    assert not order.separates("c", "b")
+    assert [order.letters(model) for model in "abc"] == ["a", "ab", "b"]
+    assert order.letter(("b", "c")) == "b"
+    # A group may be the two themselves.
+    assert not Order(QUESTION, ("a", "b"), (("a", "b"),)).separates("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("number", "letter"),
+    [(0, "a"), (1, "b"), (25, "z"), (26, "aa"), (27, "ab"), (51, "az"), (52, "ba"), (702, "aaa")],
+)
+def test_letters_go_on_after_z(number: int, letter: str) -> None:
+    assert _letter(number) == letter
+
+
+def test_rows_of_a_question_by_value_or_by_the_order() -> None:
+    other = plain_row("a", base="uniform")
+    rows = [plain_row("a", 0.3), plain_row("b", 0.1), plain_row("c", 0.2)]
+    result = plain_sweep(*rows, other)
+    assert result.of(QUESTION) == tuple(rows)
+    assert result.questions == (QUESTION, other.question)
+    assert [row.model for row in result.by_value(QUESTION)] == ["b", "c", "a"]
+    assert result.order(QUESTION) is None
+    ranked = replace(result, orders=(Order(QUESTION, ("c", "b"), (("c",), ("b",))),))
+    # A model that took no part in the order comes last.
+    assert [row.model for row in ranked.by_value(QUESTION)] == ["c", "b", "a"]
+    assert ranked.order(QUESTION) is ranked.orders[0]
+    assert ranked.order(other.question) is None
+    assert [row.model for row in ranked.by_value(other.question)] == ["a"]
+
+
+def steps(run: str, *models: str) -> Curve:
+    return Curve(QUESTION, run, models, (), {})
+
+
+@pytest.mark.parametrize(
+    ("curves", "over_steps"),
+    [
+        ((), False),
+        ((steps("r", "a", "b"),), True),
+        ((steps("r", "b", "a"), steps("r", "a", "b")), True),
+        ((steps("r", "a"),), False),
+        ((steps("r", "a", "b"), steps("q", "a", "b")), False),
+    ],
+)
+def test_models_are_steps_if_all_are_of_one_run(
+    curves: tuple[Curve, ...], over_steps: bool
+) -> None:
+    result = plain_sweep(plain_row("a"), plain_row("b"), curves=curves)
+    assert result.over_steps is over_steps
+
+
+@pytest.mark.parametrize(
+    ("models", "short"),
+    [
+        (["acme/bert", "acme/roberta"], ["acme/bert", "acme/roberta"]),
+        (["runs/a/last", "runs/b/last"], ["a/last", "b/last"]),
+        (["runs/a/x", "runs/a/y"], ["x", "y"]),
+        (["/runs/a/x", "x"], ["a/x", "x"]),
+        (["one/a/b/c", "two/a/b/c"], ["one/a/b/c", "two/a/b/c"]),
+        (["a/b/c", "bc"], ["c", "bc"]),
+    ],
+)
+def test_short_names_tell_models_apart(models: list[str], short: list[str]) -> None:
+    assert list(plain_sweep(*map(plain_row, models)).short_names.values()) == short
+
+
+def test_the_frame_has_a_line_per_row() -> None:
+    result = plain_sweep(
+        plain_row("a", 0.25, ranks=(2, 5), step=7), plain_row("b", association=PART)
+    )
+    first, second = result.to_frame().to_dict("records")
+    assert (first["rank_low"], first["rank_high"], first["step"]) == (2, 5, 7)
+    assert (first["low"], first["high"]) == (0.2, 0.3)
+    assert np.isnan(second["rank_low"])
+    assert second["association"] == 0.5
+    assert np.isnan(first["association"])
+
+
+def test_json_comes_back_whole() -> None:
+    full = plain_row(
+        "a", association=PART, preference=PART, perplexity=12.5, step=3, ranks=(1, 2),
+        by_task={"nurse": 0.5, "baker": None},
+    )  # fmt: skip
+    curve = Curve(QUESTION, "run", ("a",), (Interval(0.0, 1.0, 0.95, "t"),), {"planted": 0.5})
+    result = replace(
+        plain_sweep(full, plain_row("b"), groups=[["a", "b"]], curves=[curve]),
+        failures=(Failure("c", "fitbert", "no model"),),
+    )
+    again = SweepResult.from_json(result.to_json())
+    assert again.to_json() == result.to_json()
+    assert again.rows == result.rows
+    assert again.orders == result.orders
+    assert again.curves == result.curves
+    assert again.failures == result.failures
+
+
+def test_a_row_keeps_the_mean_of_each_task(made: Any) -> None:
+    """Over groups and templates, one task after the other."""
+    probe = made(attributes=("he", "she"), tasks=("nurse", "baker"), bases=("labor", "wikipedia"))
+    row = probe.rows[0]
+    found = SweepRow.of(Subject("path", "label", step=5), "set", row, 3.5)
+    expected = {
+        task: pytest.approx(float(np.mean(row.cells[:, :, number])))
+        for number, task in enumerate(row.tasks)
+    }
+    assert found.by_task == expected
+    assert (found.model, found.templates, found.step, found.perplexity) == ("label", "set", 5, 3.5)
+    assert found.candidate_mass == pytest.approx(row.candidate_mass.mean())
+    assert found.question == Question("set", "labor", Direction.TASK_TO_ATTRIBUTE)
+    # The last task of this base is undefined.
+    undefined = SweepRow.of(Subject("path", "label"), "set", probe.rows[2], None)
+    assert undefined.by_task["baker"] is None
+    assert undefined.by_task["nurse"] is not None
+
+
+def headings(table: Table, *, essential: bool = True) -> list[str]:
+    return [one.heading for one in table.columns if one.essential is essential]
+
+
+def test_a_narrow_terminal_keeps_the_columns_that_matter() -> None:
+    rows = [plain_row(name, perplexity=50.0) for name in "ab"]
+    table = all_rows(plain_sweep(*rows, groups=[["a", "b"]]))
+    assert headings(table) == ["model", "direction", "value", "interval", "verdict", "rank"]
+    assert headings(table, essential=False) == ["group", "association", "mass", "perplexity"]
+    plain = all_rows(plain_sweep(plain_row("a")))
+    assert headings(plain, essential=False) == ["association", "mass"]
+    some = all_rows(plain_sweep(plain_row("a"), plain_row("b", perplexity=1.0)))
+    assert "perplexity" in headings(some, essential=False)
+
+
+def column(table: Table, heading: str) -> list[Any]:
+    (place,) = (n for n, one in enumerate(table.columns) if one.heading == heading)
+    return [row[place] for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("perplexity", "text"),
+    [
+        (None, None),
+        (5.1234, "5.12"),
+        (99.94, "99.9"),
+        (100.0, "100"),
+        (100.6, "101"),
+        (1234.5, "1,234"),
+    ],
+)
+def test_perplexity_has_three_digits(perplexity: float | None, text: str | None) -> None:
+    table = all_rows(
+        plain_sweep(plain_row("a", perplexity=perplexity), plain_row("b", perplexity=1.0))
+    )
+    assert column(table, "perplexity")[0] == text
+
+
+def test_ranks_letters_and_associations_are_cells() -> None:
+    rows = [
+        plain_row("a", 0.1, ranks=(1, 2), association=PART),
+        plain_row("b", 0.2, ranks=(1, 3)),
+        plain_row("c", 0.3, ranks=(3, 3)),
+        plain_row("d", 0.4),
+    ]
+    result = plain_sweep(*rows, groups=[["a", "b"], ["b", "c"]])
+    table = all_rows(result)
+    assert column(table, "rank") == ["1–2", "1–3", 3, None]
+    assert column(table, "group") == ["a", "ab", "b", None]
+    assert column(table, "association") == [0.5, None, None, None]
+    assert column(table, "model") == ["a", "b", "c", "d"]
+
+
+def test_sets_and_bases_have_columns_where_there_are_two_of_them() -> None:
+    one, other = plain_row("a"), plain_row("a", templates="neutral")
+    based = plain_row("a", base="uniform")
+    assert headings(all_rows(plain_sweep(one)))[:2] == ["model", "direction"]
+    assert headings(all_rows(plain_sweep(one, other)))[:3] == ["model", "set", "direction"]
+    assert headings(all_rows(plain_sweep(one, based)))[:3] == ["model", "base", "direction"]
+    # A table of one question names it in its title.
+    tables = plain_sweep(one, other, based).tables()
+    assert len(tables) == 3
+    assert all(headings(table)[:2] == ["model", "value"] for table in tables)
+
+
+def test_checkpoints_are_listed_by_step_and_models_by_value() -> None:
+    rows = [plain_row("a", 0.3, step=1), plain_row("b", 0.1, step=2)]
+    assert column(plain_sweep(*rows).tables()[0], "model") == ["b", "a"]
+    stepped = plain_sweep(*rows, curves=[steps("r", "a", "b")])
+    assert column(stepped.tables()[0], "model") == ["a", "b"]
+
+
+def test_failures_have_a_table_of_their_own() -> None:
+    result = plain_sweep(plain_row("a"))
+    assert [table.name for table in result.tables()] == [QUESTION.slug]
+    failed = replace(result, failures=(Failure("c", "fitbert", "no model"),))
+    assert failed.tables()[-1].rows == (("c", "fitbert", "no model"),)

@@ -1,0 +1,194 @@
+"""One measurement of tables: what goes together, where scores are cut, what is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.tabular.measure import amplify
+from lmprobe.tabular.result import AmplificationResult
+
+
+def people(seed: int = 0, rows: int = 40) -> pd.DataFrame:
+    """Few positives, so that a share of rows is not one of kinds of rows."""
+    draw = np.random.default_rng(seed)
+    made = pd.DataFrame({"sex": draw.choice(["f", "m"], rows), "seed": np.arange(rows) % 2})
+    made["t"] = (draw.random(rows) < 0.2).astype(int)
+    made["u"] = (draw.random(rows) < 0.6).astype(int)
+    made["p"], made["q"] = 1 - made["t"], draw.integers(0, 2, rows)
+    made["s"], made["r"] = draw.permutation(rows) / rows, draw.permutation(rows) / rows
+    made["w"] = draw.integers(1, 4, rows)
+    return made
+
+
+def measured(table: Any, **choices: Any) -> AmplificationResult:
+    return amplify(table, **{"attribute": "sex", "task": "t", "interval": None, **choices})
+
+
+PREDICTED: dict[str, Any] = {"task_prediction": "p"}
+SCORED: dict[str, Any] = {"score": "s"}
+
+
+@pytest.mark.parametrize(
+    ("tables", "choices", "problem"),
+    [
+        (1, SCORED | {"run_column": "seed"}, "each run needs its own threshold"),
+        (1, SCORED | {"run_column": "seed", "threshold": "all"}, "each run needs its own"),
+        (2, PREDICTED | {"run_column": "seed"}, "--run-column or several tables"),
+        (1, PREDICTED | {"run_column": "seed", "metrics": "mals"}, "--metric is for one run"),
+        (2, PREDICTED | {"metrics": "mals"}, "--metric is for one run"),
+        (2, SCORED | {"threshold": "all"}, "--threshold all is for one run"),
+    ],
+)
+def test_what_does_not_go_with_several_runs(
+    tables: int, choices: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        measured([people(seed) for seed in range(tables)], runs=True, **choices)
+
+
+@pytest.mark.parametrize(
+    ("tables", "choices", "runs"),
+    [
+        (1, SCORED, 1),
+        (1, SCORED | {"threshold": "all"}, 1),
+        (1, SCORED | {"run_column": "seed", "threshold": 0.5}, 2),
+        (1, PREDICTED | {"run_column": "seed"}, 2),
+        (2, PREDICTED, 2),
+        (2, SCORED, 2),
+        (1, PREDICTED | {"metrics": "directional"}, 1),
+    ],
+)
+def test_what_goes_with_one_run_and_with_several(
+    tables: int, choices: dict[str, Any], runs: int
+) -> None:
+    found = measured([people(seed) for seed in range(tables)], runs=True, **choices)
+    assert len(found.rows[0].runs) == runs
+    assert found.rows_read == 40 * tables
+    assert len(found.thresholds) == (tables if "score" in choices else 0)
+    assert len(found.curves) == (choices.get("threshold") == "all")
+    assert len(found.metrics) == ("metrics" in choices)
+
+
+@pytest.mark.parametrize("metrics", [(), ("directional",)])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_as_many_rows_are_positive_as_are_labelled_whatever_else_is_asked(
+    metrics: tuple[str, ...], weight: str | None
+) -> None:
+    table = people()
+    several: dict[str, Any] = {"task": ["t", "u"], "score": ["s", "r"], "weight": weight}
+    found = measured(table, **several, metrics=metrics)
+    weights = np.ones(40) if weight is None else table["w"].to_numpy()
+    assert [task for task, _ in found.thresholds] == ["t", "u"]
+    for task, cut in found.thresholds:
+        assert cut.wanted == pytest.approx(np.average(table[task], weights=weights))
+    train = measured(table, **several, train=people(1), train_weight="w", metrics=metrics)
+    wanted = [cut.wanted for _, cut in train.thresholds]
+    expected = np.average(people(1)[["t", "u"]], axis=0, weights=people(1)["w"])
+    assert wanted == pytest.approx(expected.tolist())
+
+
+def test_a_given_threshold_holds_for_every_score() -> None:
+    found = measured(people(), task=["t", "u"], score=["s", "r"], threshold=0.25)
+    assert [(task, cut.value) for task, cut in found.thresholds] == [("t", 0.25), ("u", 0.25)]
+    share = found.rows[0].runs[0].pairs.predicted[0, 0]
+    table = people()
+    assert share == (table["s"] >= 0.25)[table["sex"] == "f"].mean()
+
+
+def test_scores_of_classes_are_refused() -> None:
+    table = people().assign(t=np.where(people()["t"], "yes", "no"))
+    for threshold in (None, 0.5):
+        with pytest.raises(InputError, match=r'the column "t" holds no, yes'):
+            measured(table, **SCORED, threshold=threshold)
+
+
+def test_curves_use_the_lean_of_the_train_table() -> None:
+    table = people()
+    own = measured(table, **SCORED, threshold="all").curves[0]
+    # The same rows with the groups exchanged lean the other way.
+    train = table.assign(sex=table["sex"].map({"f": "m", "m": "f"}))
+    turned = measured(table, **SCORED, threshold="all", train=train).curves[0]
+    assert turned.integral == pytest.approx(-own.integral)
+    assert own.integral != 0
+
+
+def test_a_task_of_the_train_table_may_have_classes() -> None:
+    table = people().assign(p=lambda one: one["t"])
+    found = measured(table, **PREDICTED, train=people(1).assign(t=lambda one: one["u"] * 2))
+    assert found.rows[0].tasks == ("0", "1", "2")
+
+
+def test_numbers_beyond_0_and_1_are_no_classes() -> None:
+    table = people().astype({"p": float})
+    table.loc[7, "p"] = 1.5
+    with pytest.raises(DataFileError, match=r"`p` must lie in \[0, 1\]: found 1.5 in row 8"):
+        measured(table, **PREDICTED)
+
+
+def test_a_class_may_come_after_the_rows_that_are_looked_at() -> None:
+    """The first 20,480 rows hold 0 and 1 alone."""
+    table = pd.DataFrame({"sex": ["f", "m"] * 10_241, "t": [0, 1, 1, 0] * 5_120 + [2, 0], "p": 1})
+    assert measured(table, **PREDICTED).rows[0].tasks == ("0", "1", "2")
+
+
+def test_a_missing_class_is_named() -> None:
+    table = people().assign(t=np.where(people()["t"], "yes", "no"), p="yes")
+    table.loc[3, "p"] = None
+    with pytest.raises(DataFileError, match='the column "p" has no value in row 4'):
+        measured(table, **PREDICTED)
+
+
+def test_progress_is_told_table_by_table() -> None:
+    steps: list[tuple[int, int]] = []
+    measured(
+        [people(0), people(1)],
+        **PREDICTED,
+        runs=True,
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    assert steps == [(1, 2), (2, 2)]
+
+
+def test_runs_are_called_as_their_files_or_by_number(tmp_path: Path) -> None:
+    names = []
+    for seed in range(2):
+        people(seed).to_csv(tmp_path / f"{seed}.csv", index=False)
+        names.append(str(tmp_path / f"{seed}.csv"))
+    found = measured(names, **PREDICTED, runs=True)
+    assert [one.run for one in found.rows[0].runs] == names
+    assert found.provenance["tables"] == names
+    assert found.provenance["files"]
+    held = measured([people(0), people(1)], **PREDICTED, runs=True)
+    assert [one.run for one in held.rows[0].runs] == ["run 1", "run 2"]
+    column = measured(people(), **PREDICTED, run_column="seed")
+    assert [one.run for one in column.rows[0].runs] == ["0", "1"]
+
+
+def test_it_is_remembered_whether_all_tables_are_files(tmp_path: Path) -> None:
+    """Only then can a command run the same again."""
+    people().to_csv(tmp_path / "a.csv", index=False)
+    file, frame = tmp_path / "a.csv", people()
+    for table, more, files in (
+        (file, {}, True),
+        (frame, {}, False),
+        (file, {"train": file}, True),
+        (file, {"train": frame}, False),
+        (file, {"validation": file}, True),
+        (file, {"validation": frame}, False),
+        (frame, {"train": file}, False),
+    ):
+        assert measured(table, **SCORED, **more).provenance["files"] is files
+    assert measured(file, **SCORED, seed=3).provenance["seed"] == 3
+
+
+def test_tied_scores_are_noted_where_they_are_cut() -> None:
+    table = people().assign(t=[1] * 10 + [0] * 30, s=[1.0] * 20 + [0.5] * 20)
+    found = measured(table, task=["t", "u"], score=["s", "r"])
+    (note,) = (note for note in found.notes if note.kind.value == "threshold")
+    assert note.text.startswith("s: tied scores let 0.0000 be positive where 0.2500 are wanted")

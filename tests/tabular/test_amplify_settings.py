@@ -1,0 +1,88 @@
+"""The choices of `amplify`: defaults, limits, and what does not go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.results.settings import options_of
+from lmprobe.tabular.settings import AmplifySettings
+
+
+def test_defaults_are_those_of_the_documentation() -> None:
+    chosen = AmplifySettings()
+    assert chosen.confidence == 0.95
+    assert chosen.seed == 0
+    assert chosen.interval == "bootstrap"
+    assert chosen.engine == "local"
+    assert not chosen.keep_unseen
+
+
+def test_options_of_several_columns_are_given_once_per_column() -> None:
+    """A name of a column may hold a comma."""
+    options = options_of(type(AmplifySettings()))
+    repeated = {option.name for option in options if option.repeated}
+    several = {option.name for option in options if option.several}
+    assert repeated == several
+    assert repeated == {
+        *("attribute", "task", "task_prediction", "attribute_prediction", "score", "metrics"),
+    }
+
+
+@pytest.mark.parametrize("confidence", [0.001, 0.5, 0.999])
+def test_a_confidence_lies_between_0_and_1(confidence: float) -> None:
+    assert AmplifySettings(confidence=confidence).confidence == confidence
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem"),
+    [
+        ({"confidence": 0.0}, "between 0 and 1, both excluded: found 0"),
+        ({"confidence": 1.0}, "between 0 and 1"),
+        ({"confidence": 1.5}, "between 0 and 1"),
+        ({"seed": -1}, "seed"),
+        ({"threshold": "0.5"}, "--threshold and --validation need --score"),
+        ({"validation": "v.csv"}, "--threshold and --validation need --score"),
+        ({"score": ("s",), "threshold": "0.5", "validation": "v.csv"}, "gives one already"),
+        ({"score": ("s",), "threshold": "0", "validation": "v.csv"}, "gives one already"),
+        ({"score": ("s",), "threshold": "high", "validation": "v.csv"}, "all or a number"),
+        ({"train_weight": "w"}, "--train-weight needs --train"),
+    ],
+)
+def test_choices_that_do_not_go_together_are_refused(choices: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        AmplifySettings(**choices)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"seed": 0},
+        {"score": ("s",)},
+        {"score": ("s",), "threshold": "0.5"},
+        {"score": ("s",), "validation": "v.csv"},
+        {"score": ("s",), "threshold": "calibrated", "validation": "v.csv"},
+        {"score": ("s",), "threshold": "all", "validation": "v.csv"},
+        {"train": "t.csv"},
+        {"train": "t.csv", "train_weight": "w"},
+    ],
+)
+def test_choices_that_go_together_are_kept(choices: dict[str, Any]) -> None:
+    made = AmplifySettings(**choices)
+    assert {name: getattr(made, name) for name in choices} == choices
+
+
+@pytest.mark.parametrize(
+    ("threshold", "value"),
+    [(None, None), ("calibrated", None), ("all", None), ("0.25", 0.25), ("-3", -3.0), ("0", 0.0)],
+)
+def test_a_threshold_is_a_number_or_a_rule(threshold: str | None, value: float | None) -> None:
+    assert AmplifySettings(score=("s",), threshold=threshold).fixed_threshold == value
+
+
+@pytest.mark.parametrize("threshold", ["high", "nan", "inf", ""])
+def test_another_word_is_no_threshold(threshold: str) -> None:
+    with pytest.raises(InputError, match="calibrated, all or a number"):
+        _ = AmplifySettings(score=("s",), threshold=threshold).fixed_threshold

@@ -1,0 +1,113 @@
+"""Which columns hold what: what is refused, what a query calls them, patterns of names."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.tabular.columns import Columns, Layout, expanded, expanded_like, listed
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"attribute": ()}, "give --attribute"),
+        ({"task": ()}, "give --task, the name"),
+        ({"attribute": ("sex", "sex")}, '--attribute names the column "sex" twice'),
+        ({"task": ("t", "u", "t")}, '--task names the column "t" twice'),
+        ({"score": ("s",)}, "--score or --task-prediction, not both"),
+        ({"task_prediction": ()}, "give --task-prediction, --score or --attribute-prediction"),
+        ({"task_prediction": ("p", "q")}, "--task-prediction names 2 columns and --task 1"),
+        ({"attribute_prediction": ("b", "c")}, "names 2 columns and --attribute 1"),
+        (
+            {"task_prediction": (), "task": ("t", "u"), "score": ("s",)},
+            "--score names 1 columns and --task 2",
+        ),
+    ],
+)
+def test_columns_that_do_not_go_together_are_refused(
+    columns: dict[str, tuple[str, ...]], problem: str
+) -> None:
+    whole = {"attribute": ("sex",), "task": ("t",), "task_prediction": ("p",), **columns}
+    with pytest.raises(InputError, match=problem):
+        Columns(**whole)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        {"attribute_prediction": ("b", "c")},
+        {"task_prediction": ("p", "q")},
+        {"score": ("s", "r")},
+        {"attribute_prediction": ("b", "c"), "score": ("s", "r")},
+        {"attribute_prediction": ("b", "c"), "task_prediction": ("p", "q")},
+    ],
+)
+def test_one_kind_of_prediction_is_enough(predictions: dict[str, tuple[str, ...]]) -> None:
+    made = Columns(("sex", "race"), ("t", "u"), **predictions)  # type: ignore[arg-type]
+    assert made.score == predictions.get("score", ())
+
+
+ALL = Columns(("sex", "race"), ("t",), ("b", "c"), ("p",), (), "w", "person", "seed")
+
+
+def test_a_query_has_names_of_its_own_for_the_columns() -> None:
+    binary, classes = Layout(ALL, binary=True), Layout(ALL, binary=False)
+    groups = {"run": "seed", "a0": "sex", "a1": "race", "b0": "b", "b1": "c"}
+    assert binary.keys == groups
+    assert binary.numbers == {"t0": "t", "p0": "p"}
+    assert classes.keys == groups | {"t0": "t", "p0": "p"}
+    assert classes.numbers == {}
+    assert binary.scores == {}
+    assert set(binary.names) == {"seed", "sex", "race", "b", "c", "t", "p", "w", "person"}
+    plain = Layout(Columns(("sex",), ("t",), score=("s",)), binary=True)
+    assert plain.keys == {"a0": "sex"}
+    assert plain.numbers == {"t0": "t"}
+    assert plain.scores == {"p0": "s"}
+    assert plain.names == ("sex", "t", "s")
+
+
+def test_a_train_table_has_labels_alone() -> None:
+    labels = ALL.labels("v")
+    assert labels == Columns(("sex", "race"), ("t",), (), ("t",), weight="v")
+
+
+def test_a_star_stands_for_any_columns_unless_a_column_is_called_so() -> None:
+    known = ("a.x", "a.y", "b", "c*", "cd")
+    assert expanded(("a.*", "b"), known) == ("a.x", "a.y", "b")
+    assert expanded(("c*",), known) == ("c*",)
+    # What is not there is refused later, with the name that was given.
+    assert expanded(("d*", "e"), known) == ("d*", "e")
+    # Brackets and question marks are no patterns by themselves.
+    assert expanded(("a.?",), known) == ("a.?",)
+
+
+def test_predictions_follow_the_order_of_their_labels() -> None:
+    known = ("t.2", "t.1", "p.1", "p.2", "p.3")
+    assert expanded_like(("p.*",), ("t.*",), known) == ("p.2", "p.1")
+    # Without a star in the label, with another number of names or with two stars: as they are.
+    assert expanded_like(("p.*",), ("t.1",), known) == ("p.1", "p.2", "p.3")
+    assert expanded_like(("p.*",), ("t.*", "t.1"), known) == ("p.1", "p.2", "p.3")
+    assert expanded_like(("*.*",), ("t.*",), known) == known
+    assert expanded_like(("p.1",), ("t.*",), known) == ("p.1",)
+
+
+def test_the_star_of_a_label_may_have_an_end() -> None:
+    known = ("is.tie.true", "is.oven.true", "oven.said", "tie.said")
+    found = expanded_like(("*.said",), ("is.*.true",), known)
+    assert found == ("tie.said", "oven.said")
+
+
+def test_a_column_called_by_a_star_is_itself() -> None:
+    known = ("t*", "t1", "p1", "p2")
+    assert expanded_like(("p*",), ("t*",), known) == ("p1", "p2")
+    known = ("t1", "t2", "p*", "p1")
+    assert expanded_like(("p*",), ("t*",), known) == ("p*",)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(1, "0"), (5, "0, 1, 2, 3, 4"), (6, "0, 1, 2, 3, 4 and 1 more")],
+)
+def test_long_lists_are_cut(count: int, text: str) -> None:
+    assert listed([str(number) for number in range(count)]) == text
