@@ -208,7 +208,14 @@ def _smoothed(
     smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
     note = Note(NoteKind.SMOOTHED, text)
     return AlignedBaseRates(
-        source.name, smoothed, (), (), (note,), source.provenance, smoothed_cells=cells
+        source.name,
+        smoothed,
+        (),
+        (),
+        (note,),
+        source.provenance,
+        smoothed_cells=cells,
+        taken_as_exact=_taken_as_exact(source),
     )
 
 
