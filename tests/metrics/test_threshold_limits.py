@@ -103,7 +103,7 @@ def test_every_column_of_scores_has_its_curve(weight: Any) -> None:
         assert curve.by_given.shape == (1 + len(cuts), 2)
         for cut in curve.thresholds[1:]:
             one = directional_amplification(
-                GROUP, TASK, task_predictions=(SCORES >= cut).astype(int), sample_weight=weight
+                GROUP, TASK, task_predictions=(cut <= SCORES).astype(int), sample_weight=weight
             ).attribute_to_task
             assert one is not None
             number = int(np.flatnonzero(curve.thresholds == cut)[0])

@@ -53,7 +53,7 @@ def test_a_name_is_ones_own_table_then_code_then_shipped_then_a_file_here(own: P
     for name in ("labor", "uniform"):
         (own / f"{name}.csv").write_text(CSV)
         assert find_source(name).tasks == ("nurse",)  # type: ignore[attr-defined]
-    with pytest.raises(DataFileError, match='no base rates called "plane"; .*or give the path'):
+    with pytest.raises(DataFileError, match=r'no base rates called "plane"; .*or give the path'):
         find_source("plane")
 
 

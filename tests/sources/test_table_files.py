@@ -57,7 +57,7 @@ def test_the_next_writer_completes_the_pair_of_a_killed_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(table_files, "write_text", full)
-    with pytest.raises(InputError, match="cannot write .*: No space left on device"):
+    with pytest.raises(InputError, match=r"cannot write .*: No space left on device"):
         write_table(made(2), path)
     assert read_table(path).provenance["title"] == "waiting"
     assert read_table(path).counts.tolist() == [[1], [2]]
