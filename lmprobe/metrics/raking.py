@@ -8,6 +8,8 @@ odds ratios of the model there is exactly one with these margins (Sinkhorn 1967)
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from lmprobe.core.association import ratio
@@ -42,7 +44,8 @@ def rake(log_table: Floats, p_attribute: Floats, p_task: Floats) -> Floats:
     -----
     The column factors follow from the row factors, which maximise a concave function (the
     likelihood of a logit model with one constant per attribute). Newton's method finds them;
-    where a step of it does not come nearer, a step of iterative proportional fitting is taken.
+    where a step of iterative proportional fitting comes nearer, that is taken. Where links are
+    so strong that this leads nowhere, shorter steps follow that raise the likelihood most.
 
     Examples
     --------
@@ -54,12 +57,13 @@ def rake(log_table: Floats, p_attribute: Floats, p_task: Floats) -> Floats:
     if not np.isfinite(logs).all():
         raise InputError("a table to be raked must be positive in every cell")
     lead = np.broadcast_shapes(logs.shape[:-2], p_attribute.shape[:-1], p_task.shape[:-1])
-    table = np.broadcast_to(logs, (*lead, *logs.shape[-2:])).reshape(-1, *logs.shape[-2:])
-    rows = np.broadcast_to(p_attribute, (*lead, logs.shape[-2])).reshape(len(table), -1)
-    columns = np.broadcast_to(p_task, (*lead, logs.shape[-1])).reshape(len(table), -1)
+    (a, t), number = logs.shape[-2:], math.prod(lead)
+    table = np.broadcast_to(logs, (*lead, a, t)).reshape(number, a, t)
+    rows = np.broadcast_to(p_attribute, (*lead, a)).reshape(number, a)
+    columns = np.broadcast_to(p_task, (*lead, t)).reshape(number, t)
     if not np.allclose(rows.sum(axis=1), columns.sum(axis=1), rtol=1e-9):
         raise InputError("the margins to rake to must have the same sum")
-    return _raked(table, rows, columns).reshape(*lead, *logs.shape[-2:])
+    return _raked(table, rows, columns).reshape(*lead, a, t)
 
 
 def raked_conditional(log_table: Floats, joint: Floats, direction: Direction) -> Floats:
@@ -139,8 +143,9 @@ def _likelihood(logs: Floats, factor: Floats, rows: Floats, columns: Floats) -> 
 def _fitting_step(joint: Floats, rows: Floats) -> Floats:
     """Return the change of the row factors in one step of iterative proportional fitting."""
     # A row too small for a number grows as far as one step can; an empty one stays empty.
+    seen = np.log(np.maximum(joint.sum(axis=2), np.finfo(np.float64).tiny))
     with np.errstate(divide="ignore"):
-        return np.log(rows) - np.log(np.maximum(joint.sum(axis=2), np.finfo(np.float64).tiny))
+        return np.asarray(np.log(rows) - seen)
 
 
 def _newton_step(joint: Floats, rows: Floats, columns: Floats) -> Floats:

@@ -72,7 +72,7 @@ def align_base_rates(
             f'no policy "{missing}" for missing words; {did_you_mean(missing, MISSING)}'
         )
     if not (np.isfinite(pseudo_count) and pseudo_count > 0):
-        raise InputError(f"the pseudo-count must be a positive number, found {pseudo_count}")
+        raise InputError(f"`pseudo_count` must be a positive number, found {pseudo_count}")
     lacking = _lacking(source, attributes, tasks)
     if missing == "error" and (lacking.attributes or lacking.tasks):
         raise lacking

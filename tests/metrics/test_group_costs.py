@@ -142,3 +142,20 @@ def test_a_mistake_names_its_argument(change: dict[str, Any], message: str) -> N
 def test_a_group_without_a_row_is_an_error_of_its_own(change: dict[str, Any], message: str) -> None:
     with pytest.raises(EmptyGroupError, match=message):
         group_costs(**GOOD | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sensitive_features": "a"}, "`sensitive_features` must be one column or several"),
+        ({"sensitive_features": 3}, "`sensitive_features` must be one column or several"),
+        ({"sensitive_features": []}, "`sensitive_features` must be one column or several"),
+        ({"sensitive_features": object()}, "`sensitive_features` must be one column or several"),
+        ({"cost_bound": "1"}, "`cost_bound` must be positive and finite: found 1"),
+        ({"cost_bound": [1.0]}, r"`cost_bound` must be positive and finite: found \[1.0\]"),
+        ({"cost_bound": None}, "`cost_bound` must be positive and finite: found None"),
+    ],
+)
+def test_an_argument_of_another_type_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        group_costs(**GOOD | change)

@@ -118,6 +118,12 @@ def test_strong_links_of_labels_among_empty_ones() -> None:
     assert not found[:, [0, 3]].any()
 
 
+def test_an_empty_row_holds_exactly_nothing() -> None:
+    # Even where it would hold less than the margins are checked to.
+    found = rake(np.array([[0.0, 0.0], [-40.0, 40.0]]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+    assert found.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
 def test_an_empty_row_takes_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = counted(monkeypatch)
     logs, _, columns = tables(4, (20, 3, 6), 3.0)

@@ -34,6 +34,8 @@ from lmprobe.metrics.thresholds import (
 )
 def test_half_a_row_more_or_less_is_no_tie(share: float, tied: bool) -> None:
     assert Threshold(0.5, wanted=0.5, share=share, row=0.5).tied == tied
+    exactly = Threshold(0.5, wanted=0.0, share=0.25 + 1e-9, row=0.5)
+    assert not exactly.tied
 
 
 def test_a_threshold_that_was_given_has_no_share_and_is_not_tied() -> None:

@@ -192,3 +192,13 @@ def test_labels_of_a_frame_differ() -> None:
         from_frame(frame)
     with pytest.raises(DataFileError, match='the task "1" appears twice'):
         from_frame(pd.DataFrame({"he": [1, 2], "she": [1, 2]}, index=[1, "1"]))
+
+
+def test_a_table_whose_numbers_do_not_fit_its_labels_is_not_cut_to_them(tmp_path: Path) -> None:
+    short = Table("t", ("he", "she"), ("a", "b"), np.ones((2, 1)), {})
+    with pytest.raises(ValueError, match="shorter"):
+        short.csv()
+    errors = table_of("t", [[1, 1], [1, 1]], HE_SHE, ["a", "b"], sampling=Sampling(np.ones((2, 1))))
+    with pytest.raises(ValueError, match="shorter"):
+        write_table(errors, tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []

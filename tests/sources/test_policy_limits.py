@@ -140,7 +140,7 @@ def test_half_is_added_to_every_cell_by_default() -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, np.inf, -np.inf, np.nan])
 def test_a_pseudo_count_is_positive_and_finite(wrong: float) -> None:
-    with pytest.raises(InputError, match="must be a positive number, found"):
+    with pytest.raises(InputError, match=r"^`pseudo_count` must be a positive number, found"):
         align_base_rates(TABLE, ["he", "she"], ["cook"], missing="smooth", pseudo_count=wrong)
     tiny = align_base_rates(
         TABLE, ["he", "she"], ["pilot", "cook"], missing="smooth", pseudo_count=1e-9
