@@ -260,10 +260,10 @@ def directional_amplification(
 
 def train_world(groups: Axis, tasks: Axis, sample_weight: Any = None) -> Association | None:
     """Return the world of the train labels, or None where there are none."""
-    if (groups.train is None) != (tasks.train is None):
-        raise InputError("`train_attribute_labels` and `train_task_labels` go together")
-    if groups.train is None or tasks.train is None:
+    if groups.train is None and tasks.train is None:
         return None
+    if groups.train is None or tasks.train is None:
+        raise InputError("`train_attribute_labels` and `train_task_labels` go together")
     weight = checked_weight(sample_weight, len(groups.train.values), "train_sample_weight")
     seen = tally(groups.train.values, tasks.train.values, weight)
     return Association.from_tally(seen, groups.names, tasks.names)

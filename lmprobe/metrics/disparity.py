@@ -75,7 +75,7 @@ class GroupCosts:
 
     protected: Floats
     other: Floats
-    cost_bound: float = 1.0
+    cost_bound: float
 
     @property
     def value(self) -> float:
@@ -171,7 +171,12 @@ def group_names(sensitive_features: Any) -> list[str]:
 def _groups(sensitive_features: Any) -> NDArray[Any]:
     import pandas as pd
 
-    frame = pd.DataFrame(sensitive_features)
+    try:
+        frame = pd.DataFrame(sensitive_features)
+    except (TypeError, ValueError):
+        frame = pd.DataFrame()
+    if frame.empty:
+        raise InputError("`sensitive_features` must be one column or several, with a row at least")
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
@@ -202,7 +207,7 @@ def _mask(annotated: Any, rows: int) -> Mask:
 
 
 def _bounded(costs: Any, bound: float, rows: int) -> Floats:
-    if not (bound > 0 and np.isfinite(bound)):
+    if not isinstance(bound, int | float | np.number) or not 0 < bound < np.inf:
         raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
     values = np.asarray(costs, dtype=np.float64)
     if values.shape != (rows,):

@@ -103,9 +103,13 @@ def multi_attribute_amplification(
     if groups.predicted is None and tasks.predicted is None:
         raise InputError("give `attribute_predictions`, `task_predictions` or both")
     weight = checked_weight(sample_weight, len(groups.truth.values))
-    sets = _sets(tasks, weight, train_sample_weight, min_size, min_rows)
+    train_weight = None
+    if tasks.train is not None:
+        rows = len(tasks.train.values)
+        train_weight = checked_weight(train_sample_weight, rows, "train_sample_weight")
+    sets = _sets(tasks, weight, train_weight, min_size, min_rows)
     together = _together(tasks, sets)
-    train = train_world(groups, together, train_sample_weight)
+    train = train_world(groups, together, train_weight)
     sums = tallies(groups, together, weight)
     directed = from_tallies(sums, groups.names, together.names, train=train, keep_unseen=True)
     names = tuple(tuple(tasks.names[one] for one in members) for members in sets)
@@ -114,7 +118,11 @@ def multi_attribute_amplification(
 
 
 def _sets(
-    tasks: Axis, weight: Floats | None, train_weight: Any, min_size: int, min_rows: float
+    tasks: Axis,
+    weight: Floats | None,
+    train_weight: Floats | None,
+    min_size: int,
+    min_rows: float,
 ) -> list[tuple[int, ...]]:
     """Return the sets of tasks that rows have, by the places of the tasks."""
     for table in (tasks.truth, tasks.predicted, tasks.train):
@@ -164,7 +172,8 @@ def _undirected(
     model = Association.from_tally(guessed, groups.names, together.names)
     base = world.attribute_given_task
     chosen = sign(base, np.full_like(base, 1 / len(groups.names))) > 0
-    change = np.where(chosen, np.abs(model.attribute_given_task - base), 0.0)
+    # A product, so that a set that is never predicted is undefined whichever group is larger.
+    change = np.abs(model.attribute_given_task - base) * chosen
     return float(defined_mean(change.sum(axis=0)))
 
 

@@ -125,8 +125,9 @@ def _refuse_fractions(*axes: Axis) -> None:
 def _value(given: Floats, truth: Floats, guess: Floats, weight: Floats, loss: Loss) -> float:
     """Return the value of one given label and one predicted label, all (n,) of 0/1."""
     sizes = np.array([weight[given == one].sum() for one in (0, 1)])
-    shares = sizes / sizes.sum()
-    right = float(weight[truth == guess].sum() / weight.sum())
+    equal, unequal = weight[truth == guess].sum(), weight[truth != guess].sum()
+    # Of the sum of both parts, so that rounding leaves it in [0, 1].
+    right = float(equal / (equal + unequal))
 
     def rates(column: Floats) -> Floats:
         sums = np.array([(weight * column)[given == one].sum() for one in (0, 1)])
@@ -135,16 +136,16 @@ def _value(given: Floats, truth: Floats, guess: Floats, weight: Floats, loss: Lo
     labelled = rates(truth)
     # Flipping at random until the labels are right as often as the predictions.
     flipped = right * labelled + (1 - right) * (1 - labelled)
-    losses = [_loss(shares, rate, loss) for rate in (flipped, rates(guess))]
+    losses = [_loss(sizes, rate, loss) for rate in (flipped, rates(guess))]
     total = sum(losses)
     # (1/m - 1/d) / (1/m + 1/d) = (d - m) / (d + m), which allows a loss of 0.
     return (losses[0] - losses[1]) / total if total > 0 else float("nan")
 
 
-def _loss(shares: Floats, rates: Floats, loss: Loss) -> float:
-    """Return the loss of the attacker that knows the rate of each given label."""
-    known = shares > 0
-    share, rate = shares[known], np.clip(rates[known], 0.0, 1.0)
+def _loss(sizes: Floats, rates: Floats, loss: Loss) -> float:
+    """Return the summed loss of the attacker that knows the rate of each given label."""
+    known = sizes > 0
+    rate = rates[known]
     if loss == "error":
         each = np.minimum(rate, 1 - rate)
     elif loss == "brier":
@@ -152,7 +153,7 @@ def _loss(shares: Floats, rates: Floats, loss: Loss) -> float:
     else:
         both = np.stack([rate, 1 - rate])
         each = -(both * np.log(np.where(both > 0, both, 1.0))).sum(axis=0)
-    return float(share @ each)
+    return float(sizes[known] @ each)
 
 
 # Not as a decorator, so that the function keeps its own signature.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ def read_description(path: Path, sha256: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        table = parse_toml(path.read_text(encoding="utf-8-sig"))
+        # Composed, as the words of the table are, so that the same word is the same.
+        table = parse_toml(unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig")))
     except ValueError as problem:
         raise problem_in(path, str(problem)) from None
     if is_other_file(table):

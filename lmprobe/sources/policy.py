@@ -72,7 +72,7 @@ def align_base_rates(
             f'no policy "{missing}" for missing words; {did_you_mean(missing, MISSING)}'
         )
     if not (np.isfinite(pseudo_count) and pseudo_count > 0):
-        raise InputError(f"the pseudo-count must be a positive number, found {pseudo_count}")
+        raise InputError(f"`pseudo_count` must be a positive number, found {pseudo_count}")
     lacking = _lacking(source, attributes, tasks)
     if missing == "error" and (lacking.attributes or lacking.tasks):
         raise lacking
@@ -208,7 +208,14 @@ def _smoothed(
     smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
     note = Note(NoteKind.SMOOTHED, text)
     return AlignedBaseRates(
-        source.name, smoothed, (), (), (note,), source.provenance, smoothed_cells=cells
+        source.name,
+        smoothed,
+        (),
+        (),
+        (note,),
+        source.provenance,
+        smoothed_cells=cells,
+        taken_as_exact=_taken_as_exact(source),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -124,7 +125,11 @@ def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:
         )
     if frame.empty or frame.index.hasnans:
         raise DataFileError(f"{name}: found {len(frame)} rows; each must name a task")
-    tasks, attributes = [str(row) for row in frame.index], [str(one) for one in frame.columns]
+    # Composed, as the words of templates are, so that the same word is the same.
+    tasks, attributes = (
+        [unicodedata.normalize("NFC", str(label)) for label in labels]
+        for labels in (frame.index, frame.columns)
+    )
     for kind, labels in (("task", tasks), ("column", attributes)):
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:

@@ -50,3 +50,29 @@ def test_a_rate_of_nobody_is_undefined_whatever_the_weights() -> None:
 def test_an_unknown_group() -> None:
     with pytest.raises(InputError, match='no group called "wmoan"; did you mean "woman"'):
         group_rates(["woman", "man"], [1, 0], [1, 0]).difference("accuracy", "wmoan", "man")
+
+
+def test_each_task_of_each_group_by_hand() -> None:
+    """Three groups and two tasks, so that no axis stands for another."""
+    group = ["a", "a", "b", "b", "c", "c", "c", "c"]
+    truth = [[1, 0], [0, 1], [1, 1], [0, 0], [1, 0], [1, 0], [0, 1], [0, 1]]
+    guess = [[1, 1], [1, 0], [0, 1], [0, 0], [1, 0], [0, 0], [0, 1], [1, 0]]
+    rates = group_rates(group, truth, guess)
+    assert rates.attributes == ("a", "b", "c")
+    assert rates.true_positive.tolist() == [[1, 0], [0, 1], [1 / 2, 1 / 2]]
+    assert rates.false_positive.tolist() == [[1, 1], [0, 0], [1 / 2, 0]]
+    assert rates.accuracy.tolist() == [[1 / 2, 0], [1 / 2, 1], [1 / 2, 3 / 4]]
+    # The mean over three groups of (true positive rate + true negative rate) / 2.
+    expected = [(1 / 2 + 1 / 2 + 1 / 2) / 3, (0 + 1 + 3 / 4) / 3]
+    assert rates.subgroup_accuracy == pytest.approx(expected)
+    assert rates.difference("true_positive", "a", "c").tolist() == [1 / 2, -1 / 2]
+    assert rates.difference("false_positive", "c", "a").tolist() == [-1 / 2, -1]
+    with pytest.raises(InputError, match='no group called "d"'):
+        rates.difference("accuracy", "a", "d")
+
+
+def test_probabilities_count_in_part() -> None:
+    rates = group_rates(["a", "a"], [1, 0], [0.75, 0.25])
+    assert rates.true_positive.tolist() == [[0.75]]
+    assert rates.false_positive.tolist() == [[0.25]]
+    assert rates.accuracy.tolist() == [[0.75]]

@@ -66,3 +66,35 @@ def test_the_base_is_the_train_set_where_given() -> None:
 def test_it_needs_both_predictions() -> None:
     with pytest.raises(InputError, match="needs both"):
         mals_amplification([0, 1], [0, 1], attribute_predictions=None, task_predictions=[0, 1])
+
+
+def test_an_even_share_is_no_correlation() -> None:
+    # P(a|t) is 2/3 and 1/3 of the first task, 1/2 of the second; three groups, even is 1/3.
+    result = mals_amplification(
+        ["a", "a", "b", "c", "b"],
+        ["s", "s", "s", "t", "t"],
+        attribute_predictions=["a", "a", "a", "c", "c"],
+        task_predictions=["s", "s", "s", "t", "t"],
+    )
+    assert result.correlated.tolist() == [[1, 0], [0, 1], [0, 1]]
+    # Task s: a goes from 2/3 to 1. Task t: b from 1/2 to 0, c from 1/2 to 1.
+    assert result.by_pair == pytest.approx(np.array([[1 / 3, 0], [0, -1 / 2], [0, 1 / 2]]))
+    assert result.value == pytest.approx(1 / 6)
+    assert result.values == {"undirected": result.value}
+
+
+def test_rows_are_weighted_in_the_labels_and_the_predictions() -> None:
+    result = mals_amplification(
+        ["a", "b", "b"],
+        [1, 1, 1],
+        attribute_predictions=["a", "b", "a"],
+        task_predictions=[1, 1, 1],
+        sample_weight=[2, 1, 1],
+        train_attribute_labels=["a", "b"],
+        train_task_labels=[1, 1],
+        train_sample_weight=[3, 1],
+    )
+    assert result.base_rate[:, 0].tolist() == [0.75, 0.25]
+    assert result.predicted[:, 0].tolist() == [0.75, 0.25]
+    with pytest.raises(InputError, match="needs both `attribute_predictions` and"):
+        mals_amplification([0, 1], [0, 1], attribute_predictions=[0, 1], task_predictions=None)

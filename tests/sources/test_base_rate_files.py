@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,10 @@ def test_a_mistake_in_the_provenance_is_named(tmp_path: Path, toml: str, message
 
 
 LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1).filter(
-    lambda label: label == label.strip() and not label.startswith(tuple("=+-@\ufeff"))
+    lambda label: (
+        label == unicodedata.normalize("NFC", label.strip())
+        and not label.startswith(tuple("=+-@\ufeff"))
+    )
 )
 NUMBERS = st.floats(0, 1e12)
 

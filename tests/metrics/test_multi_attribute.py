@@ -1,0 +1,142 @@
+"""Sets of tasks: which ones count, by hand; the undirected value; what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.metrics.multi_attribute import multi_attribute_amplification
+
+GROUP = ["f", "f", "f", "f", "m", "m", "m", "m"]
+TRUTH = np.array([[1, 1], [1, 0], [1, 0], [0, 0], [1, 1], [1, 1], [0, 1], [0, 0]])
+GUESS = np.array([[1, 1], [1, 1], [1, 0], [0, 0], [1, 1], [0, 1], [0, 1], [0, 1]])
+SAID = ["f", "f", "m", "f", "m", "m", "m", "f"]
+
+
+def measured(**more: Any) -> Any:
+    rows: dict[str, Any] = {"attribute_labels": GROUP, "task_labels": TRUTH}
+    rows |= {"attribute_predictions": SAID, "task_predictions": GUESS}
+    return multi_attribute_amplification(**rows | more)
+
+
+def test_the_changes_of_every_group_and_set_by_hand() -> None:
+    found = measured()
+    # Rows that have exactly {0, 1}: 3, exactly {0}: 2, exactly {1}: 1.
+    assert found.sets == (("0",), ("1",), ("0", "1"))
+    # P(predicted m | g) - P(m | g), of 4 rows per group and the sets {0}, {1}, {0, 1}.
+    forward = np.array([[0, 1, 1], [-1, 1, -1]]) / 4
+    assert found.values["attribute->task"] == pytest.approx(np.abs(forward).mean())
+    assert found.variances["attribute->task"] == pytest.approx(forward.var())
+    # Among the rows with {0}: truly 3 f of 5, said 2 of 5; {1}: 1 of 4, 1; {0, 1}: 1 of 3, 1.
+    change = np.array([[-1 / 5, 0, 0], [1 / 5, 0, 0]])
+    assert found.values["task->attribute"] == pytest.approx(np.abs(change).mean())
+    assert found.variances["task->attribute"] == pytest.approx(change.var())
+
+
+def test_the_undirected_value_by_hand() -> None:
+    # The larger group of {0} is f with 3/5, said of 2 in 4 predicted {0}; of {1} m with 3/4,
+    # said of 3 in 6 predicted {1}; of {0, 1} m with 2/3, said of 1 in 3.
+    expected = (abs(2 / 4 - 3 / 5) + abs(3 / 6 - 3 / 4) + abs(1 / 3 - 2 / 3)) / 3
+    assert measured().values["undirected"] == pytest.approx(expected)
+
+
+def test_without_one_prediction_there_is_no_undirected_value() -> None:
+    assert list(measured(attribute_predictions=None).values) == ["attribute->task"]
+    assert list(measured(task_predictions=None).values) == ["task->attribute"]
+    with pytest.raises(InputError, match="give `attribute_predictions`, `task_predictions` or"):
+        measured(attribute_predictions=None, task_predictions=None)
+
+
+def test_a_set_counts_from_its_size_and_rows_on() -> None:
+    assert measured(min_size=0).sets == (("0",), ("1",), ("0", "1"))
+    assert measured(min_size=2).sets == (("0", "1"),)
+    with pytest.raises(InputError, match="no set of at least 3 tasks occurs in 1 rows or more"):
+        measured(min_size=3)
+    # {0} is exactly what 2 rows have, {1} 1, {0, 1} 3.
+    assert measured(min_rows=2).sets == (("0",), ("0", "1"))
+    assert measured(min_rows=3).sets == (("0", "1"),)
+    with pytest.raises(InputError, match="no set of at least 1 tasks occurs in 4 rows or more"):
+        measured(min_rows=4)
+
+
+def test_rows_are_counted_by_their_weight() -> None:
+    weight = np.array([1, 1, 1, 1, 1, 1, 0.5, 1])
+    assert measured(sample_weight=weight).sets == (("0",), ("0", "1"))
+    assert measured(sample_weight=weight, min_rows=0.5).sets == (("0",), ("1",), ("0", "1"))
+    twice = measured(sample_weight=np.full(8, 2.0))
+    assert twice.values == pytest.approx(measured().values)
+
+
+TRAIN: dict[str, Any] = {
+    "train_attribute_labels": ["f", "m", "m", "f"],
+    "train_task_labels": [[1, 1], [1, 1], [0, 1], [0, 0]],
+}
+
+
+def test_train_rows_say_which_sets_and_which_group_is_larger() -> None:
+    found = measured(**TRAIN)
+    assert found.sets == (("1",), ("0", "1"))
+    # Of the train rows with {1} 2/3 are m, said of 3 in 6; {0, 1} is even: no larger group.
+    assert found.values["undirected"] == pytest.approx(abs(3 / 6 - 2 / 3) / 2)
+    # Train rows have {1} exactly once, {0, 1} twice; test rows have all of {0, 1} three times.
+    assert measured(**TRAIN, min_rows=2).sets == (("0", "1"),)
+    weighted = measured(**TRAIN, train_sample_weight=[1, 1, 2, 1], min_rows=2)
+    assert weighted.sets == (("1",), ("0", "1"))
+    # Four rows have all of {1}, three all of {0, 1}: the test rows limit the sets as well.
+    heavy = measured(**TRAIN, train_sample_weight=[9, 9, 9, 9], min_rows=4)
+    assert heavy.sets == (("1",),)
+    assert measured(**TRAIN, train_sample_weight=[9, 9, 9, 9], min_rows=3).sets == found.sets
+
+
+def test_a_set_that_is_never_predicted_is_left_out_of_the_undirected_value() -> None:
+    group, truth = ["f", "m", "m", "m"], np.array([[1, 0], [1, 0], [1, 0], [0, 1]])
+    guess = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
+    rows: dict[str, Any] = {"attribute_labels": group, "task_labels": truth}
+    found = multi_attribute_amplification(
+        **rows, attribute_predictions=group, task_predictions=guess
+    )
+    # {0}: m has 2/3, and 1/2 of the two predictions; {1} is predicted of nobody.
+    assert found.undirected == pytest.approx(2 / 3 - 1 / 2)
+    found = multi_attribute_amplification(
+        [*group, "f"],
+        np.vstack([truth, [0, 1]]),
+        attribute_predictions=[*group, "f"],
+        task_predictions=np.vstack([guess, [0, 0]]),
+    )
+    # So it is where no group is larger: nothing predicted is undefined, not a change of 0.
+    assert found.undirected == pytest.approx(2 / 3 - 1 / 2)
+
+
+def test_groups_that_no_train_row_has_stay_in_the_directed_changes() -> None:
+    train = {"train_attribute_labels": ["f", "f"], "train_task_labels": [[1, 1], [1, 0]]}
+    found = measured(**train)
+    assert [one.undefined_pairs for one in found.directed.directions] == [0, 0]
+    assert found.directed.attribute_to_task.lean[1].tolist() == [0, 0]  # nobody is an m
+
+
+@pytest.mark.parametrize("where", ["task_labels", "task_predictions", "train_task_labels"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_fractions_are_refused_wherever_they_are(where: str, place: int) -> None:
+    rows = {"task_labels": TRUTH, "task_predictions": GUESS, **TRAIN}
+    table = np.array(rows[where], dtype=float)
+    table[place, place] = 0.5
+    with pytest.raises(InputError, match="sets of tasks need labels and predictions of 0 and 1"):
+        measured(**rows | {where: table})
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"sample_weight": [1, 2]}, r"`sample_weight` must have shape \(8,\)"),
+        ({**TRAIN, "train_sample_weight": [1, 2]}, r"`train_sample_weight` must have shape \(4,\)"),
+        ({**TRAIN, "train_sample_weight": ["x"] * 4}, "`train_sample_weight` must be one number"),
+        ({**TRAIN, "train_sample_weight": [-1] * 4}, "`train_sample_weight` must be finite, not"),
+        ({"train_task_labels": TRUTH}, "`train_attribute_labels` and `train_task_labels` go"),
+    ],
+)
+def test_a_mistake_names_its_argument(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        measured(**more)
