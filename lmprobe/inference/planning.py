@@ -80,7 +80,9 @@ def _variance(v: float | None, bound: float) -> float:
 
 def _rate(v: float | None, bound: float) -> float:
     """Return the rate at most 1/2 at which costs of 0 and the bound have this variance."""
-    return (1 - math.sqrt(1 - _variance(v, bound) / _variance(None, bound))) / 2
+    # Of the largest variance; divided twice, because the square of a small bound may be 0.
+    share = 1.0 if v is None else min(1.0, 4 * v / bound / bound)
+    return (1 - math.sqrt(1 - share)) / 2
 
 
 _WIDTHS: dict[str, tuple[HalfWidth, str]] = {

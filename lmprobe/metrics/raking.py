@@ -22,6 +22,8 @@ from lmprobe.errors import InputError
 _CLOSE = 1e-13
 # Below this a table that comes no nearer is left as it is.
 _STUCK = 1e-11
+# Above this the margins were not reached, and the table is undefined.
+_REACHED = 1e-9
 # Above this a step is judged by the function that is maximised, when the plain steps were used up.
 _FAR = 1e-4
 _PLAIN = 20
@@ -39,6 +41,11 @@ def rake(log_table: Floats, p_attribute: Floats, p_task: Floats) -> Floats:
     p_attribute, p_task
         (..., A) and (..., T), margins with the same sum; a label with the margin 0 has an
         empty row or column. Leading axes, such as one per redrawn base, are broadcast.
+
+    Returns
+    -------
+    joint
+        (..., A, T); a table whose margins cannot be reached in double precision is NaN.
 
     Notes
     -----
@@ -96,6 +103,8 @@ def _raked(logs: Floats, rows: Floats, columns: Floats) -> Floats:
         gap[active] = _gap(joint[active], part[1])
         # Rounding has the last word: a table that no longer comes nearer is as near as it gets.
         active = active[(gap[active] < before) | (before > _STUCK)]
+    # With links beyond every model's (hundreds of nats) a table may be out of reach.
+    joint[gap > _REACHED] = np.nan
     return joint
 
 

@@ -204,3 +204,15 @@ def test_a_conditional_of_many_bases_adds_up_to_one() -> None:
         given = joint.sum(axis=direction.axis, keepdims=True)
         np.testing.assert_allclose((found * given).sum(axis=-1), joint.sum(axis=-1), atol=1e-12)
         np.testing.assert_allclose((found * given).sum(axis=-2), joint.sum(axis=-2), atol=1e-12)
+
+
+def test_a_table_out_of_reach_is_undefined_and_not_wrong() -> None:
+    rng = np.random.default_rng(0)
+    logs = rng.normal(0, 400, (50, 2, 2))
+    rows, columns = rng.dirichlet(np.ones(2), 50), rng.dirichlet(np.ones(2), 50)
+    tables = rake(logs, rows, columns)
+    missed = np.isnan(tables).any(axis=(1, 2))
+    assert 0 < missed.sum() < 50
+    assert np.isnan(tables[missed]).all()
+    np.testing.assert_allclose(tables[~missed].sum(axis=2), rows[~missed], atol=1e-9)
+    np.testing.assert_allclose(tables[~missed].sum(axis=1), columns[~missed], atol=1e-9)
