@@ -95,7 +95,8 @@ def test_of_two_groups_the_first_is_drawn_and_of_more_all(
     assert [series.name for series in uneven.series] == shown
     assert uneven.title == f"{title}: the model against labor"
     # The mean over the templates, not over the groups.
-    assert uneven.series[0].y == pytest.approx(cells[:, 0].mean(axis=0) + [0.2, 0.4])
+    means = cells[:, 0].mean(axis=0)
+    assert uneven.series[0].y == pytest.approx([0.2 + means[0], 0.4 + means[1]])
 
 
 def test_tasks_without_a_base_rate_are_named_and_not_counted() -> None:
