@@ -231,6 +231,7 @@ def test_the_command_has_the_templates_and_bases_of_what_was_not_saved() -> None
 
 def test_a_row_says_by_default_that_the_lean_is_that_of_the_base() -> None:
     assert row().foreign_lean is False
+    assert row().verdict is Verdict.AMPLIFIES_MORE
     assert row().margin is None
 
 

@@ -18,7 +18,7 @@ from lmprobe.probing.command import run_again, settings_of, source_option, templ
 from lmprobe.probing.probe import _baselines, _checked_words, _split_notes, resolved
 from lmprobe.probing.rows import probe_rows
 from lmprobe.probing.scores import Scores
-from lmprobe.probing.settings import CompareSettings, ProbeSettings
+from lmprobe.probing.settings import CompareSettings, ModelSettings, ProbeSettings
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.settings import options_of
 from lmprobe.sources import load_base_rates
@@ -40,7 +40,11 @@ def test_the_defaults_of_a_probe_are_the_documented_ones() -> None:
     assert (settings.prior, settings.simultaneous, settings.seed) == (False, False, 0)
     assert {option.name: option.minimum for option in options_of(ProbeSettings)}["seed"] == 0
     assert (CompareSettings().pairs, CompareSettings().margin) == ("first", None)
-    assert inspect.signature(probe).parameters["cache"].default is True
+    assert ModelSettings().arguments() == {
+        "kind": "auto", "tokenizer": None, "device": "auto", "dtype": "float32",
+        "batch_size": "auto", "revision": None,
+    }  # fmt: skip
+    assert ModelSettings(batch_size="8").arguments()["batch_size"] == 8
 
 
 def test_the_words_are_those_of_the_set_unless_they_are_chosen() -> None:
@@ -51,6 +55,7 @@ def test_the_words_are_those_of_the_set_unless_they_are_chosen() -> None:
         ProbeSettings(attributes=("they", "he"), tasks=TWO), NEUTRAL, load_base_rates("labor")
     )
     assert (chosen.attributes, chosen.tasks, chosen.lean) == (("they", "he"), TWO, "labor")
+    assert inspect.signature(probe).parameters["cache"].default is True
 
 
 @pytest.mark.parametrize("words", [("nurse",), (), ("nurse", "nurse"), ("nurse", "cook", "nurse")])
