@@ -190,6 +190,16 @@ def test_the_smallest_difference_that_a_table_shows_can_be_claimed() -> None:
     assert row(value=np.nextafter(SMALLEST, 0), p_value=0.9).verdict is Verdict.UNDECIDED
 
 
+def test_a_p_value_at_the_level_itself_is_enough() -> None:
+    """1 - 0.75 is a number without rounding."""
+    clear = row(value=0.15, interval=Interval(0.1, 0.2, 0.75, "t"), p_value=0.25)
+    above = np.nextafter(0.25, 1)
+    assert clear.verdict is Verdict.AMPLIFIES_MORE
+    assert replace(clear, p_value=above).verdict is Verdict.UNDECIDED
+    assert replace(clear, margin=0.5, p_equivalence=0.25).verdict is Verdict.EQUIVALENT
+    assert replace(clear, margin=0.5, p_equivalence=above).verdict is Verdict.AMPLIFIES_MORE
+
+
 def test_a_margin_without_a_test_stays_undefined_in_json() -> None:
     for margin, p_value in ((None, None), (0.1, float("nan")), (0.1, 0.25)):
         one = row(margin=margin, p_equivalence=p_value)
