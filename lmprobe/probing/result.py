@@ -245,7 +245,7 @@ def _pairs(row: ProbeRow, templates: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
     shape = row.predicted.shape
-    template, attribute, task = np.indices(shape).reshape(3, -1)
+    template, attribute, task = np.indices(shape).reshape(3, row.predicted.size)
     return pd.DataFrame(
         {
             "base": row.base,

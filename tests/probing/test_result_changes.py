@@ -114,6 +114,15 @@ def test_a_row_is_found_by_base_and_direction(small: Small) -> None:
         assert result.row(row.base, row.direction) is row
 
 
+def test_a_mass_above_one_is_read_back(small: Small) -> None:
+    """Words of several pieces are asked for with as many masks, and their masses add up."""
+    result = small()
+    mass = np.linspace(0.5, 3.0, 6)
+    whole = replace(result, rows=tuple(replace(row, candidate_mass=mass) for row in result.rows))
+    again = ProbeResult.from_json(whole.to_json())
+    np.testing.assert_array_equal(again.rows[0].candidate_mass, mass)
+
+
 def test_the_frame_has_the_parts_where_they_were_measured(small: Small) -> None:
     result = small()
     one = Estimate(0.25, Interval(0, 1, 0.95, "t"), Verdict.UNDECIDED)
