@@ -88,7 +88,10 @@ def row_cells(
 
 
 def association_scale(joint: Floats, direction: Direction) -> Floats:
-    """Return what turns a difference of P(a|t) into one of what `direction` predicts, (A, T)."""
+    """Return what turns a difference of P(a|t) into one of what `direction` predicts, (A, T).
+
+    `joint` (A, T) may be shares or counts: it is a ratio of their margins.
+    """
     if direction is Direction.TASK_TO_ATTRIBUTE:
         return np.ones(joint.shape)
     return np.asarray(joint.sum(axis=0)[None, :] / joint.sum(axis=1)[:, None])
@@ -111,7 +114,7 @@ def _corrections(
             survey_correction(counts, errors, direction, weighting=weighting, given=one, rng=rng)
             for one in within
         )  # type: ignore[return-value]
-    scale = association_scale(counts / counts.sum(), direction)
+    scale = association_scale(counts, direction)
     return (
         base_correction(counts, direction, weighting=weighting, rng=rng),
         base_correction(

@@ -195,9 +195,10 @@ def _first_rows(rows: tuple[ComparisonRow, ...]) -> list[ComparisonRow]:
 
 def _sentence(row: ComparisonRow) -> str:
     way = f"({row.direction})"
-    if row.verdict is Verdict.UNDECIDED:
-        nothing = row.verdict.words.predicate.format(base=row.first)
-        return f"{row.second} {nothing}, against {row.base} {way}."
+    if row.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
+        # These say how the models differ from each other, not from the base.
+        claim = row.verdict.words.predicate.format(base=row.first)
+        return f"{row.second} {claim}, against {row.base} {way}."
     predicate = row.verdict.words.predicate.format(base=row.base)
     return f"{row.second} {predicate} than {row.first} {way}."
 

@@ -104,7 +104,7 @@ def task_figure(row: ProbeRow) -> SeriesPlot | DotPlot:
     """
     base = row.base_rate[np.isfinite(row.base_rate)]
     if base.size and float(np.ptp(base)) < 1e-9:
-        return _sorted_tasks(row, float(base[0]))
+        return _sorted_tasks(row, float(base.min()))
     return _scatter(row)
 
 

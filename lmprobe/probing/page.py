@@ -78,8 +78,8 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
         for verdict in dict.fromkeys(verdicts)
     }
     if len(claims) == 1:
-        text = f"The model {claims[verdicts[0]]} in all {len(verdicts)} comparisons."
-        return Statement(text, verdicts[0])
+        ((verdict, claim),) = claims.items()
+        return Statement(f"The model {claim} in all {len(verdicts)} comparisons.", verdict)
     parts = [f"{claim} in {verdicts.count(verdict)}" for verdict, claim in claims.items()]
     return Statement(f"Of {len(verdicts)} comparisons, the model {listed(parts)}.")
 

@@ -97,12 +97,16 @@ def _notes(
     if left_out:
         text = f"left out, only one of the two has them: {', '.join(left_out)}"
         notes.append(Note(NoteKind.LEFT_OUT, text))
-    if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(own[1:], other[1:], strict=True)):
+    if not (_same(own[1], other[1]) and _same(own[2], other[2])):
         text = (
             f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
         )
         notes.append(Note(NoteKind.BASE, text))
     return notes
+
+
+def _same(table: Floats, twin: Floats) -> bool:
+    return np.allclose(table, twin, equal_nan=True)
 
 
 def _aligned(

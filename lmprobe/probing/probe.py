@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmprobe import __version__
 from lmprobe.core.choices import LeanWeighting, Missing, Resample
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import as_model
@@ -113,17 +113,19 @@ def probe(
     baselines = _baselines(base, loaded, lean_from, settings)
     scores = _scores(loaded, template_set, settings, cache, progress)
     split = {word: count for one in scores.values() for word, count in one.pieces.items()}
+    # The scorer, the words and the threads are the same in every direction.
+    any_direction = next(iter(scores.values()))
     return ProbeResult(
         rows=probe_rows(baselines, scores, template_set.families, settings),
         templates=tuple(template.name for template in template_set.templates),
         families=template_set.families,
-        provenance=_provenance(loaded, template_set, baselines, settings, scores[DIRECTIONS[0]]),
+        provenance=_provenance(loaded, template_set, baselines, settings, any_direction),
         notes=(
-            *_split_notes(scores[DIRECTIONS[0]].scorer, split),
-            *group_notes(scores[DIRECTIONS[0]], template_set),
+            *_split_notes(any_direction.scorer, split),
+            *group_notes(any_direction, template_set),
         ),
         split_words=split,
-        perplexity=perplexity(loaded, template_set, scores[DIRECTIONS[0]].words, cache=cache),
+        perplexity=perplexity(loaded, template_set, any_direction.words, cache=cache),
         words=grouped_words(scores, template_set),
         margins=tuple(
             Margin(name, row)

@@ -211,10 +211,10 @@ class ProbeResult(Result):
 def _change(row: ComparisonRow, later: ProbeResult, earlier: ProbeResult) -> Estimate:
     """Return the difference of one base and direction, as a check needs it."""
     own, other = (one.row(row.base, row.direction) for one in (later, earlier))
-    same = own.cells.shape == other.cells.shape and np.allclose(
+    words = [(one.attributes, one.tasks) for one in (own, other)]
+    if words[0] == words[1] and np.allclose(
         own.cells, other.cells, rtol=0, atol=1e-9, equal_nan=True
-    )
-    if same:
+    ):
         # The same answers to the same questions: nothing is uncertain about their difference.
         interval = replace(row.interval, low=0.0, high=0.0, status=IntervalStatus.OK)
         return Estimate(0.0, interval, Verdict.UNDECIDED)
@@ -245,7 +245,7 @@ def _pairs(row: ProbeRow, templates: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
     shape = row.predicted.shape
-    template, attribute, task = np.indices(shape).reshape(3, -1)
+    template, attribute, task = np.indices(shape).reshape(3, row.predicted.size)
     return pd.DataFrame(
         {
             "base": row.base,

@@ -6,6 +6,7 @@ from them, so a saved result can be read back, checked and drawn without the mod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,13 @@ from lmprobe.results.estimate import nullable
 
 # Half precision adds up to one no better than this.
 _ROUNDING = 1e-2
+# Words of several pieces are asked for with as many masks, so their mass is not bounded by one.
+_RANGES = {
+    "predicted": (0, 1),
+    "base_rate": (0, 1),
+    "lean": (-1, 1),
+    "candidate_mass": (0, math.inf),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -216,10 +224,10 @@ class ProbeRow:
             np.isnan(self.by_pair).all() and self.unevenness is None
         ):
             raise ValueError(f"{where}: its numbers are undefined")
-        for name, low in (("predicted", 0), ("base_rate", 0), ("candidate_mass", 0), ("lean", -1)):
+        for name, (low, high) in _RANGES.items():
             table = getattr(self, name)
-            if (table < low - _ROUNDING).any() or (table > 1 + _ROUNDING).any():
-                raise ValueError(f"{where}: a number of {name} is not between {low} and 1")
+            if (table < low - _ROUNDING).any() or (table > high + _ROUNDING).any():
+                raise ValueError(f"{where}: a number of {name} is not between {low} and {high}")
 
 
 def row_verdict(

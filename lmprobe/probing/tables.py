@@ -78,9 +78,7 @@ def unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
     )
 
 
-def direction_table(
-    direction: Direction, rows: list[ProbeRow], *, with_undefined: bool = True
-) -> Table:
+def direction_table(direction: Direction, rows: list[ProbeRow], *, with_undefined: bool) -> Table:
     """Return the table of one direction."""
     level = format_percent(rows[0].interval.confidence)
     columns = [

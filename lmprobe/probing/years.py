@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lmprobe.core.direction import Direction
 from lmprobe.probing.notes import by_direction
 from lmprobe.results import Section, Series, SeriesPlot
 from lmprobe.results.format import format_signed, listed
@@ -19,9 +20,10 @@ _Point = tuple[int, "ProbeRow"]
 
 def years_section(result: ProbeResult) -> tuple[Section, ...]:
     """Return the change over time, if several bases are years of one series."""
+    measured = by_direction([row for row in result.rows if row.unevenness is None])
     figures = [
-        years_figure(rows, series)
-        for rows in by_direction([row for row in result.rows if row.unevenness is None]).values()
+        years_figure(direction, series)
+        for direction, rows in measured.items()
         if (series := _series(result, rows))
     ]
     text = (
@@ -34,9 +36,8 @@ def years_section(result: ProbeResult) -> tuple[Section, ...]:
     )
 
 
-def years_figure(rows: Sequence[ProbeRow], series: dict[str, list[_Point]]) -> SeriesPlot:
+def years_figure(direction: Direction, series: dict[str, list[_Point]]) -> SeriesPlot:
     """Return the values of one direction by year, with their intervals."""
-    direction = rows[0].direction
     words = listed(
         f"{name} {year} {format_signed(row.value)}"
         for name, points in series.items()
