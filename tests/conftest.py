@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,14 @@ BASES = ("uniform", "wikipedia", "labor", "corpus")
 
 Made = Callable[..., ProbeResult]
 Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep away from the scores on this machine: other thread counts round in other ways."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LMPROBE_CACHE", str(tmp_path_factory.mktemp("lmprobe-cache")))
+        yield
 
 
 @pytest.fixture
