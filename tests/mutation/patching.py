@@ -26,6 +26,7 @@ Place = tuple[str, str, int]
 def functions_below(folder: Path) -> dict[Place, list[FunctionType]]:
     """Return the functions of these modules that live in this process, by place."""
     found: dict[Place, list[FunctionType]] = defaultdict(list)
+    gc.unfreeze()  # what is frozen is not listed
     for function in gc.get_objects():
         if type(function) is FunctionType and function.__code__.co_filename.startswith(str(folder)):
             found[_place(function.__code__)].append(function)
