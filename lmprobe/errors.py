@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from numbers import Real
 
 LONGEST_MESSAGE = 600
 """A message is cut to so many characters: its beginning and its end, which says what would do."""
@@ -64,6 +65,18 @@ class MissingExtraError(LmprobeError, ImportError):
     """An optional dependency is not installed; the message carries the pip line."""
 
 
+def check_numbers(**arguments: object) -> None:
+    """Raise for the first argument that is not a number.
+
+    >>> check_numbers(effect="0.05")
+    Traceback (most recent call last):
+    lmprobe.errors.InputError: `effect` must be a number: found '0.05'
+    """
+    for name, value in arguments.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InputError(f"`{name}` must be a number: found {value!r}")
+
+
 def did_you_mean(found: str, known: Iterable[str]) -> str:
     """Return the end of an error message: the nearest known name, then all of them.
 
@@ -71,8 +84,9 @@ def did_you_mean(found: str, known: Iterable[str]) -> str:
     'did you mean "uniform"? Known: labor, uniform'
     """
     names = sorted(known)
-    # Likeness is measured in quadratic time: no name that was meant is much longer than these.
-    near = difflib.get_close_matches(found[:100], names[:1000], n=1)
+    # Not every name that is given is a text. Likeness is measured in quadratic time: no name
+    # that was meant is much longer than these.
+    near = difflib.get_close_matches(str(found)[:100], names[:1000], n=1)
     hint = f'did you mean "{near[0]}"? ' if near else ""
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     return f"{hint}Known: {', '.join(names[:_MOST_NAMES])}{more}" if names else "it has none"

@@ -48,6 +48,8 @@ def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     >>> cross({"race": ["b", "w"], "sex": ["f", "m"]}).tolist()
     ['b & f', 'w & m']
     """
+    if not hasattr(columns, "items"):
+        raise InputError(f"`columns` must be a table or columns by name: found {columns!r}")
     parts = []
     for name, column in columns.items():
         array = as_array(column)

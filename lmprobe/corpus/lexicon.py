@@ -101,8 +101,8 @@ def words_of(words: TemplateLexicon) -> dict[str, tuple[str, ...]]:
 
 
 def _checked(named: Named, role: str) -> tuple[tuple[str, Words], ...]:
-    if isinstance(named, str):
-        raise InputError(f"`{role}` must be several words, found the one string {named!r}")
+    if isinstance(named, str) or not isinstance(named, Iterable):
+        raise InputError(f"`{role}` must be several words, found {named!r}")
     pairs = named.items() if isinstance(named, Mapping) else ((word, (word,)) for word in named)
     found = []
     for name, words in pairs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import InputError, check_numbers, did_you_mean
 from lmprobe.inference.exact_planning import exact_claimable_effect, exact_sample_size
 from lmprobe.inference.smallest import smallest
 from lmprobe.intervals.method import checked_confidence
@@ -118,6 +118,7 @@ def claimable_effect(
     >>> round(claimable_effect(3160), 5)  # WinoBias, by the published bound
     0.09742
     """
+    check_numbers(n=n)
     if not n > 0:
         raise InputError(f"`n` must be positive: found {n}")
     width = _checked(group_share, cost_bound, confidence, variance, method)
@@ -144,6 +145,7 @@ def sample_size(
     >>> sample_size(0.05), sample_size(0.05, method="stratified")
     (11903, 2952)
     """
+    check_numbers(effect=effect)
     width = _checked(group_share, cost_bound, confidence, variance, method)
     if not 0 < effect <= cost_bound:
         raise InputError(
@@ -168,6 +170,7 @@ def _checked(
 ) -> HalfWidth:
     checked_confidence(confidence)
     checked_group_share(share)
+    check_numbers(cost_bound=bound, variance=0 if variance is None else variance)
     if not (bound > 0 and math.isfinite(bound)):
         raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
     if variance is not None and not (variance >= 0 and math.isfinite(variance)):

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from lmprobe.core.tally import Floats
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, check_numbers
 from lmprobe.registry import Registry
 from lmprobe.results.interval import Interval
 
@@ -102,8 +102,7 @@ def declare(traits: Traits) -> Callable[[IntervalMethod], IntervalMethod]:
 
 def traits_of(method: str | IntervalMethod) -> Traits:
     """Return what a method, or the method of that name, is like."""
-    chosen = intervals.get(method) if isinstance(method, str) else method
-    traits: Traits = getattr(chosen, "traits", Traits())
+    traits: Traits = getattr(_chosen(method), "traits", Traits())
     return traits
 
 
@@ -116,12 +115,18 @@ def interval(
 ) -> Interval:
     """Return the interval of `sample` by a method or its name."""
     checked_confidence(confidence)
-    chosen = intervals.get(method) if isinstance(method, str) else method
-    return chosen(sample, confidence=confidence, rng=rng)
+    return _chosen(method)(sample, confidence=confidence, rng=rng)
+
+
+def _chosen(method: str | IntervalMethod) -> IntervalMethod:
+    if not isinstance(method, str) and not callable(method):
+        raise InputError(f"`method` must be a function or a name: found {method!r}")
+    return intervals.get(method) if isinstance(method, str) else method
 
 
 def checked_confidence(confidence: float) -> float:
     """Return `confidence`, or say that it is not a probability between 0 and 1."""
+    check_numbers(confidence=confidence)
     if not 0 < confidence < 1:
         raise InputError(
             f"`confidence` must lie between 0 and 1, both excluded: found {confidence}"

@@ -16,7 +16,7 @@ def resolve_device(name: str) -> str:
         if torch.cuda.is_available():
             return "cuda"
         return "mps" if torch.backends.mps.is_available() else "cpu"
-    kind, _, number = name.partition(":")
+    kind, _, number = str(name).partition(":")
     if kind not in ("cpu", "cuda", "mps") or (number and not number.isdecimal()):
         raise InputError(f'no device "{name}"; use auto, cpu, cuda, cuda:0 or mps')
     if kind == "cuda" and not torch.cuda.is_available():

@@ -117,6 +117,11 @@ def _content_hash(network: Any, tokenizer: Any) -> str:
 
 def tokenizer_text(tokenizer: Any) -> str:
     """Return a text that is the same for tokenizers that do the same."""
+    if not hasattr(tokenizer, "special_tokens_map"):
+        raise ModelError(
+            "`tokenizer` must be a tokenizer of transformers, a folder or a hub id: found "
+            f"{tokenizer!r}"
+        )
     backend = getattr(tokenizer, "backend_tokenizer", None)
     inside = repr(tokenizer) if backend is None else backend.to_str()
     return f"{inside} {json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)}"

@@ -105,7 +105,7 @@ def probe(
     """
     chosen = locals() | {"lean": lean if isinstance(lean, str) else None}
     settings: ProbeSettings = from_mapping(ProbeSettings, chosen)
-    template_set = load_templates(templates) if isinstance(templates, str | Path) else templates
+    template_set = templates if isinstance(templates, TemplateSet) else load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
     settings = resolved(settings, template_set, lean_from)

@@ -53,6 +53,7 @@ class ProbeSettings(Settings):
         None,
         "The least total probability of the candidates, below which a model is uninformed; by "
         "default twice that of random words.",
+        minimum=0,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lmprobe.errors import DataFileError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.documents import parse_json
 from lmprobe.io.problems import refuse_pipe
 
@@ -25,6 +25,8 @@ def read_document(
 
     Version 1 knew only probes and had no `kind`: it is added.
     """
+    if not isinstance(text_or_path, str | Path):
+        raise InputError(f"a result, its JSON or its path is expected: found {text_or_path!r}")
     text, where = _text_of(text_or_path)
     try:
         document = parse_json(text)

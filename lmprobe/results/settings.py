@@ -9,6 +9,7 @@ purpose: the command line imports it before it knows what is asked for.
 from __future__ import annotations
 
 import dataclasses
+import math
 import shlex
 import types
 import typing
@@ -188,6 +189,8 @@ def _single(option: Option, value: Any) -> Any:
         words = {float: "a number", int: "a whole number", bool: "true or false"}
         found = f"{value!r} ({type(value).__name__})"
         raise InputError(f"`{option.name}` must be {words.get(option.kind, 'text')}, found {found}")
+    if number and math.isnan(plain):
+        raise InputError(f"`{option.name}` must be a number, found {plain}")
     if option.choices and plain not in option.choices:
         raise InputError(f'no {option.name} "{plain}"; {did_you_mean(str(plain), option.choices)}')
     if option.minimum is not None and typing.cast("float", plain) < option.minimum:

@@ -6,7 +6,7 @@ result does not depend on the engine, the number of workers or the order in whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ _DECIDING = ("revisions", "checkpoints", "runs")
 
 
 def _listed(given: str | Path | Sequence[str | Path]) -> list[str]:
-    several = [given] if isinstance(given, str | Path) else list(given)
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for one in several:
         if not isinstance(one, str | Path):
             raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,8 @@ def _tables(table: Any, runs: bool | Sequence[Any] | None) -> list[Any]:
 def _columns(names: Names) -> tuple[str, ...]:
     if names is None:
         return ()
+    if not isinstance(names, Iterable):
+        raise InputError(f"a column is chosen by its name: found {names!r}")
     return (names,) if isinstance(names, str) else tuple(names)
 
 

@@ -90,7 +90,9 @@ def read_csv_table(path: Path) -> None:
 
     frame = read_table(path)
     with open_text(path) as lines:
-        header, *body = [row for row in csv.reader(lines) if row]
+        first, *body = [row for row in csv.reader(lines) if row]
+    # A column without a name has the one that pandas gives it.
+    header = [name or f"Unnamed: {number}" for number, name in enumerate(first)]
     if len(body) != len(frame) or header != list(frame.columns):
         raise WrongNumber(f"{len(frame)} rows, the file has {len(body)}")
     for number, name in enumerate(header):

@@ -30,6 +30,7 @@ def functions_below(folder: Path) -> dict[Place, list[FunctionType]]:
     for function in gc.get_objects():
         if type(function) is FunctionType and function.__code__.co_filename.startswith(str(folder)):
             found[_place(function.__code__)].append(function)
+    assert found, "no function is found, so that nothing could be changed"
     return found
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, check_numbers
 from lmprobe.intervals.method import (
     Sample,
     Traits,
@@ -55,6 +55,7 @@ def halfwidth(n: float, variance: float, bound: float, confidence: float) -> flo
 
 def checked_group_share(share: float) -> float:
     """Return the share of the smaller group, or say that it is none."""
+    check_numbers(group_share=share)
     if not 0 < share <= 0.5:
         raise InputError(
             "`group_share` is a lower bound on the share of the smaller group, "
