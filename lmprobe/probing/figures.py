@@ -80,7 +80,7 @@ def pair_figure(rows: Sequence[ProbeRow]) -> HeatMap:
     """Return the amplification of every pair, tasks down, a block of attributes per base."""
     direction = rows[0].direction
     tasks, left_out = _largest_tasks(rows)
-    cut = f" The {left_out} tasks with the smallest are left out." if left_out else ""
+    cut = f" Left out: {plural(left_out, 'task')} with the smallest." if left_out else ""
     columns = sum(len(row.attributes) for row in rows)
     return HeatMap(
         name=f"pairs-{direction.slug}",
@@ -159,7 +159,7 @@ def _sorted_tasks(row: ProbeRow, even: float) -> DotPlot:
     if left_out:
         half = _MOST_DOTS // 2
         order = np.concatenate([order[:half], order[-half:]])
-    cut = f" The {left_out} tasks between are left out." if left_out else ""
+    cut = f" Left out: {plural(left_out, 'task')} between." if left_out else ""
     ends = [f"{row.tasks[one]} ({format_number(model[0, one])})" for one in (order[0], order[-1])]
     return DotPlot(
         name=f"tasks-{row.base}",

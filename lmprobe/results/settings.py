@@ -189,7 +189,7 @@ def _single(option: Option, value: Any) -> Any:
         words = {float: "a number", int: "a whole number", bool: "true or false"}
         found = f"{value!r} ({type(value).__name__})"
         raise InputError(f"`{option.name}` must be {words.get(option.kind, 'text')}, found {found}")
-    if number and math.isnan(plain):
+    if number and math.isnan(typing.cast("float", plain)):
         raise InputError(f"`{option.name}` must be a number, found {plain}")
     if option.choices and plain not in option.choices:
         raise InputError(f'no {option.name} "{plain}"; {did_you_mean(str(plain), option.choices)}')

@@ -54,7 +54,7 @@ def test_a_heat_map_of_many_tasks_keeps_the_largest(made: Callable[..., ProbeRes
     rows = by_direction(many.rows)["task->attribute"]
     content = pair_figure(rows)
     assert len(content.rows) == MOST_TASKS
-    assert f"The {100 - MOST_TASKS} tasks with the smallest are left out" in content.alternative
+    assert f"Left out: {100 - MOST_TASKS} tasks with the smallest." in content.alternative
     assert rows[0].tasks[int(np.abs(rows[0].by_pair).max(axis=0).argmax())] in content.rows
 
 
