@@ -136,6 +136,7 @@ def _on_one_line(
 def main() -> None:
     """Run the command line; a mistake of the caller is one line on standard error, exit 2."""
     warnings.showwarning = _on_one_line
+    _reopen_closed_streams()
     try:
         try:
             for word in sys.argv[1:]:
@@ -161,6 +162,16 @@ def main() -> None:
     if code == _INTERRUPTED:
         print("lmprobe: interrupted", file=sys.stderr)
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _reopen_closed_streams() -> None:
+    """Give a standard stream that is closed (`>&-`) a place that takes everything.
+
+    The next file to be opened would get its number, and whatever is printed.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _fail(message: str) -> NoReturn:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from lmprobe.cli.main import main
@@ -41,3 +44,14 @@ def test_without_words_it_shows_its_help(
         main()
     assert ended.value.code == 0
     assert "lmprobe run --output out" in capsys.readouterr().out
+
+
+def test_a_closed_stream_takes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `>&-` Python has no `sys.stdout`; what is printed must go nowhere, not into a file."""
+    monkeypatch.setattr("sys.argv", ["lmprobe", "ls", "templates"])
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    with sys.stdout as reopened:
+        assert os.path.samestat(os.fstat(reopened.fileno()), os.stat(os.devnull))

@@ -422,6 +422,17 @@ def test_a_sentence_that_is_too_long(architecture: str, limit: int, checkpoint: 
         model.encode([SENTENCE, Cloze(fits + " nurse", 0, 5)])
 
 
+def test_keys_of_a_tokenizer_that_nobody_knows_are_not_printed(
+    copied: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The tokenizers library prints them to standard output itself, escapes and all."""
+    token = {"__type": "AddedToken", "content": "[MASK]", "\x1b[31mred": True}
+    edit_json(copied / "tokenizer_config.json", mask_token=token)
+    score(load_model(copied), [SENTENCE])
+    print("and what is printed afterwards is seen")
+    assert capfd.readouterr().out == "and what is printed afterwards is seen\n"
+
+
 def saved(network: Any, folder: Path) -> Path:
     """A checkpoint of an architecture that needs classes or settings of its own."""
     with quiet_transformers():
