@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import resource
 import signal
+import sys
+import tempfile
 import time
 import traceback
 import unicodedata
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from lmprobe.errors import LmprobeError
 from tests.fuzz.reader import Reader
@@ -58,7 +63,11 @@ def examine(reader: Reader, content: bytes, folder: Path) -> Finding | None:
     path.write_bytes(content)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
-    problem = _problem(reader, path)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with _written_to(out, 1), _written_to(err, 2):
+            problem = _problem(reader, path)
+        printed = _written_problem(out, err)
+    problem = problem or printed
     seconds = time.process_time() - started
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     if problem is None and seconds > MOST_SECONDS:
@@ -94,6 +103,31 @@ def _problem(reader: Reader, path: Path) -> str | None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     return None
+
+
+@contextmanager
+def _written_to(file: BinaryIO, number: int) -> Iterator[None]:
+    """Send a standard stream to a file, also what compiled code writes to it."""
+    stream = {1: sys.stdout, 2: sys.stderr}[number]
+    stream.flush()
+    kept = os.dup(number)
+    os.dup2(file.fileno(), number)
+    try:
+        yield
+    finally:
+        stream.flush()
+        os.dup2(kept, number)
+        os.close(kept)
+
+
+def _written_problem(out: BinaryIO, err: BinaryIO) -> str | None:
+    """Return what is wrong with what was printed: a document on standard output stands alone."""
+    out.seek(0)
+    err.seek(0)
+    if printed := out.read():
+        return f"prints: {printed[:200]!r}"
+    lines = err.read().decode(errors="replace").splitlines()
+    return next((found for line in lines if (found := _message_problem(line))), None)
 
 
 def _message_problem(message: str) -> str | None:
