@@ -280,6 +280,15 @@ def test_lists_of_other_lengths() -> None:
             check_same({"a": given}, {"a": None if given == "nan" else [*given, 2.0]})
 
 
+def test_rows_that_are_one_too_many() -> None:
+    """Of a list of other length, sentences may be new; objects with numbers in them may not."""
+    row = {"task": "nurse", "he": 1}
+    with pytest.raises(ValueError, match="rows is "):
+        check_same({"rows": [row, row]}, {"rows": [row]})
+    note = {"kind": "data", "text": "new in this version"}
+    check_same({"notes": []}, {"notes": [note]})
+
+
 def test_a_very_long_word_is_shortened_at_once() -> None:
     started = time.process_time()
     assert len(svg_shortened("x" * 1_000_000, 100, 12)) < 50
