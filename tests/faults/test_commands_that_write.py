@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import numpy as np
@@ -140,8 +140,7 @@ def test_standard_output_on_a_full_disk(
     words = {**WRITING, **PRINTING}[name].replace("OUT", str(tmp_path / "out")).split()
     monkeypatch.setattr(sys, "argv", ["lmprobe", *words])
     with Path("/dev/full").open("w") as full:
-        monkeypatch.setattr(sys, "stdout", full)
-        with pytest.raises(SystemExit) as left:
+        with redirect_stdout(full), pytest.raises(SystemExit) as left:
             main()
         # What is left in the buffer goes nowhere, as it must when Python ends.
         full.flush()
@@ -157,8 +156,7 @@ def test_a_reader_that_has_seen_enough(
     os.close(reading)
     monkeypatch.setattr(sys, "argv", ["lmprobe", "ls", "templates"])
     closed = os.fdopen(writing, "w")
-    monkeypatch.setattr(sys, "stdout", closed)
-    with pytest.raises(SystemExit) as left:
+    with redirect_stdout(closed), pytest.raises(SystemExit) as left:
         main()
     with suppress(BrokenPipeError):
         closed.close()
