@@ -62,7 +62,7 @@ def test_the_expansion_is_that_of_the_quantile_in_powers_of_one_over_the_degrees
 
 
 def precise_terms(z: float) -> list[float]:
-    mp: Any = pytest.importorskip("mpmath").mp.clone()
+    mp: Any = pytest.importorskip("mpmath", reason="needs mpmath").mp.clone()
     mp.dps = 40
     confidence = mp.erf(mp.mpf(z) / mp.sqrt(2))
 
