@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from checkpoints import checkpoint, own_cache
 
 import lmprobe
 from lmprobe.core.direction import Direction
@@ -22,6 +21,7 @@ from lmprobe.probing.scoring import score_directions
 from lmprobe.probing.sheet import Words
 from lmprobe.results import Verdict
 from lmprobe.templates import load_templates
+from tests.checkpoints import checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
 

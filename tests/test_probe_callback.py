@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from checkpoints import CORPUS, save_checkpoint
 
 from lmprobe.errors import InputError, LmprobeError
+from tests.checkpoints import CORPUS, save_checkpoint
 
 TASKS = ["nurse", "baker", "lawyer"]
 NAME = "eval_lmprobe/labor/task_to_attribute"

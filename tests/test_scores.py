@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkpoints import checkpoint, own_cache
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError, ModelError
@@ -20,6 +19,7 @@ from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions, score_templates
 from lmprobe.scorers import SplitWordWarning, score
 from lmprobe.templates import TemplateSet, load_templates
+from tests.checkpoints import checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
 

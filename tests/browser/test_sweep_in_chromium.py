@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_sweeps import made_up_sweep
-from test_page_in_chromium import asked_for, chromium, command, contrast, pytestmark
 
 from lmprobe.probing.result import ProbeResult
 from lmprobe.sweeping.result import SweepResult
+from tests.browser.test_page_in_chromium import asked_for, chromium, command, contrast, pytestmark
+from tests.made_up_sweeps import made_up_sweep
 
 __all__ = ["chromium", "pytestmark"]
 

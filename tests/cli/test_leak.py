@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from checkpoints import Checkpoint, checkpoint, own_cache
 
 from lmprobe.leakage.language import language_leakage
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from tests.checkpoints import Checkpoint, checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
 

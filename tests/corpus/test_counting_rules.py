@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_data import REFERENCE, needs_reference
 
 from lmprobe.corpus.languages import LANGUAGES
 from lmprobe.corpus.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
 from lmprobe.corpus.rules.rule import rules
 from lmprobe.corpus.sentences import Sentences
 from lmprobe.sources import load_base_rates
+from tests.reference_data import REFERENCE, needs_reference
 
 TASKS = {
     "cook": ("cook", "cooks"),

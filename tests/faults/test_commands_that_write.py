@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from faulty import contents, full_disk, open_folder, without_privileges
 
 from lmprobe.cli.main import main
 from lmprobe.probing.result import ProbeResult
+from tests.faults.faulty import contents, full_disk, open_folder, without_privileges
 
 Run = Callable[..., tuple[int, str, str]]
 

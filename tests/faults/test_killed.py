@@ -14,7 +14,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
-from faulty import contents, finish, kill_at_random, start
+
+from tests.faults.faulty import contents, finish, kill_at_random, start
 
 # One worker of the tests loads lmprobe for all of them.
 pytestmark = pytest.mark.xdist_group("faults")

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_commands_that_write import PRINTING, WRITING, inputs
+
+from tests.faults.test_commands_that_write import PRINTING, WRITING, inputs
 
 __all__ = ["inputs"]
 

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from faulty import full_disk
 
 from lmprobe.errors import InputError
 from lmprobe.sources.csv_file import read_table, write_table
 from lmprobe.sources.table import Table, table_of
+from tests.faults.faulty import full_disk
 
 
 def made(number: int, tasks: int = 3) -> Table:
@@ -44,7 +44,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
-from test_table_pair import made, write_table
+from tests.faults.test_table_pair import made, write_table
 
 folder, renames = Path({folder!r}), int({renames})
 rename = Path.replace
@@ -98,7 +98,7 @@ WRITER = """
 import random, sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
-from test_table_pair import made, write_table
+from tests.faults.test_table_pair import made, write_table
 for _ in range(60):
     write_table(made(random.Random({seed}).randrange(1000)), Path({path!r}))
 """

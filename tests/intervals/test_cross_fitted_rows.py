@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from labelled_rows import kinds_of, people, sums_of
 from scipy import stats
 
 from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
 from lmprobe.intervals import cross_fitted_rows as module
 from lmprobe.intervals.cross_fitted_rows import close_pairs, cross_fitted_amplification
+from tests.intervals.labelled_rows import kinds_of, people, sums_of
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from labelled_rows import kinds_of, people, sums_of
 from scipy import sparse
 
 from lmprobe.core.direction import Direction
@@ -20,6 +19,7 @@ from lmprobe.metrics.directional import directional_amplification
 from lmprobe.tabular.columns import Columns, Layout
 from lmprobe.tabular.counting import counted
 from lmprobe.tabular.engine import count_lines
+from tests.intervals.labelled_rows import kinds_of, people, sums_of
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
 

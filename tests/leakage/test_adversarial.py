@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from leaking_data import planted
 from torch.nn import functional
 
 from lmprobe.errors import InputError
@@ -20,6 +19,7 @@ from lmprobe.leakage.adversarial import (
 from lmprobe.leakage.inputs import read_groups, read_labels
 from lmprobe.leakage.measure import model_leakage
 from lmprobe.leakage.tradeoff import removal_tradeoff
+from tests.leakage.leaking_data import planted
 
 QUICK = Removal(width=32, task_epochs=6, critic_epochs=2, joint_epochs=10, learning_rate=3e-3)
 

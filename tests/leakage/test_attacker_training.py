@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from leaking_data import many_labels, one_label
 from numpy.typing import NDArray
-from plain_network import CPU, plain
 from torch import nn
 from torch.nn import functional
 
@@ -23,6 +21,8 @@ from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import _Best, train_and_guess
+from tests.leakage.leaking_data import many_labels, one_label
+from tests.leakage.plain_network import CPU, plain
 
 
 def coded_trials(labels: int = 6, rounds: int = 2) -> list[Trial]:

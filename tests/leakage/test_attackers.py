@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from leaking_data import one_label
 from sklearn.linear_model import LogisticRegression
 
 from lmprobe.errors import InputError
@@ -12,6 +11,7 @@ from lmprobe.leakage.attackers.logistic import _fit
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
+from tests.leakage.leaking_data import one_label
 
 
 def trials(seed: int = 0, rows: int = 1000, leak: float = 0.5) -> list[Trial]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from leaking_data import many_labels
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.balanced import _ratio, _worth, balanced_split
+from tests.leakage.leaking_data import many_labels
 
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("wm")), min_size=4, max_size=60)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from plain_network import CPU
 
 from lmprobe.leakage import batches
 from lmprobe.leakage.batches import CountedBatches, RowBatches
 from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Round, Trial
+from tests.leakage.plain_network import CPU
 
 GROUPS = GroupLabels(np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1]), ("a", "b", "c"))
 CODES = np.array([0, 1, 3, 3, 0, 1, 1, 4, 0, 0, 3, 1, 4, 0])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from plain_network import CPU, plain
 from torch import Tensor, nn
 
 from lmprobe.leakage.ensemble import Ensemble, _NormAndBend
+from tests.leakage.plain_network import CPU, plain
 
 WIDTHS = {1: [7, 3], 2: [7, 5, 3], 3: [7, 5, 4, 3]}
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference_data import REFERENCE
 
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.reproduce import leakage_imsitu
 from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import shipped_table
+from tests.reference_data import REFERENCE
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from checkpoints import Checkpoint, checkpoint, own_cache
 
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.leakage.adversarial import Removal
@@ -17,6 +16,7 @@ from lmprobe.leakage.tradeoff import removal_tradeoff
 from lmprobe.models import Cloze, load_model
 from lmprobe.probing.scoring import score_templates
 from lmprobe.templates import load_templates
+from tests.checkpoints import Checkpoint, checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
 

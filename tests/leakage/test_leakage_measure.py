@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from leaking_data import many_labels, one_label
 from sklearn import metrics
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.attackers.mlp import Mlp
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from tests.leakage.leaking_data import many_labels, one_label
 
 # The paper's attacker made small: enough for data with a known answer.
 SMALL = Mlp(epochs=8, width=32, learning_rate=5e-3)

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from leaking_data import one_label
 from scipy import stats
 
 from lmprobe.errors import DataFileError, InputError
@@ -22,6 +21,7 @@ from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.leakage.table import table_leakage
 from lmprobe.leakage.tradeoff import Point, Tradeoff
 from lmprobe.results import Interval, IntervalStatus, Note, NoteKind, Verdict
+from tests.leakage.leaking_data import one_label
 
 EXACT = LeakageSettings(attacker="exact", rounds=3)
 

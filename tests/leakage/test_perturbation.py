@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from leaking_data import many_labels, one_label
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.f1 import f1_score
 from lmprobe.leakage.inputs import read_labels
 from lmprobe.leakage.perturbation import _Flip, _Replace, perturb
+from tests.leakage.leaking_data import many_labels, one_label
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from leaking_data import many_labels, one_label
-from plain_network import CPU, plain
 from torch import nn
 
 from lmprobe.io.progress import silent
@@ -20,6 +18,8 @@ from lmprobe.leakage.ensemble import Ensemble
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Round, Trial
 from lmprobe.leakage.training import _Best, train_and_guess
+from tests.leakage.leaking_data import many_labels, one_label
+from tests.leakage.plain_network import CPU, plain
 
 
 def made(kind: str, rounds: int = 1) -> list[Trial]:

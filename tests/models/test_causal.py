@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoints import CORPUS, JOBS, own_cache
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lmprobe.core.direction import Direction
@@ -28,6 +27,7 @@ from lmprobe.scorers import score
 from lmprobe.scorers.mass import mass_queries
 from lmprobe.scorers.scorer import sums
 from lmprobe.templates import load_templates
+from tests.checkpoints import CORPUS, JOBS, own_cache
 
 __all__ = ["own_cache"]
 

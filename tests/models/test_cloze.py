@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from checkpoints import trained_tokenizer
 
 from lmprobe.errors import InputError, ModelError
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.encoding import encode_masked
+from tests.checkpoints import trained_tokenizer
 
 KINDS = ["BertTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer", "DebertaV2Tokenizer"]
 

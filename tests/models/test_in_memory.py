@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from checkpoints import checkpoint, own_cache, trained_tokenizer
 from typer.testing import CliRunner
 
 import lmprobe
@@ -24,6 +23,7 @@ from lmprobe.models import Cloze, load_model
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.probing.command import run_again
 from lmprobe.scorers import score
+from tests.checkpoints import checkpoint, own_cache, trained_tokenizer
 
 __all__ = ["checkpoint", "own_cache"]
 

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from checkpoints import checkpoint, trained_tokenizer
 
 from lmprobe.errors import InputError, LmprobeError, ModelError
 from lmprobe.models import Cloze, load_model
@@ -28,6 +27,7 @@ from lmprobe.models.quiet import quiet_transformers
 from lmprobe.probing.probe import probe
 from lmprobe.scorers import score
 from lmprobe.scorers.scorer import scorers
+from tests.checkpoints import checkpoint, trained_tokenizer
 
 __all__ = ["checkpoint"]
 

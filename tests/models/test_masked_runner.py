@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from lmprobe.errors import ModelError
@@ -19,6 +18,7 @@ from lmprobe.models.forward import unless_out_of_memory
 from lmprobe.models.masked_runner import _run
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.scorers import score
+from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
 
 __all__ = ["checkpoint"]
 

@@ -6,13 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from reference_truth import (
-    PAIR,
-    each_kind,
-    lines_of,
-    shipped_counts,
-    shipped_truth,
-)
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import DIRECTIONS
@@ -27,6 +20,13 @@ from lmprobe.models.reference.rates import (
     labor,
     planted,
     pushed_apart,
+)
+from tests.models.reference_truth import (
+    PAIR,
+    each_kind,
+    lines_of,
+    shipped_counts,
+    shipped_truth,
 )
 
 # One worker, which makes each corpus once.

@@ -9,15 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference_truth import (
-    BUNDLED,
-    CAUSAL,
-    PAIR,
-    each_kind,
-    each_model,
-    shipped_counts,
-    shipped_truth,
-)
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import DIRECTIONS
@@ -32,6 +23,15 @@ from lmprobe.models.reference.rates import (
 from lmprobe.models.reference.train import NAMES
 from lmprobe.probing.probe import probe
 from lmprobe.templates import load_templates
+from tests.models.reference_truth import (
+    BUNDLED,
+    CAUSAL,
+    PAIR,
+    each_kind,
+    each_model,
+    shipped_counts,
+    shipped_truth,
+)
 
 ADJECTIVES = ("new", "known", "single", "large", "small", "major", "French", "old", "short", "good")
 

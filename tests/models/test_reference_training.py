@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference_truth import (
-    small_corpus,
-)
 
 from lmprobe.models.reference import masking, vocabulary
 from lmprobe.models.reference.causal_training import build_causal, causal_losses
 from lmprobe.models.reference.fitting import Recipe, fit
 from lmprobe.models.reference.grammar import Line
 from lmprobe.models.reference.masked_training import build_model, masked_losses, scores_at
+from tests.models.reference_truth import (
+    small_corpus,
+)
 
 
 def masked_lines(lines: list[Line], what: np.ndarray | None = None) -> tuple[Any, masking.Masked]:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkpoints import own_cache
 
 from lmprobe.errors import InputError
 from lmprobe.io.folders import cache_folder
 from lmprobe.models import cache
+from tests.checkpoints import own_cache
 
 __all__ = ["own_cache"]
 

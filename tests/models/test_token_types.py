@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_cloze import cloze_of, normalising_tokenizer
 
 from lmprobe.errors import ModelError
 from lmprobe.models.batch import BatchSize
@@ -16,6 +15,7 @@ from lmprobe.models.causal_encoding import encode_causal
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.encoding import encode_masked, tokenize
 from lmprobe.models.masked_runner import PaddingCheck, log_probabilities
+from tests.models.test_cloze import cloze_of, normalising_tokenizer
 
 # Types as a tokenizer of pairs gives them: none of what is asked for is of type 0.
 ENCODED = EncodedCloze(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference_truth import BUNDLED, small_corpus
 
 from lmprobe import probe
 from lmprobe.models.reference import masking, truth, vocabulary
@@ -19,6 +18,7 @@ from lmprobe.sweeping.jobs import subjects
 from lmprobe.sweeping.levels import NO_ASSOCIATION, PLANTED
 from lmprobe.sweeping.result import SweepResult
 from lmprobe.sweeping.summary import Entry, summarise
+from tests.models.reference_truth import BUNDLED, small_corpus
 
 RECIPE = Recipe(hidden=32, layers=1, heads=2, intermediate=64, batch=32, steps=60)
 

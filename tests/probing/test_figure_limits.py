@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_rows import made_row
 
 from lmprobe.core.direction import Direction
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
 from lmprobe.results import DotPlot, SeriesPlot
+from tests.probing.made_rows import made_row
 
 NAN = np.nan
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checkpoints import own_cache
-from scripted_model import ScriptedModel
 
 from lmprobe.models import cache
 from lmprobe.probing.perplexity import perplexity, sample
 from lmprobe.probing.sheet import Words
 from lmprobe.templates import load_templates
+from tests.checkpoints import own_cache
+from tests.scripted_model import ScriptedModel
 
 __all__ = ["own_cache"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_rows import made_result, made_row
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
@@ -16,6 +15,7 @@ from lmprobe.inference.planning import PLANNED, claimable_effect, sample_size
 from lmprobe.probing import plan as module
 from lmprobe.probing.plan import plan
 from lmprobe.sources.table import Sampling, table_of
+from tests.probing.made_rows import made_result, made_row
 
 PILOT = made_result(made_row(np.random.default_rng(0).normal(0.1, 0.05, (6, 2, 4))))
 COUNTS = np.array([[1.0, 0.0, 0.0, 0.0], [30.0, 0.0, 9.0, 1.0], [0.0, 0.0, 0.0, 0.0]])

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoints import checkpoint, own_cache
 
 from lmprobe import probe
 from lmprobe.core.direction import Direction
@@ -16,6 +15,7 @@ from lmprobe.models import LanguageModel, load_model
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.tables import probe_tables
 from lmprobe.results import NoteKind, Verdict
+from tests.checkpoints import checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_rows import made_result, made_row
 
 from lmprobe.core.direction import DIRECTIONS
 from lmprobe.inference.unevenness import Unevenness
@@ -17,6 +16,7 @@ from lmprobe.probing.page import _dots_mean, headline, probe_page
 from lmprobe.probing.provenance_page import again_section, every, measured_section
 from lmprobe.probing.result import Margin, ProbeResult
 from lmprobe.results import Interval, Note, NoteKind, Section, Verdict
+from tests.probing.made_rows import made_result, made_row
 
 FORWARD, BACKWARD = DIRECTIONS
 NAN = np.nan

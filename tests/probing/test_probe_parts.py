@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_rows import made_result, made_row
 
 from lmprobe import probe
 from lmprobe.core.direction import DIRECTIONS, Direction
@@ -24,6 +23,7 @@ from lmprobe.results.settings import options_of
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.table import table_of
 from lmprobe.templates import load_templates
+from tests.probing.made_rows import made_result, made_row
 
 NEUTRAL = load_templates("neutral")
 TWO = ("nurse", "cook")

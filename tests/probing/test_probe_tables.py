@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_rows import made_result, made_row
 
 from lmprobe.core.direction import DIRECTIONS
 from lmprobe.inference.unevenness import Unevenness
@@ -25,6 +24,7 @@ from lmprobe.probing.tables import (
     verdict_table,
 )
 from lmprobe.results import Estimate, Interval, Table, Verdict
+from tests.probing.made_rows import made_result, made_row
 
 FORWARD, BACKWARD = DIRECTIONS
 NAN = np.nan

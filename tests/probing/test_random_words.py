@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checkpoints import own_cache
-from scripted_model import ScriptedModel
 
 from lmprobe.core.direction import Direction
 from lmprobe.models import Cloze, EncodedCloze, TokenQuery, cache
@@ -25,6 +23,8 @@ from lmprobe.probing.random_words import (
 from lmprobe.probing.scores import Scores
 from lmprobe.scorers import scorers
 from lmprobe.templates import load_templates
+from tests.checkpoints import own_cache
+from tests.scripted_model import ScriptedModel
 
 __all__ = ["own_cache"]
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoints import own_cache
-from scripted_model import ScriptedModel
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
@@ -17,6 +15,8 @@ from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions, score_templates
 from lmprobe.scorers import scorers
 from lmprobe.templates import TemplateSet, load_templates
+from tests.checkpoints import own_cache
+from tests.scripted_model import ScriptedModel
 
 __all__ = ["own_cache"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripted_model import ScriptedModel
 
 from lmprobe.core.direction import Direction
 from lmprobe.models import Cloze
 from lmprobe.probing.sheet import Sheet, Words, _subtracted, _without_given, model_facts
 from lmprobe.templates import load_templates
+from tests.scripted_model import ScriptedModel
 
 FORWARD, BACKWARD = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 WORDS = Words(("he", "she", "they"), ("nurse", "auditor", "cook", "baker"))

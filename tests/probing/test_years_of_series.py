@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_rows import made_result, made_row
 
 from lmprobe.core.direction import Direction
 from lmprobe.inference.unevenness import Unevenness
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.years import years_section
 from lmprobe.results import Interval
+from tests.probing.made_rows import made_result, made_row
 
 UNEVEN = Unevenness(0.2, Interval(0.1, 0.3, 0.9, "bootstrap-deviation"), 0.02)
 

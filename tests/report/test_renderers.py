@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from neutral import Example, comparison_table, pairs_table
 
 from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
@@ -25,6 +24,7 @@ from lmprobe.report.latex import latex_escaped, latex_table
 from lmprobe.report.markdown import page_markdown, table_lines
 from lmprobe.report.terminal import column_widths, table_text
 from lmprobe.results import Column, ColumnKind, Interval, Table
+from tests.report.neutral import Example, comparison_table, pairs_table
 
 EXAMPLE = Example()
 

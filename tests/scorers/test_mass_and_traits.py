@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripted_model import ScriptedModel
 
 from lmprobe.models import Cloze, EncodedCloze
 from lmprobe.models.cloze import WORD_START
@@ -16,6 +15,7 @@ from lmprobe.scorers import Scorer, SplitWordWarning, score, scorers
 from lmprobe.scorers.mass import mass_queries
 from lmprobe.scorers.scorer import _identity, sums
 from lmprobe.scorers.word_l2r import WordLeftToRight
+from tests.scripted_model import ScriptedModel
 
 IDS = (0, 11, 21, 22, 23, 12, 13)
 

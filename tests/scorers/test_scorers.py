@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoints import checkpoint
-from reference_data import REFERENCE, needs_reference
 from transformers import AutoTokenizer
 
 from lmprobe.errors import InputError
@@ -22,6 +20,8 @@ from lmprobe.models.kind import kinds
 from lmprobe.scorers import SplitWordWarning, choose_scorer, score, scorers
 from lmprobe.scorers.scorer import _identity as identity_of
 from lmprobe.scorers.scorer import sums
+from tests.checkpoints import checkpoint
+from tests.reference_data import REFERENCE, needs_reference
 
 __all__ = ["checkpoint"]
 

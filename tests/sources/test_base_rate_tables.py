@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference_data import REFERENCE, needs_reference
 
 from lmprobe.io import resources
 from lmprobe.metrics.lean import lean
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.table import Table
+from tests.reference_data import REFERENCE, needs_reference
 
 FOLDER = resources.folder("base_rates")
 NAMES = resources.names("base_rates", ".csv")

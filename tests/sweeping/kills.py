@@ -43,7 +43,7 @@ def main() -> None:
 def of_real_models(folder: Path, kills: int, seed: int) -> None:
     """Kill a sweep of random models, two for each kill; compare with one that nobody touched."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    from checkpoints import save_checkpoint
+    from tests.checkpoints import save_checkpoint
 
     os.environ["LMPROBE_CACHE"] = str(folder / "cache")
     names = [

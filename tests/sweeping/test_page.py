@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from made_up_sweeps import made_up_sweep
 
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results.figure import HeatMap, IntervalPlot, SeriesPlot
@@ -16,6 +15,7 @@ from lmprobe.sweeping.jobs import subjects
 from lmprobe.sweeping.result import SweepResult
 from lmprobe.sweeping.summary import Entry, summarise
 from lmprobe.sweeping.tables import all_rows
+from tests.made_up_sweeps import made_up_sweep
 
 Made = Callable[..., ProbeResult]
 

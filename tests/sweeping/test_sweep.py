@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-import kills
 import numpy as np
 import pytest
-from checkpoints import own_cache, save_checkpoint
 from scipy import stats
 
 from lmprobe import ProbeResult, probe
@@ -25,6 +23,8 @@ from lmprobe.sweeping.jobs import Job, Subject
 from lmprobe.sweeping.result import SweepResult
 from lmprobe.sweeping.sweep import sweep
 from lmprobe.sweeping.worker import THREADS, Prober, answer
+from tests.checkpoints import own_cache, save_checkpoint
+from tests.sweeping import kills
 
 __all__ = ["own_cache"]
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_up_sweeps import plain_row, plain_sweep
 
 from lmprobe.results import Estimate, Interval
 from lmprobe.results.verdict import decide
 from lmprobe.sweeping.figures import curve, forest, heat_map
 from lmprobe.sweeping.result import Curve, SweepResult
+from tests.made_up_sweeps import plain_row, plain_sweep
 
 
 def models(count: int) -> list[Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_up_sweeps import plain_row, plain_sweep
 
 from lmprobe.core.direction import Direction
 from lmprobe.results import Interval, Page, Section
 from lmprobe.sweeping.page import _forests, _tasks, sweep_page
 from lmprobe.sweeping.result import Curve, Order, SweepResult
+from tests.made_up_sweeps import plain_row, plain_sweep
 
 
 def section(page: Page, title: str) -> Section:

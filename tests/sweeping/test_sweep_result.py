@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up_sweeps import plain_row, plain_sweep
 
 from lmprobe.core.direction import Direction
 from lmprobe.results import Estimate, Interval, Table
@@ -15,6 +14,7 @@ from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult, _letter
 from lmprobe.sweeping.row import Question, SweepRow
 from lmprobe.sweeping.tables import all_rows
+from tests.made_up_sweeps import plain_row, plain_sweep
 
 QUESTION = plain_row("a").question
 PART = Estimate(0.5, Interval(0.25, 0.75, 0.95, "t"), plain_row("a").estimate.verdict)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up_amplification import (
+
+from lmprobe.metrics.thresholds import Threshold
+from lmprobe.results import Page, Section, SeriesPlot
+from lmprobe.tabular.settings import AmplifySettings
+from tests.made_up_amplification import (
     A_TO_T,
     T_TO_A,
     made_up_amplification,
     made_up_curve,
     made_up_row,
 )
-
-from lmprobe.metrics.thresholds import Threshold
-from lmprobe.results import Page, Section, SeriesPlot
-from lmprobe.tabular.settings import AmplifySettings
 
 ROW = made_up_row([[0.2, 0.1]])
 

@@ -6,19 +6,19 @@ import math
 
 import numpy as np
 import pytest
-from made_up_amplification import (
-    A_TO_T,
-    T_TO_A,
-    made_up_amplification,
-    made_up_curve,
-    made_up_row,
-)
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.result import AmplificationResult
 from lmprobe.tabular.threshold_curves import ThresholdCurve
+from tests.made_up_amplification import (
+    A_TO_T,
+    T_TO_A,
+    made_up_amplification,
+    made_up_curve,
+    made_up_row,
+)
 
 
 def test_rows_are_found_by_direction() -> None:

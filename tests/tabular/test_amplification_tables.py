@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_up_amplification import (
+
+from lmprobe.metrics.thresholds import Threshold
+from lmprobe.results import Table
+from lmprobe.tabular.other_metrics import MetricValue
+from lmprobe.tabular.tables import pair_table
+from tests.made_up_amplification import (
     A_TO_T,
     T_TO_A,
     made_up_amplification,
     made_up_curve,
     made_up_row,
 )
-
-from lmprobe.metrics.thresholds import Threshold
-from lmprobe.results import Table
-from lmprobe.tabular.other_metrics import MetricValue
-from lmprobe.tabular.tables import pair_table
 
 
 def headings(table: Table) -> list[str]:

@@ -6,12 +6,12 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from test_sentences import set_text, toml
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources import load_base_rates
 from lmprobe.templates import Sentence, TemplateSet, differing_slots, load_templates
 from lmprobe.templates.sets import check_set
+from tests.templates.test_sentences import set_text, toml
 
 EL = {"word": "él", "key": "he", "agree": "masculine"}
 ELLA = {"word": "ella", "key": "she", "agree": "feminine"}

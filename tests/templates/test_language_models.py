@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkpoints import own_cache
-from test_agreement import write
 
 from lmprobe import probe
 from lmprobe.core.direction import DIRECTIONS, Direction
@@ -30,6 +28,8 @@ from lmprobe.models.kinds.masked import MaskedModel
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.probing.scoring import score_templates
 from lmprobe.templates import TemplateSet, load_templates
+from tests.checkpoints import own_cache
+from tests.templates.test_agreement import write
 
 __all__ = ["own_cache"]
 

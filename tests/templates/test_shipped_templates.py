@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
-from reference_data import REFERENCE, needs_reference
 
 from lmprobe.core.scripts import UNSPACED
 from lmprobe.io import resources
@@ -23,6 +22,7 @@ from lmprobe.templates import (
     template_names,
 )
 from lmprobe.templates.sets import check_set
+from tests.reference_data import REFERENCE, needs_reference
 
 # Appendix A.3: is/was, then the ten adjectives in the order of the paper.
 PAPER = """\
