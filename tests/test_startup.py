@@ -19,9 +19,7 @@ def run(count: int = 1) -> None:
     "Run."
 """
 OURS = "from lmprobe.cli.main import app"
-HELP = (
-    "from typer.testing import CliRunner\nassert not CliRunner().invoke(app, ['--help']).exit_code"
-)
+HELP = "from typer.testing import CliRunner\nCliRunner().invoke(app, ['--help'])"
 
 
 def modules_after(code: str) -> set[str]:
