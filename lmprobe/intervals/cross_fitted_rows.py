@@ -107,13 +107,13 @@ def _spread(rows: RowSums, keep_unseen: bool, rng: np.random.Generator) -> dict[
 
 
 def _interval(value: float, spread: float | None, units: int, confidence: float) -> Interval:
-    from scipy import stats
+    from scipy import special
 
     if spread is None:
         return Interval.too_few_units(confidence, "cross-fitted")
     if not spread > 0:
         return Interval.undefined(confidence, "cross-fitted")
-    half = float(stats.t.ppf((1 + confidence) / 2, units - 1)) * spread
+    half = float(special.stdtrit(units - 1, (1 + confidence) / 2)) * spread
     return Interval(value - half, value + half, confidence, "cross-fitted")
 
 

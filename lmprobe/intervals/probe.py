@@ -168,31 +168,14 @@ def probe_sample(table: CellTable, resample: str) -> Sample:
             found[start : start + rows] = table.values(families[:, table.family], columns)
         return found
 
-    def left_out() -> tuple[Floats, ...]:
-        parts = []
-        if resample != "tasks":
-            parts.append(_without_each(table, table.families, tasks=False))
-        if resample != "templates":
-            parts.append(_without_each(table, tasks, tasks=True))
-        return tuple(parts)
-
     return Sample(
         value,
         observations=value + share * (means - value),
         bounds=(-bound, bound),
         resampled=resampled,
-        left_out=left_out,
         units=min(drawn),
         crossed=table.by_family_and_task,
     )
-
-
-def _without_each(table: CellTable, units: int, *, tasks: bool) -> Floats:
-    """Return the value without each family, or without each task, in turn."""
-    kept = 1.0 - np.eye(units)
-    if tasks:
-        return table.values(np.ones((units, len(table.family))), kept)
-    return table.values(kept[:, table.family], np.ones((units, table.total.shape[1])))
 
 
 def _notes(

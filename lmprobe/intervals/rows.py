@@ -18,7 +18,6 @@ def bootstrap_interval(
     train: RowSums | None = None,
     keep_unseen: bool = False,
     confidence: float = 0.95,
-    method: str = "bootstrap",
     rng: np.random.Generator,
     replicates: int | None = None,
 ) -> dict[Direction, Interval]:
@@ -28,18 +27,14 @@ def bootstrap_interval(
     """
     checked_confidence(confidence)
     if rows.units < 2:
-        return {one: Interval.too_few_units(confidence, method) for one in rows.directions}
+        return {one: Interval.too_few_units(confidence, "bootstrap") for one in rows.directions}
     signs = (train or rows).total.lean(keep_unseen=keep_unseen)
     values: dict[Direction, list[Floats]] = {direction: [] for direction in rows.directions}
     for count in rows.blocks(replicates or rows.replicates):
         sums = rows.resampled(count, rng)
         for direction in rows.directions:
             values[direction].append(sums.value(direction, signs))
-    found = {}
-    for direction, parts in values.items():
-        every = np.concatenate(parts)
-        known = every[~np.isnan(every)]
-        found[direction] = of_replicates(
-            known, units=rows.units, confidence=confidence, method=method
-        )
-    return found
+    return {
+        direction: of_replicates(np.concatenate(parts), units=rows.units, confidence=confidence)
+        for direction, parts in values.items()
+    }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.method import REPLICATES, checked_confidence, constant, traits_of
+from lmprobe.intervals.method import REPLICATES, checked_confidence, constant
 from lmprobe.intervals.methods.bootstrap import expanded
 from lmprobe.intervals.probe import CellTable
 from lmprobe.intervals.weights import draws
@@ -50,8 +50,8 @@ def simultaneous_intervals(
     families
         The family of each template, drawn whole.
     method
-        `bootstrap` widens for few units as it does for one interval, `bootstrap-percentile`
-        does not. Methods without resamples take `bonferroni` and their own interval.
+        The name that the intervals carry: `bootstrap`, or another method that resamples. Methods
+        without resamples take `bonferroni` and their own interval.
     resample
         What is drawn anew: `both`, `templates` or `tasks`.
     """
@@ -69,9 +69,8 @@ def simultaneous_intervals(
     if not moving:
         return tuple(Interval.undefined(confidence, method) for _ in rows)
     away = np.abs(found[moving] - values[moving, None]) / spread[moving, None]
-    level = confidence
-    if traits_of(method).expanded:
-        level = 1 - 2 * expanded(confidence, smallest)
+    # As for a single bootstrap interval, few units are given a higher quantile.
+    level = 1 - 2 * expanded(confidence, smallest)
     reach = float(np.nanquantile(np.nanmax(away, axis=0), level))
     lows, highs = values - reach * spread, values + reach * spread
     return tuple(

@@ -32,22 +32,13 @@ def groups_sample(
     """
     if not len(protected) or not len(other):
         raise InputError("the difference of two groups needs a row in each of them")
-    sizes = np.array([len(protected), len(other)])
     bound = cost_bound / group_share
-
-    def left_out() -> tuple[Floats, ...]:
-        return (
-            _without_each(protected) - other.mean(),
-            protected.mean() - _without_each(other),
-        )
-
     return Sample(
         float(protected.mean() - other.mean()),
         observations=amortized(protected, other),
         bounds=(-bound, bound),
         resampled=lambda replicates, rng: resampled(protected, other, replicates, rng),
-        left_out=left_out,
-        units=int(sizes.min()),
+        units=min(len(protected), len(other)),
         groups=Groups(protected, other, cost_bound, group_share),
     )
 
@@ -56,17 +47,6 @@ def amortized(protected: Floats, other: Floats) -> Floats:
     """Return the amortized disparities, whose mean is the difference of the means."""
     n = len(protected) + len(other)
     return np.concatenate([protected * n / len(protected), -other * n / len(other)])
-
-
-def turned(groups: Groups) -> Floats:
-    """Return the amortized disparities of the costs counted from the bound, turned over.
-
-    What a row saves is its bound minus its cost, so the difference of savings is that of
-    costs, turned over: the same facts, told as accuracy instead of loss. Their mean is the
-    same difference; their variance is not.
-    """
-    bound = groups.cost_bound
-    return -amortized(bound - groups.protected, bound - groups.other)
 
 
 def resampled(
@@ -112,9 +92,3 @@ def cells_of(costs: Floats) -> tuple[Floats, NDArray[np.intp]]:
         return values, counts
     kept = often > 0
     return means[kept], often[kept].astype(np.intp)
-
-
-def _without_each(costs: Floats) -> Floats:
-    if len(costs) == 1:
-        return np.array([np.nan])
-    return np.asarray((costs.sum() - costs) / (len(costs) - 1))

@@ -48,12 +48,12 @@ def of_counts(
     An end is where the score test of p_a - p_b = end is just not significant, found by
     bisection. The library's own, in statsmodels, fails where a group is all 0 or all 1.
     """
-    from scipy import stats
+    from scipy import special
 
     counts = [np.asarray(one, dtype=np.float64) for one in (ones_a, n_a, ones_b, n_b)]
     x_a, a, x_b, b = np.broadcast_arrays(*counts)
     found = x_a / a - x_b / b
-    reach = float(stats.norm.ppf((1 + confidence) / 2))
+    reach = float(special.ndtri((1 + confidence) / 2))
     ends = []
     for outside in (np.full(found.shape, -1.0), np.full(found.shape, 1.0)):
         inside = found.copy()

@@ -29,14 +29,14 @@ def student(sample: Sample, *, confidence: float, rng: np.random.Generator) -> I
 
 
 def _around(value: float, observations: Floats, confidence: float) -> Interval:
-    from scipy import stats
+    from scipy import special
 
     n = len(observations)
     if n < 2:
         return Interval.too_few_units(confidence, "t")
     if constant(observations):
         return Interval.undefined(confidence, "t")
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(observations.std(ddof=1))
+    half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(observations.std(ddof=1))
     half /= math.sqrt(n)
     return Interval(value - half, value + half, confidence, "t")
 
