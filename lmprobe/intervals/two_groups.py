@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.association import ratio
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import Groups, Sample
-from lmprobe.intervals.weights import draws
-
-# Replicates times cells held in memory at a time.
-_BLOCK = 4_000_000
+from lmprobe.intervals.weights import draws, slices
 
 # Drawing how often a cell occurs takes as long as drawing so many rows.
 _DRAWN_ONE_BY_ONE = 16
@@ -57,23 +55,22 @@ def resampled(
     Rows with the same group and cost are interchangeable, so drawing how often each such
     cell occurs is drawing the rows: a table of any length costs as little as its cells.
     """
-    values, counts = zip(*(cells_of(one) for one in (protected, other)), strict=True)
+    values, counts = zip(*(cells_of(costs) for costs in (protected, other)), strict=True)
     first, cells = len(values[0]), np.concatenate(counts)
     n = int(cells.sum())
     many = len(cells) * _DRAWN_ONE_BY_ONE > n
     if many:
         values, first, cells = (protected, other), len(protected), np.ones(n, dtype=np.intp)
-    found = np.empty(replicates)
-    step = max(1, _BLOCK // len(cells))
-    for start in range(0, replicates, step):
-        rows = min(step, replicates - start)
-        drawn = draws(rows, n, rng) if many else rng.multinomial(n, cells / n, size=rows)
-        sides = []
-        for part, cost in ((drawn[:, :first], values[0]), (drawn[:, first:], values[1])):
-            size = part.sum(axis=1)
-            sides.append(np.where(size > 0, part @ cost / np.maximum(size, 1), np.nan))
-        found[start : start + rows] = sides[0] - sides[1]
-    return found
+    differences = np.empty(replicates)
+    for part in slices(replicates, len(cells)):
+        size = part.stop - part.start
+        drawn = draws(size, n, rng) if many else rng.multinomial(n, cells / n, size=size)
+        means = (
+            ratio(times @ cost, times.sum(axis=1))
+            for times, cost in ((drawn[:, :first], values[0]), (drawn[:, first:], values[1]))
+        )
+        differences[part] = next(means) - next(means)
+    return differences
 
 
 def cells_of(costs: Floats) -> tuple[Floats, NDArray[np.intp]]:

@@ -66,9 +66,7 @@ def checked_group_share(share: float) -> float:
 
 @intervals.register("bernstein")
 @declare(
-    Traits(
-        caveat="the variance is estimated, although Bernstein's inequality takes it as known"
-    )
+    Traits(caveat="the variance is estimated, although Bernstein's inequality takes it as known")
 )
 def bernstein(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bernstein's inequality as published (2020); the variance is estimated."""
