@@ -19,7 +19,6 @@ from lmprobe.intervals.base_uncertainty import (
     is_enough,
     posterior_rates,
     reliability,
-    sentences_needed,
     survey_correction,
     with_noise,
 )
@@ -88,9 +87,8 @@ def test_half_of_what_there_is_must_be_seen() -> None:
 @pytest.mark.parametrize("odd", [1.5, 3e-6, 2.0001, 3e7 + 0.25, math.nan])
 def test_weights_are_no_counts_however_large(odd: float) -> None:
     table = np.array([[1.0, odd], [4.0, 5.0]])
-    for function in (base_correction, lambda *given, rng: sentences_needed(*given)):
-        with pytest.raises(InputError, match=f"whole numbers of sentences; found {odd:.10g}"):
-            function(table, GIVEN_TASK, rng=rng())
+    with pytest.raises(InputError, match=f"whole numbers of sentences; found {odd:.10g}"):
+        base_correction(table, GIVEN_TASK, rng=rng())
     rounded = base_correction(COUNTS + 1e-7, GIVEN_TASK, rng=rng())
     assert rounded.sentences == 25
     plain = base_correction(COUNTS, GIVEN_TASK, rng=rng())
@@ -212,34 +210,3 @@ def test_the_noise_is_that_of_bases_drawn_anew() -> None:
         noise.append(found.noise(predicted))
     # Sixty values tell a standard deviation to about 10 %.
     assert np.mean(noise) == pytest.approx(np.std(values, ddof=1), rel=0.35)
-
-
-def test_reliability_grows_with_the_sentences_and_says_how_many_are_enough() -> None:
-    draw = rng(3)
-    rate = draw.beta(2, 2, 20)
-    counts = draw.multinomial(200, (np.stack([rate, 1 - rate]) / 20).ravel()).reshape(2, 20)
-    counts = counts[:, counts.sum(axis=0) > 0].astype(float)
-    found = [reliability(counts, GIVEN_TASK, rng=rng(), factor=factor) for factor in (1, 10, 100)]
-    shares = [share.proportional for share in found]
-    assert shares[0] < 0.85 < shares[1] < shares[2] <= 1
-    assert all(share.even < share.proportional for share in found)
-    needed = sentences_needed(counts, GIVEN_TASK)
-    assert needed is not None
-    # Two digits, and the smallest of eight steps of each doubling that is enough.
-    assert needed % 10 ** (len(str(needed)) - 2) == 0
-
-    def shown(sentences: float) -> float:
-        factor = sentences / counts.sum()
-        return reliability(counts, GIVEN_TASK, rng=rng(), factor=factor).proportional
-
-    assert shown(needed / 1.25) < 0.9 <= shown(needed * 1.02)
-    # A base that shows enough needs no more than it has, rounded up.
-    assert sentences_needed(counts * 100, GIVEN_TASK) == 100 * counts.sum()
-    assert sentences_needed(np.array([[300.0, 4], [3, 700]]), GIVEN_TASK) == 1100
-
-
-def test_where_no_link_is_seen_no_number_of_sentences_is_enough() -> None:
-    assert sentences_needed(np.full((1, 3), 100.0), GIVEN_TASK) is None
-    for reliable in (0, 1, -0.5, 1.5, math.nan):
-        with pytest.raises(InputError, match="`reliable`"):
-            sentences_needed(COUNTS, GIVEN_TASK, reliable=reliable)
