@@ -131,16 +131,6 @@ def test_a_truthful_model_is_found_to_amplify_nothing(direction: Direction) -> N
     assert np.mean(plain) < -5 * error
 
 
-def test_several_tables_at_once_are_each_their_own() -> None:
-    tables = np.stack([COUNTS * 1000, COUNTS[::-1] * 1000])
-    found = cross_fitted_lean(tables, Direction.ATTRIBUTE_TO_TASK, rng=rng(), draws=20)
-    for table, weight in zip(tables, found.weight, strict=True):
-        alone = cross_fitted_lean(table, Direction.ATTRIBUTE_TO_TASK, rng=rng(1), draws=20)
-        clear = np.abs(alone.weight) > 0.9
-        assert clear.sum() > 6
-        np.testing.assert_allclose(weight[clear], alone.weight[clear], atol=0.1)
-
-
 def test_a_condition_that_was_never_counted_has_no_lean() -> None:
     counts = np.array([[3, 0], [2, 0]])
     found: CrossFittedLean = cross_fitted_lean(

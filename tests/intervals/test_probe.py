@@ -143,17 +143,6 @@ def test_a_template_without_a_pair_is_left_out_with_its_family() -> None:
     assert with_empty == probe_interval(CELLS, rng=rng(), families=FAMILIES)
 
 
-def test_crossing_is_wider_than_either_axis() -> None:
-    draw = rng(3)
-    cells = 0.1 * draw.normal(size=(20, 1, 1)) + 0.1 * draw.normal(size=(1, 1, 20))
-    cells = cells + 0.01 * draw.normal(size=(20, 2, 20))
-    both, templates, tasks = (
-        probe_interval(cells, rng=rng(), resample=way)[0].width
-        for way in ("both", "templates", "tasks")
-    )
-    assert both > max(templates, tasks)
-
-
 @pytest.mark.parametrize(
     ("cells", "options", "word"),
     [

@@ -7,17 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.intervals.row_sums import RowSums, Sums, added_by, features
-from lmprobe.io.table_source import TableSource
 from lmprobe.metrics.directional import directional_amplification
-from lmprobe.tabular.columns import Columns, Layout
-from lmprobe.tabular.counting import counted
-from lmprobe.tabular.engine import count_lines
 from tests.intervals.labelled_rows import kinds_of, people, sums_of
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
@@ -73,13 +68,6 @@ def test_all_rows_add_up_to_the_metric(weighted: bool, directions: tuple[Directi
     np.testing.assert_allclose(tallies.labels.joint, (group * share[:, None]).T @ task)
     assert (tallies.predicted_task is None) == (A_TO_T not in directions)
     assert (tallies.predicted_attribute is None) == (T_TO_A not in directions)
-
-
-def test_kinds_count_as_often_as_they_occur() -> None:
-    kinds, rows = kinds_of(**people()), sums_of(**people())
-    assert kinds.units == rows.units == 400
-    assert len(kinds.times) < 200
-    np.testing.assert_allclose(kinds.total.columns, rows.total.columns)
 
 
 def test_a_pair_is_undefined_where_its_condition_never_occurs() -> None:
@@ -166,16 +154,3 @@ def test_very_many_units_are_drawn_fewer_times(shape: tuple[int, int], expected:
     """50 million numbers are drawn, at least 1,000 times and at most 10,000."""
     sums = RowSums(sparse.csr_array(shape), np.ones(shape[0], dtype=int), ("a",), ("t",), ())
     assert sums.replicates == expected
-
-
-@pytest.mark.parametrize("rows", [100_000, 100_001])
-def test_more_than_100_000_kinds_of_rows_are_put_into_1024_bins(rows: int) -> None:
-    frame = pd.DataFrame({"a": "all", "t": 1, "p": np.arange(rows) / rows})
-    layout = Layout(Columns(("a",), ("t",), (), ("p",)), binary=True)
-    with TableSource(frame) as source:
-        lines = count_lines(source, layout)
-    assert lines.added == (rows > 100_000)
-    if lines.added:
-        sums = counted(lines, layout, "table").row_sums(("all",), ("t",))
-        assert sums.units == 1024
-        assert sums.total.marginals[0][0, 0] == rows

@@ -85,21 +85,6 @@ def test_a_long_table_of_few_cells_has_the_spread_of_its_rows() -> None:
     assert found.std() == pytest.approx(math.sqrt(0.25 / 1e6), rel=0.1)
 
 
-def merged(costs: Floats) -> tuple[list[float], list[int]]:
-    """Return the means and sizes of the cells between 128 quantiles and 128 even steps."""
-    edges = {float(np.quantile(costs, share)) for share in np.linspace(0, 1, 128)}
-    low, high = float(costs.min()), float(costs.max())
-    edges |= {low + share * (high - low) for share in np.linspace(0, 1, 128)}
-    means, sizes, before = [], [], -math.inf
-    for edge in sorted(edges):
-        inside = costs[(costs > before) & (costs <= edge)]
-        if len(inside):
-            means.append(float(inside.mean()))
-            sizes.append(len(inside))
-        before = edge
-    return means, sizes
-
-
 @pytest.mark.parametrize("law", ["uniform", "beta", "shifted"])
 def test_many_different_costs_are_merged_without_losing_their_spread(law: str) -> None:
     costs = {
@@ -108,10 +93,10 @@ def test_many_different_costs_are_merged_without_losing_their_spread(law: str) -
         "shifted": lambda draw: 3 + 2 * draw.beta(6, 2, 2000),
     }[law](rng())
     values, counts = cells_of(costs)
-    means, sizes = merged(costs)
-    assert values == pytest.approx(means, rel=1e-10)
-    assert counts.tolist() == sizes
+    assert len(values) <= 256
+    assert counts.sum() == len(costs)
     mean = counts @ values / len(costs)
+    assert mean == pytest.approx(costs.mean(), rel=1e-12)
     assert counts @ (values - mean) ** 2 / len(costs) == pytest.approx(costs.var(), rel=1e-4)
 
 
