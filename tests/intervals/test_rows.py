@@ -257,6 +257,9 @@ def test_a_label_of_all_rows_or_of_none_has_no_pair() -> None:
     assert close_pairs(sums_of(group, task)) == (0, 2)
     assert close_pairs(sums_of(group, task, weight=np.full(20, 0.1))) == (0, 2)
     assert close_pairs(sums_of([0] * 20, task)) == (0, 0)
+    # One row of forty is enough to have pairs, and so is all but one.
+    rare = np.eye(40)[:, :1]
+    assert close_pairs(sums_of([0, 1] * 20, np.hstack([rare, 1 - rare]))) == (4, 4)
     assert close_pairs(sums_of([0, 1], [0, 1], weight=[0, 0])) == (0, 0)
     rows = people(300)
     found = close_pairs(kinds_of(**rows))
