@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.io.locks import locked
+from lmprobe.io.atomic import write_texts
 from lmprobe.io.problems import FileProblems, Problem, problem_in
 from lmprobe.sources.description import (
     check_free,
@@ -22,7 +22,6 @@ from lmprobe.sources.description import (
     sampling_of,
 )
 from lmprobe.sources.table import Table, provenance_of
-from lmprobe.sources.table_files import description_path, write_pair
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -32,16 +31,13 @@ _FORMULA = tuple("=+-@")
 
 def read_table(path: Path, name: str | None = None) -> Table:
     """Read a base-rate CSV and the TOML beside it, if there is one."""
-    # A writer that replaces the table cannot come between the table and its description.
-    with locked(path.parent, shared=True):
-        try:
-            raw = path.read_bytes()
-        except OSError as problem:
-            raise problem_in(path, str(problem.strerror)) from problem
-        sha256 = hashlib.sha256(raw).hexdigest()
-        beside = description_path(path, sha256)
-        attributes, rows = _read_rows(path, _decode(path, raw))
-        description = read_description(beside, sha256)
+    try:
+        raw = path.read_bytes()
+    except OSError as problem:
+        raise problem_in(path, str(problem.strerror)) from problem
+    sha256, beside = hashlib.sha256(raw).hexdigest(), path.with_suffix(".toml")
+    attributes, rows = _read_rows(path, _decode(path, raw))
+    description = read_description(beside, sha256)
     aliases = description.get("aliases", {})
     unknown = [word for word in aliases.values() if word not in rows]
     if unknown:
@@ -64,8 +60,8 @@ def read_table(path: Path, name: str | None = None) -> Table:
 def write_table(table: Table, path: str | Path) -> Path:
     """Write a table as a base-rate CSV with its TOML beside it; return the CSV's path.
 
-    Both are there in the end, or what was there before: after an error, a kill, or when two
-    processes write the same table at once.
+    Each is replaced whole, one after the other. A writer that was killed in between leaves a
+    description whose checksum is not that of the table: reading such a table is an error.
     """
     path = Path(path)
     if path.suffix != ".csv":
@@ -74,7 +70,7 @@ def write_table(table: Table, path: str | Path) -> Path:
     text = table.csv()
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     check_free(path.with_suffix(".toml"))
-    write_pair(path, text, description_text(table, sha256), sha256)
+    write_texts({path: text, path.with_suffix(".toml"): description_text(table, sha256)})
     return path
 
 
