@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from lmprobe.corpus.blocks import BLOCK, line_blocks, text_blocks
 from lmprobe.corpus.formats import is_compressed, is_corpus_file, kind_of, text_of, without_mark
-from lmprobe.corpus.parts import Held, Part, RowGroup, Rows, Span, Whole
+from lmprobe.corpus.parts import Held, Part, RowGroup, Rows, Span
 from lmprobe.errors import DataFileError, InputError
 
 PART = 32 << 20
@@ -106,11 +106,10 @@ def _parts_of(path: Path, field: str, part: int, block: int) -> Iterator[Part]:
         raise DataFileError(f"{path}: {problem.strerror}") from None
     if kind_of(path) == "parquet":
         yield from _parquet_parts(path, field)
-    elif is_compressed(path):
-        yield Whole(path, size, field, block)
     else:
-        for start in range(0, size, part):
-            yield Span(path, start, min(start + part, size), field, block)
+        step = max(size, 1) if is_compressed(path) else part
+        for start in range(0, size, step):
+            yield Span(path, start, min(start + step, size), field, block)
 
 
 def _parquet_parts(path: Path, field: str) -> Iterator[Part]:

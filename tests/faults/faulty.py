@@ -91,7 +91,7 @@ def _command(words: list[str], environment: dict[str, str], log: str) -> None:
     from lmprobe.corpus import checkpoint
 
     # A checkpoint after every part: the more is written, the more a kill can hit.
-    checkpoint._SECONDS = 0.0
+    checkpoint.SECONDS_BETWEEN_SAVES = 0.0
     with Path(log).open("ab") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
