@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from lmprobe.corpus.blocks import BLOCK, line_blocks, span_blocks, text_blocks
+from lmprobe.corpus.blocks import line_blocks, span_blocks, text_blocks
 from lmprobe.corpus.formats import (
     is_compressed,
     json_texts,
@@ -40,7 +40,6 @@ class Span:
     start: int
     end: int
     field: str = "text"
-    block: int = BLOCK
 
     @property
     def size(self) -> int:
@@ -52,9 +51,9 @@ class Span:
         where = str(self.path)
         with opened(self.path) as stream:
             if is_compressed(self.path):
-                lines = line_blocks(stream, where, size=self.block)
+                lines = line_blocks(stream, where)
             else:
-                lines = span_blocks(stream, where, self.start, self.end, size=self.block)
+                lines = span_blocks(stream, where, self.start, self.end)
             if self.start == 0:
                 lines = without_mark(lines, where)
             if kind_of(self.path) == "jsonl":

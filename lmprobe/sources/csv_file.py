@@ -97,7 +97,8 @@ def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[f
     """Return the attributes and, for each task, its numbers."""
     lines = _cells(path, text)
     line, header = next(lines)
-    attributes = _checked_header(path, line, header)
+    if message := next(_header_mistakes(header), ""):
+        raise problem_in(path, message, line=line)
     rows: dict[str, list[float]] = {}
     first: dict[str, int] = {}
     mistakes: list[Problem] = []
@@ -114,7 +115,7 @@ def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[f
         raise FileProblems(mistakes)
     if not rows:
         raise problem_in(path, "there is a header but no task below it")
-    return attributes, rows
+    return tuple(header[1:]), rows
 
 
 def _mistakes(
@@ -153,27 +154,18 @@ def _cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
         raise problem_in(path, str(problem), line=reader.line_num) from None
 
 
-def _checked_header(path: Path, line: int, header: list[str]) -> tuple[str, ...]:
-    attributes = tuple(header[1:])
-    message = ""
+def _header_mistakes(header: list[str]) -> Iterator[str]:
+    attributes = header[1:]
     if header[0] != "task":
-        message = (
+        yield (
             f'the first column must be called "task", found "{header[0]}"; '
             "a base-rate table starts with a line such as task,he,she, with commas"
         )
-    elif len(attributes) < 2:
-        message = (
+    if len(attributes) < 2:
+        yield (
             f"found {len(attributes)} attribute columns; rates need at least two, "
             "such as task,he,she"
         )
-    else:
-        message = next(_column_mistakes(attributes), "")
-    if message:
-        raise problem_in(path, message, line=line)
-    return attributes
-
-
-def _column_mistakes(attributes: tuple[str, ...]) -> Iterator[str]:
     seen: set[str] = set()
     for number, attribute in enumerate(attributes, start=2):
         if not attribute:

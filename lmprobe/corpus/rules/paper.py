@@ -44,18 +44,18 @@ class PaperRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        spans = list(self._spans(block))
-        sentences = [block[start:end] for start, end in spans]
-        headings = _Headings(block)
+        if b"=" in block:
+            block = b"\n".join(line for line in block.split(b"\n") if b"=" not in line)
+        sentences = list(self._sentences(block))
         # The attribute first: it rules out most sentences.
         for number, groups in self._groups_of(sentences).items():
-            if len(groups) == 1 and spans[number][0] not in headings:
+            if len(groups) == 1:
                 task = self._selected(sentences[number])
                 if task is not None:
                     yield groups.pop(), task
 
-    def _spans(self, block: bytes) -> Iterator[tuple[int, int]]:
-        """Yield start and end of each sentence in which a task may match."""
+    def _sentences(self, block: bytes) -> Iterator[bytes]:
+        """Yield each sentence in which a task may match."""
         end = 0
         for place in self._finder.places(block):
             if place < end:
@@ -66,7 +66,7 @@ class PaperRule:
             end = end if end >= 0 else len(block)
             line_feed = block.find(b"\n", place, end)
             end = line_feed if line_feed >= 0 else end
-            yield start, end
+            yield block[start:end]
 
     def _groups_of(self, sentences: list[bytes]) -> dict[int, set[int]]:
         """Return the attributes in each sentence that has any.
@@ -88,20 +88,3 @@ class PaperRule:
         tasks = {self._task[match[0]] for match in matches}
         # Each task switches the selection on or off, so an odd number leaves the last one.
         return max(tasks) if len(tasks) % 2 else None
-
-
-class _Headings:
-    """The lines with a "=" in them, as Wikipedia's headings have; asked for in ascending order."""
-
-    def __init__(self, block: bytes) -> None:
-        self._block = block
-        self._end = -1
-        self._heading = False
-
-    def __contains__(self, place: int) -> bool:
-        if place > self._end:
-            start = self._block.rfind(b"\n", max(self._end, 0), place) + 1
-            end = self._block.find(b"\n", place)
-            self._end = end if end >= 0 else len(self._block)
-            self._heading = self._block.find(b"=", start, self._end) >= 0
-        return self._heading
