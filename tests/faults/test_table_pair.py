@@ -34,6 +34,7 @@ def test_a_full_disk_leaves_the_old_table_and_its_description(tmp_path: Path, ro
     assert title_and_count(path) == ("table 1", 2)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork")
 @pytest.mark.parametrize("old", [True, False], ids=["replaced", "new"])
 @pytest.mark.parametrize("renames", [0, 1])
 def test_a_writer_killed_before_its_end_leaves_no_wrong_table(
