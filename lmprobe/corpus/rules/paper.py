@@ -44,18 +44,25 @@ class PaperRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        if b"=" in block:
-            block = b"\n".join(line for line in block.split(b"\n") if b"=" not in line)
-        sentences = list(self._sentences(block))
-        # The attribute first: it rules out most sentences.
-        for number, groups in self._groups_of(sentences).items():
-            if len(groups) == 1:
-                task = self._selected(sentences[number])
-                if task is not None:
-                    yield groups.pop(), task
+        line_end, heading = -1, False
+        for start, end in self._spans(block):
+            sentence = block[start:end]
+            # The attribute first: it rules out most sentences.
+            tokens = self._tokens.find_matches_as_indexes(b" %b " % sentence, overlapping=True)
+            groups = {self._group[match[0]] for match in tokens}
+            task = self._selected(sentence) if len(groups) == 1 else None
+            if task is None:
+                continue
+            if start > line_end:
+                line = block.rfind(b"\n", max(line_end, 0), start) + 1
+                line_end = block.find(b"\n", start)
+                line_end = line_end if line_end >= 0 else len(block)
+                heading = block.find(b"=", line, line_end) >= 0
+            if not heading:
+                yield groups.pop(), task
 
-    def _sentences(self, block: bytes) -> Iterator[bytes]:
-        """Yield each sentence in which a task may match."""
+    def _spans(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """Yield start and end of each sentence in which a task may match."""
         end = 0
         for place in self._finder.places(block):
             if place < end:
@@ -66,22 +73,7 @@ class PaperRule:
             end = end if end >= 0 else len(block)
             line_feed = block.find(b"\n", place, end)
             end = line_feed if line_feed >= 0 else end
-            yield block[start:end]
-
-    def _groups_of(self, sentences: list[bytes]) -> dict[int, set[int]]:
-        """Return the attributes in each sentence that has any.
-
-        All sentences are searched at once, because a call costs more than a search.
-        """
-        found: dict[int, set[int]] = {}
-        joined = b" %b " % b" \n ".join(sentences)
-        number, end = -1, -1
-        for word, start, _ in self._tokens.find_matches_as_indexes(joined, overlapping=True):
-            while start >= end:
-                number += 1
-                end += len(sentences[number]) + 3
-            found.setdefault(number, set()).add(self._group[word])
-        return found
+            yield start, end
 
     def _selected(self, sentence: bytes) -> int | None:
         matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
