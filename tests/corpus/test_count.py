@@ -102,7 +102,8 @@ def wrapped(folder: Path) -> Iterator[tuple[str, Any]]:
 def test_every_wrapping_counts_the_same(tmp_path: Path) -> None:
     for name, corpus in wrapped(tmp_path):
         assert (name, counts_of(corpus)) == (name, BY_HAND)
-        assert (name, counts_of(corpus, part=500)) == (name, BY_HAND)
+        # Smaller than any of the files, so that one cut up by mistake would count twice.
+        assert (name, counts_of(corpus, part=60)) == (name, BY_HAND)
 
 
 def test_an_empty_cell_is_a_row_without_text(tmp_path: Path) -> None:
@@ -144,6 +145,11 @@ def test_several_corpora_are_one(file: Path) -> None:
 def test_two_workers_count_the_same(file: Path) -> None:
     assert count(plan(file, part=100), WORDS, workers=2).counts.tolist() == BY_HAND
     assert count(plan(iter(DOCUMENTS)), WORDS, workers=2).counts.tolist() == BY_HAND
+    # The first part takes longest and is the last to come back.
+    large = file.with_name("large.txt")
+    large.write_bytes(TEXT.encode() * 2_000)
+    both = count(joined([plan(large), plan(file)]), WORDS, workers=2)
+    assert both.counts.tolist() == (2_001 * np.array(BY_HAND)).tolist()
 
 
 def test_a_worker_starts_without_what_it_does_not_need() -> None:

@@ -27,7 +27,7 @@ LEXICON = lexicon(ATTRIBUTES, TASKS)
 PAPER = lexicon(PAPER_ATTRIBUTES, TASKS)
 
 
-def sentence_round(block: bytes, place: int) -> tuple[int, int]:
+def sentence_around(block: bytes, place: int) -> tuple[int, int]:
     """Return the sentence of the block that has the letter at `place`."""
     return next(Sentences().around(block, [place]))
 
@@ -72,7 +72,7 @@ def test_the_sentence_round_a_letter_is_that_of_the_whole_line(text: str) -> Non
             encoded = sentence.encode()
             for place in range(len(encoded)):
                 if chr(encoded[place]).isalpha() and encoded[place] < 128:
-                    found = sentence_round(block, offset + place)
+                    found = sentence_around(block, offset + place)
                     assert found == (offset, offset + len(encoded))
             offset += len(encoded)
         offset += 1
@@ -85,7 +85,7 @@ def test_a_sentence_longer_than_the_search_window_is_found_whole(size: int, fill
     for sentence in slow_sentences(text):
         at = text.index(sentence) + len(sentence.rstrip()) - 1
         if text[at].isalpha() and text.isascii():
-            start, end = sentence_round(text.encode(), at)
+            start, end = sentence_around(text.encode(), at)
             assert text[start:end] == sentence
 
 
@@ -108,7 +108,7 @@ def test_sentences_end_where_a_reader_sees_them_end(text: str, sentences: list[s
     for sentence in sentences:
         end = offset + len(sentence.encode())
         letter = next(i for i in range(offset, end) if 65 <= encoded[i] <= 122)
-        assert sentence_round(encoded, letter) == (offset, end)
+        assert sentence_around(encoded, letter) == (offset, end)
         offset = end
 
 
@@ -140,6 +140,7 @@ def test_word_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:
         ("he, a cook", {}),  # tokens stand between spaces
         ("he and she cook", {}),
         ("= he cook =", {}),
+        ("x = 1 . he cook . he editor\nhe cook", {(0, 0): 1}),
         ("son of a cook.the son of an editor", {(0, 0): 1, (0, 1): 1}),
     ],
 )
