@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lmprobe.corpus.parts import Part
 from lmprobe.corpus.work import Counts, Job
 from lmprobe.errors import DataFileError
 from lmprobe.io import atomic
-from lmprobe.io.documents import parse_json
 from lmprobe.io.problems import refuse_pipe
-from lmprobe.io.sealed import checksum
+from lmprobe.io.sealed import seal, unseal
 
 _FORMAT = "lmprobe.count/2"
-# Often enough to lose little, seldom enough to cost nothing.
-_SECONDS = 5.0
+SECONDS_BETWEEN_SAVES = 5.0
+"""Often enough to lose little, seldom enough to cost nothing."""
 
 
 @dataclass(slots=True)
@@ -39,7 +36,7 @@ class Checkpoint:
         self.done.add(number)
         for pair, count in counts.items():
             self.counts[pair] = self.counts.get(pair, 0) + count
-        if time.monotonic() - self.saved > _SECONDS:
+        if time.monotonic() - self.saved > SECONDS_BETWEEN_SAVES:
             self.save()
 
     def save(self) -> None:
@@ -52,8 +49,7 @@ class Checkpoint:
             "done": sorted(self.done),
             "counts": [[*pair, count] for pair, count in sorted(self.counts.items())],
         }
-        document["sha256"] = checksum(document)
-        atomic.write_text(self.path, json.dumps(document) + "\n")
+        atomic.write_text(self.path, seal(document, "") + "\n")
         self.saved = time.monotonic()
 
 
@@ -66,62 +62,25 @@ def open_checkpoint(path: str | Path | None, job: Job, parts: list[Part]) -> Che
         return Checkpoint(path, request)
     refuse_pipe(path)
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
-        _check(found)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        reason = str(problem) or type(problem).__name__
+        state = unseal(path.read_text(encoding="utf-8", errors="replace"), "")
+    except OSError as problem:
+        raise DataFileError(f"{path}: {problem.strerror}") from None
+    advice = "remove it to start anew, or name another file"
+    if state is None or state.get("format") != _FORMAT:
         raise DataFileError(
-            f"{path}: this is no checkpoint of a count, or it was changed ({reason}); "
-            "remove it to start anew, or name another file"
-        ) from None
-    if found["request"] != request:
+            f"{path}: this is no checkpoint of a count, or it was changed; {advice}"
+        )
+    if state["request"] != request:
         raise DataFileError(
             f"{path}: this checkpoint belongs to another count: the corpus, the words, the rule "
-            "or the size of the parts has changed; remove it to start anew, or name another file"
+            f"or the size of the parts has changed; {advice}"
         )
-    done, counts = found["done"], {(a, t): count for a, t, count in found["counts"]}
-    shape = len(job.lexicon.attributes), len(job.lexicon.tasks)
-    _check_ranges(path, done, counts, parts=len(parts), shape=shape)
-    return Checkpoint(path, request, set(done), counts)
-
-
-def _check(found: dict[str, Any]) -> None:
-    """Raise a ValueError unless this is a checkpoint as it was written."""
-    if found["format"] != _FORMAT:
-        raise ValueError(f"its format is {str(found['format'])[:40]!r}, expected {_FORMAT!r}")
-    written = found.pop("sha256")
-    if written != checksum(found):
-        raise ValueError("its checksum does not fit its content")
-    whole = [*found["done"], *(number for row in found["counts"] for number in row)]
-    if not all(type(number) is int for number in whole):
-        raise ValueError("it has numbers that are not whole")
-    if len(found["done"]) > len(set(found["done"])):
-        raise ValueError("it names a part twice")
-    pairs = [(a, t) for a, t, _ in found["counts"]]
-    if len(pairs) > len(set(pairs)):
-        raise ValueError("it counts a pair twice")
-
-
-def _check_ranges(
-    path: Path, done: list[int], counts: Counts, *, parts: int, shape: tuple[int, int]
-) -> None:
-    """Refuse parts that the corpus does not have, pairs without words and impossible counts."""
-    strange = [number for number in done if not 0 <= number < parts]
-    if strange:
-        raise DataFileError(
-            f"{path}: this checkpoint names part {strange[0]} of a corpus that has {parts}; "
-            "remove it to start anew"
-        )
-    for (attribute, task), count in counts.items():
-        if not (0 <= attribute < shape[0] and 0 <= task < shape[1] and count > 0 and done):
-            raise DataFileError(
-                f"{path}: this checkpoint counts {count} sentences of attribute {attribute} with "
-                f"task {task}, which cannot be; remove it to start anew"
-            )
+    counts = {(attribute, task): count for attribute, task, count in state["counts"]}
+    return Checkpoint(path, request, set(state["done"]), counts)
 
 
 def _fingerprint(job: Job, parts: list[Part]) -> str:
     """Return what must be equal for counts to be added up: job, parts, the files' state."""
     files = sorted({path for part in parts if (path := getattr(part, "path", None))})
-    states = [(str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in files]
+    states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr((job, parts, states)).encode()).hexdigest()

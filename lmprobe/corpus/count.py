@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import numpy as np
 from lmprobe import __version__
 from lmprobe.core.association import Association
 from lmprobe.core.tally import Floats
-from lmprobe.corpus.checkpoint import Checkpoint, open_checkpoint
-from lmprobe.corpus.engines.engine import Numbered, engines
+from lmprobe.corpus.checkpoint import open_checkpoint
+from lmprobe.corpus.engines.engine import engines
 from lmprobe.corpus.lexicon import Lexicon, Named, Words, built_in_attributes, lexicon
 from lmprobe.corpus.plan import Plan, plan
 from lmprobe.corpus.result import CountResult
@@ -44,12 +44,6 @@ class Count:
         words = self.lexicon
         return Association.from_counts(self.counts, words.attribute_names, words.task_names)
 
-    @property
-    def never(self) -> tuple[str, ...]:
-        """The tasks without a single sentence."""
-        together = zip(self.lexicon.task_names, self.counts.sum(axis=0), strict=True)
-        return tuple(task for task, count in together if not count)
-
     def table(
         self,
         name: str,
@@ -60,9 +54,12 @@ class Count:
         licence: str | None = None,
     ) -> Table:
         """Return the counts as base rates, with what is known about the corpus."""
-        groups = "; ".join(f"{one}: {_listed(words)}" for one, words in self.lexicon.attributes)
-        language = "" if self.lexicon.language == "en" else f', language "{self.lexicon.language}"'
-        never = f"{len(self.never)} of {self.counts.shape[1]} tasks were never counted"
+        words = self.lexicon
+        groups = "; ".join(f"{label}: {_listed(forms)}" for label, forms in words.attributes)
+        language = "" if words.language == "en" else f', language "{words.language}"'
+        totals = zip(words.task_names, self.counts.sum(axis=0), strict=True)
+        never = [task for task, sentences in totals if not sentences]
+        note = f"{len(never)} of {len(words.tasks)} tasks were never counted: {', '.join(never)}"
         provenance = {
             "title": title,
             "source": source or ", ".join(self.corpus),
@@ -71,9 +68,8 @@ class Count:
             "unit": "sentences",
             "method": f'lmprobe {__version__} count, rule "{self.rule}"{language}, '
             f"{self.size:,} bytes; words of the attributes: {groups}",
-            "notes": (f"{never}: {', '.join(self.never)}",) if self.never else (),
+            "notes": (note,) if never else (),
         }
-        words = self.lexicon
         return table_of(
             name,
             self.counts,
@@ -98,11 +94,9 @@ class Count:
 
 
 def _listed(words: Words) -> str:
-    return (
-        " ".join(words)
-        if len(words) <= 40
-        else f"{' '.join(words[:10])} and {len(words) - 10} more"
-    )
+    if len(words) <= 40:
+        return " ".join(words)
+    return f"{' '.join(words[:10])} and {len(words) - 10} more"
 
 
 def count_cooccurrences(
@@ -173,9 +167,25 @@ def count(
     if checkpoint is not None and not corpus.resumable:
         raise InputError(f"a checkpoint needs files; {corpus.names[0]} cannot be read again")
     job = Job(rule, words)
-    state = open_checkpoint(checkpoint, job, list(corpus.parts) if corpus.resumable else [])
+    parts = list(corpus.parts) if corpus.resumable else []
+    state = open_checkpoint(checkpoint, job, parts)
+    size = sum(parts[number].size for number in state.done)
+    waiting = (
+        (number, part)
+        for number, part in enumerate(parts or corpus.parts)
+        if number not in state.done
+    )
     begun = time.monotonic()
-    size = _run(run(job, _left(corpus, state), workers), corpus, state, progress)
+    counted: Any = run(job, waiting, workers)
+    try:
+        for number, part_size, part_counts in counted:
+            state.add(number, part_counts)
+            size += part_size
+            progress(size, corpus.total)
+    finally:
+        # An interrupt or a broken file loses only the parts that were under way.
+        counted.close()
+        state.save()
     if not state.counts:
         raise InputError(
             f"no sentence of {', '.join(corpus.names[:3])} ({size:,} bytes) counts under the rule "
@@ -186,33 +196,3 @@ def count(
     for pair, sentences in state.counts.items():
         counts[pair] = sentences
     return Count(counts, words, rule, corpus.names, size, time.monotonic() - begun)
-
-
-def _left(corpus: Plan, state: Checkpoint) -> Iterator[Numbered]:
-    """Yield the parts that are not done yet."""
-    for number, part in enumerate(corpus.parts):
-        if number not in state.done:
-            yield number, part
-
-
-def _run(
-    counted: Iterator[tuple[int, int, dict[tuple[int, int], int]]],
-    corpus: Plan,
-    state: Checkpoint,
-    progress: Progress,
-) -> int:
-    """Add up what the engine counts and return the bytes of the whole corpus."""
-    before = corpus.total and sum(
-        part.size for number, part in enumerate(corpus.parts) if number in state.done
-    )
-    size = before
-    try:
-        for number, part_size, counts in counted:
-            state.add(number, counts)
-            size += part_size
-            progress(size, corpus.total)
-    finally:
-        # An interrupt or a broken file loses only the parts that were under way.
-        counted.close()  # type: ignore[attr-defined]
-        state.save()
-    return size

@@ -80,12 +80,7 @@ LANGUAGES = {
         _language("ko", "Korean"),
         _language("pt", "Portuguese", _PORTUGUESE),
         _language("ru", "Russian", _RUSSIAN),
-        Language(
-            "zh",
-            "Chinese",
-            spaced=False,
-            longer_words=tuple(_CHINESE.split()),
-        ),
+        Language("zh", "Chinese", spaced=False, longer_words=tuple(_CHINESE.split())),
     )
 }
 """The languages that text can be counted in, by code."""

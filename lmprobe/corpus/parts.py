@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from lmprobe.corpus.blocks import BLOCK, line_blocks, span_blocks, text_blocks
-from lmprobe.corpus.formats import Kind, json_texts, kind_of, opened, text_of, without_mark
+from lmprobe.corpus.blocks import line_blocks, span_blocks, text_blocks
+from lmprobe.corpus.formats import (
+    is_compressed,
+    json_texts,
+    kind_of,
+    opened,
+    text_of,
+    without_mark,
+)
 
 
 class Part(Protocol):
@@ -24,13 +31,15 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file that begin at an offset in [start, end)."""
+    """The lines of a file that begin at an offset in [start, end).
+
+    A compressed file can be read from its beginning only, and is one span.
+    """
 
     path: Path
     start: int
     end: int
     field: str = "text"
-    block: int = BLOCK
 
     @property
     def size(self) -> int:
@@ -39,29 +48,17 @@ class Span:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the lines as blocks."""
+        where = str(self.path)
         with opened(self.path) as stream:
-            where = str(self.path)
-            found = span_blocks(stream, where, self.start, self.end, size=self.block)
+            if is_compressed(self.path):
+                lines = line_blocks(stream, where)
+            else:
+                lines = span_blocks(stream, where, self.start, self.end)
             if self.start == 0:
-                found = without_mark(found, where)
-            yield from _texts_of(found, kind_of(self.path), self.field, where)
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """All of a compressed file, which can be read from its beginning only."""
-
-    path: Path
-    size: int
-    field: str = "text"
-    block: int = BLOCK
-
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the decompressed lines as blocks."""
-        with opened(self.path) as stream:
-            where = str(self.path)
-            found = without_mark(line_blocks(stream, where, size=self.block), where)
-            yield from _texts_of(found, kind_of(self.path), self.field, where)
+                lines = without_mark(lines, where)
+            if kind_of(self.path) == "jsonl":
+                lines = text_blocks(json_texts(lines, self.field, where))
+            yield from lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,3 @@ class Held:
     def blocks(self) -> Iterator[bytes]:
         """Yield the text."""
         yield self.text
-
-
-def _texts_of(found: Iterator[bytes], kind: Kind, field: str, where: str) -> Iterator[bytes]:
-    return text_blocks(json_texts(found, field, where)) if kind == "jsonl" else found

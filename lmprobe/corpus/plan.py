@@ -6,13 +6,14 @@ import glob
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from lmprobe.corpus.blocks import BLOCK, line_blocks, text_blocks
+from lmprobe.corpus.blocks import line_blocks, text_blocks
 from lmprobe.corpus.formats import is_compressed, is_corpus_file, kind_of, text_of, without_mark
-from lmprobe.corpus.parts import Held, Part, RowGroup, Rows, Span, Whole
+from lmprobe.corpus.parts import Held, Part, RowGroup, Rows, Span
 from lmprobe.errors import DataFileError, InputError
 
 PART = 32 << 20
@@ -35,7 +36,7 @@ class Plan:
     """Whether the same parts can be read again."""
 
 
-def plan(corpus: Any, *, field: str = "text", part: int = PART, block: int = BLOCK) -> Plan:
+def plan(corpus: Any, *, field: str = "text", part: int = PART) -> Plan:
     """Return the parts of a corpus.
 
     A string is a path, a folder, a glob pattern, "-" for standard input or "hf://NAME" for a
@@ -43,32 +44,30 @@ def plan(corpus: Any, *, field: str = "text", part: int = PART, block: int = BLO
     (strings) or rows (mappings with a text `field`).
     """
     if isinstance(corpus, str) and corpus == "-":
-        return _standard_input(block)
+        return _standard_input()
     if isinstance(corpus, str) and corpus.startswith(_HUB):
         return _stream(_hub_rows(corpus), field, corpus)
     if isinstance(corpus, str | Path):
-        return _files(_expand(corpus), field, part, block)
+        return _files(_expand(corpus), field, part)
     if not isinstance(corpus, Iterable) or isinstance(corpus, bytes):
         raise InputError(
             f"`corpus` must be a path or an iterable of texts, found {type(corpus).__name__}"
         )
     listed = list(corpus) if isinstance(corpus, list | tuple) else None
     if listed and all(isinstance(one, Path) for one in listed):
-        return _files([path for one in listed for path in _expand(one)], field, part, block)
+        return _files([path for one in listed for path in _expand(one)], field, part)
     return _stream(corpus, field, "texts in memory")
 
 
 def joined(plans: list[Plan]) -> Plan:
     """Return several corpora as one."""
-    if len(plans) == 1:
-        return plans[0]
+    resumable = all(plan.resumable for plan in plans)
+    parts: Iterable[Part] = chain.from_iterable(plan.parts for plan in plans)
     return Plan(
-        parts=[part for one in plans for part in one.parts]
-        if all(one.resumable for one in plans)
-        else (part for one in plans for part in one.parts),
-        names=tuple(name for one in plans for name in one.names),
-        total=sum(one.total for one in plans) if all(one.total for one in plans) else 0,
-        resumable=all(one.resumable for one in plans),
+        parts=list(parts) if resumable else parts,
+        names=tuple(name for plan in plans for name in plan.names),
+        total=sum(plan.total for plan in plans) if all(plan.total for plan in plans) else 0,
+        resumable=resumable,
     )
 
 
@@ -91,12 +90,12 @@ def _expand(named: str | Path) -> list[Path]:
     raise DataFileError(f"{path}: no such file or folder")
 
 
-def _files(paths: list[Path], field: str, part: int, block: int) -> Plan:
-    parts = [one for path in paths for one in _parts_of(path, field, part, block)]
+def _files(paths: list[Path], field: str, part: int) -> Plan:
+    parts = [one for path in paths for one in _parts_of(path, field, part)]
     return Plan(parts, tuple(map(str, paths)), sum(one.size for one in parts))
 
 
-def _parts_of(path: Path, field: str, part: int, block: int) -> Iterator[Part]:
+def _parts_of(path: Path, field: str, part: int) -> Iterator[Part]:
     if path.is_dir():
         yield from _dataset_parts(path, field, part)
         return
@@ -106,11 +105,10 @@ def _parts_of(path: Path, field: str, part: int, block: int) -> Iterator[Part]:
         raise DataFileError(f"{path}: {problem.strerror}") from None
     if kind_of(path) == "parquet":
         yield from _parquet_parts(path, field)
-    elif is_compressed(path):
-        yield Whole(path, size, field, block)
     else:
-        for start in range(0, size, part):
-            yield Span(path, start, min(start + part, size), field, block)
+        step = max(size, 1) if is_compressed(path) else part
+        for start in range(0, size, step):
+            yield Span(path, start, min(start + step, size), field)
 
 
 def _parquet_parts(path: Path, field: str) -> Iterator[Part]:
@@ -191,7 +189,7 @@ def _stream(rows: Iterable[Any], field: str, name: str) -> Plan:
     return Plan((Held(block) for block in text_blocks(texts, size=_STREAM)), (name,), 0, False)
 
 
-def _standard_input(block: int) -> Plan:
+def _standard_input() -> Plan:
     where = "standard input"
-    lines = line_blocks(sys.stdin.buffer, where, size=max(block, _STREAM))
+    lines = line_blocks(sys.stdin.buffer, where, size=_STREAM)
     return Plan((Held(one) for one in without_mark(lines, where)), (where,), 0, False)

@@ -11,16 +11,7 @@ import numpy as np
 from lmprobe.core.association import Association
 from lmprobe.core.tally import Floats
 from lmprobe.report.result import Result
-from lmprobe.results import (
-    Cell,
-    Column,
-    ColumnKind,
-    Note,
-    NoteKind,
-    Page,
-    Section,
-    Table,
-)
+from lmprobe.results import Cell, Column, ColumnKind, Note, NoteKind, Page, Section, Table
 from lmprobe.results.format import plural
 
 LIMITS = (
@@ -99,7 +90,7 @@ class CountResult(Result):
             "counts": self.counts.astype(int).tolist(),
             "rows": [
                 {"task": task, **dict(zip(self.attributes, line, strict=True))}
-                for task, line in zip(self.tasks, self._lines(), strict=True)
+                for task, line in zip(self.tasks, self.counts.T.astype(int).tolist(), strict=True)
             ],
             "never_counted": list(self.never_counted),
             "rule": self.rule,
@@ -122,7 +113,3 @@ class CountResult(Result):
             provenance=document["provenance"],
             files=tuple(document["files"]),
         )
-
-    def _lines(self) -> list[list[int]]:
-        lines: list[list[int]] = self.counts.T.astype(int).tolist()
-        return lines

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from lmprobe.errors import InputError
-from lmprobe.io.locks import try_lock
+
+if sys.platform != "win32":
+    import fcntl
 
 # What the names of temporary files end in; a file of anybody else does not.
 _SUFFIX = ".lmprobe-tmp"
@@ -39,13 +42,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """Give a new file, locked as long as this process needs it."""
-    while True:
+    """Give a new file that is locked until this process is done with it, or gone."""
+    exists = False
+    while not exists:
         handle, name = tempfile.mkstemp(_SUFFIX, f".{target.name}.", target.parent)
-        # Before it was locked, another process may have taken it for a leftover.
-        if try_lock(handle) is not False and os.fstat(handle).st_nlink:
-            break
-        os.close(handle)
+        # Before it was locked, another process may have removed it as a leftover.
+        _lock(handle, wait=True)
+        exists = os.fstat(handle).st_nlink > 0
+        if not exists:
+            os.close(handle)
     try:
         yield Path(name)
     finally:
@@ -55,29 +60,25 @@ def _temporary(target: Path) -> Iterator[Path]:
 
 def remove_leftovers(folder: Path) -> list[int]:
     """Remove temporary files whose writer was killed; return their sizes."""
+    sizes = []
+    for path in folder.glob(f".*{_SUFFIX}"):
+        with suppress(OSError), path.open("rb+") as stream:
+            if _lock(stream.fileno(), wait=False):
+                size = path.stat().st_size
+                path.unlink()
+                sizes.append(size)
+    return sizes
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock an open file; where the system has no locks, no file counts as a leftover."""
+    if sys.platform == "win32":
+        return False
     try:
-        names = [entry.path for entry in os.scandir(folder) if _is_temporary(entry)]
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return []
-    return [size for name in names if (size := _remove_leftover(name)) is not None]
-
-
-def _is_temporary(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(_SUFFIX) and entry.is_file(follow_symlinks=False)
-
-
-def _remove_leftover(name: str) -> int | None:
-    """Remove a temporary file unless its writer is alive; return its size if it was removed."""
-    with suppress(OSError):
-        handle = os.open(name, os.O_RDWR)
-        try:
-            if try_lock(handle):
-                size = os.fstat(handle).st_size
-                os.unlink(name)
-                return size
-        finally:
-            os.close(handle)
-    return None
+        return False
+    return True
 
 
 def write_text(path: str | Path, text: str) -> Path:

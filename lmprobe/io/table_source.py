@@ -6,15 +6,17 @@ a file can be wrong is one `DataFileError` that names it.
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.io.arrow_table import arrow_table
-from lmprobe.io.database import CSV_LINE, explained, new_connection
 from lmprobe.io.table_files import (
     TableFiles,
     explaining,
@@ -23,13 +25,16 @@ from lmprobe.io.table_files import (
     json_objects,
     name_problem,
 )
-from lmprobe.io.wide_csv import WIDE, read_wide
 
 PEEK = 20_480
 """Rows that decide what a column of a CSV most likely holds."""
 FILE, ROW = "__lmprobe_file", "__lmprobe_row"
 """The number of the file and of the row in it, counted from 0, where a query asks for them."""
 
+# How DuckDB says in which line of a CSV it found a mistake, and which.
+_CSV_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
 _TEXT = "VARCHAR"
 _FLOATS = ("FLOAT", "DOUBLE")
 _WHOLE = tuple(
@@ -89,13 +94,13 @@ class TableSource:
             self.name = str(table)
             self.columns = self.files.columns
         else:
-            self._held = arrow_table(table)
+            self._held = _arrow_table(table)
             self.name = "the table"
             self.columns = tuple(str(name) for name in self._held.column_names)
             if problem := name_problem(self.columns):
                 raise InputError(f"the table: {problem}")
         self._words: set[str] = set()
-        self._connection = new_connection()
+        self._connection = _database(os.getpid()).cursor()
 
     def __enter__(self) -> TableSource:
         """Give the source itself."""
@@ -146,7 +151,7 @@ class TableSource:
         try:
             return self._run(build(relation))
         except duckdb.ConversionException as problem:
-            if not CSV_LINE.search(str(problem)):
+            if not _CSV_LINE.search(str(problem)):
                 raise
             self._words |= set(columns)
             return self._run(build(self._relation(columns, self._words, position)))
@@ -178,8 +183,6 @@ class TableSource:
             return self._memory(wanted, position)
         if self.files.kind == "parquet":
             return self._parquet(wanted, position)
-        if self.files.kind == "csv" and len(self.files.columns) > WIDE:
-            return self._registered(read_wide(self.files, wanted, FILE, ROW), wanted)
         types = dict.fromkeys(self.files.columns if self.files.kind == "csv" else wanted, _TEXT)
         guess = [name for name in wanted if name not in text | self._words]
         if guess and self.files.kind == "csv":
@@ -248,7 +251,23 @@ class TableSource:
                         pass
             except DataFileError as found:
                 return str(found)
-        return explained(text, self.name)
+        return _explained(text, self.name)
+
+
+@cache
+def _database(process: int) -> Any:
+    """Return the engine of this process: one, so that all tables share its memory limit.
+
+    A forked child starts its own, because the threads of its parent are not in it.
+    """
+    import duckdb
+
+    # DuckDB makes this folder when memory is short and removes it at its end. It gives its
+    # files the same names in every process, so each needs a folder of its own.
+    folder = Path(tempfile.gettempdir(), f"lmprobe-{uuid.uuid4().hex}")
+    return duckdb.connect(
+        config={"autoinstall_known_extensions": "false", "temp_directory": str(folder)}
+    )
 
 
 def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) -> str:
@@ -279,6 +298,63 @@ def _numbered(files: TableFiles, columns: Sequence[str], types: Mapping[str, str
         for number, path in enumerate(files.paths)
     ]
     return f"({' UNION ALL '.join(parts)})"
+
+
+def _explained(message: str, name: str) -> str:
+    """Return what DuckDB says is wrong with a table in one line that names the file."""
+    place = _FILE.search(message)
+    name = place[1].strip() if place else name
+    if "utf-8" in message.lower():
+        return f"{name}: not UTF-8; save it as UTF-8"
+    line, width = _CSV_LINE.search(message), _WIDTH.search(message)
+    if line and width:
+        return f"{name}: Row #{line[1]}: Expected {width[1]} columns, got {width[2]}"
+    if line and "unterminated quote" in message:
+        return (
+            f"{name}: line {line[1]}: a quoted cell has no end, or text after it; a quote within "
+            'a cell is written ""'
+        )
+    if "state machine" in message:
+        return (
+            f"{name}: not a CSV as RFC 4180 has it: check that all lines end alike (LF or CRLF) "
+            "and that quotes come in pairs"
+        )
+    lines = [text for text in message.splitlines() if text and not text.startswith("Original")]
+    plain = " ".join(lines[: 2 if line else 1])
+    return f"{name}: {re.sub(r'^[A-Z][A-Za-z ]* Error: ', '', plain)}"
+
+
+def _arrow_table(table: Any) -> Any:
+    """Return the Arrow table of a data frame, or of what can become one."""
+    import pyarrow as pa
+
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        names = [str(name) for name in table.columns]
+        arrays = [_array(table.iloc[:, number]) for number in range(len(names))]
+        table = pa.Table.from_arrays(arrays, names=names)
+    elif hasattr(table, "__arrow_c_stream__"):
+        table = pa.table(table)
+    else:
+        raise InputError(
+            "a table must be a path, a folder, a data frame or an Arrow table, "
+            f"found {type(table).__name__}"
+        )
+    # DuckDB has no half precision.
+    for number, field in enumerate(table.schema):
+        if pa.types.is_float16(field.type):
+            wide = table.column(number).cast(pa.float32())
+            table = table.set_column(number, field.name, wide)
+    return table
+
+
+def _array(column: Any) -> Any:
+    """Return a column of a data frame; values of several types become their words."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.array(column.map(str, na_action="ignore"), from_pandas=True)
 
 
 def quoted(name: str) -> str:

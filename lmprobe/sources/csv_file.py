@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.io.locks import locked
+from lmprobe.io.atomic import write_texts
 from lmprobe.io.problems import FileProblems, Problem, problem_in
 from lmprobe.sources.description import (
     check_free,
@@ -22,7 +22,6 @@ from lmprobe.sources.description import (
     sampling_of,
 )
 from lmprobe.sources.table import Table, provenance_of
-from lmprobe.sources.table_files import description_path, write_pair
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -32,16 +31,13 @@ _FORMULA = tuple("=+-@")
 
 def read_table(path: Path, name: str | None = None) -> Table:
     """Read a base-rate CSV and the TOML beside it, if there is one."""
-    # A writer that replaces the table cannot come between the table and its description.
-    with locked(path.parent, shared=True):
-        try:
-            raw = path.read_bytes()
-        except OSError as problem:
-            raise problem_in(path, str(problem.strerror)) from problem
-        sha256 = hashlib.sha256(raw).hexdigest()
-        beside = description_path(path, sha256)
-        attributes, rows = _read_rows(path, _decode(path, raw))
-        description = read_description(beside, sha256)
+    try:
+        raw = path.read_bytes()
+    except OSError as problem:
+        raise problem_in(path, str(problem.strerror)) from problem
+    sha256, beside = hashlib.sha256(raw).hexdigest(), path.with_suffix(".toml")
+    attributes, rows = _read_rows(path, _decode(path, raw))
+    description = read_description(beside, sha256)
     aliases = description.get("aliases", {})
     unknown = [word for word in aliases.values() if word not in rows]
     if unknown:
@@ -64,8 +60,8 @@ def read_table(path: Path, name: str | None = None) -> Table:
 def write_table(table: Table, path: str | Path) -> Path:
     """Write a table as a base-rate CSV with its TOML beside it; return the CSV's path.
 
-    Both are there in the end, or what was there before: after an error, a kill, or when two
-    processes write the same table at once.
+    Each is replaced whole, one after the other. A writer that was killed in between leaves a
+    description whose checksum is not that of the table: reading such a table is an error.
     """
     path = Path(path)
     if path.suffix != ".csv":
@@ -74,7 +70,7 @@ def write_table(table: Table, path: str | Path) -> Path:
     text = table.csv()
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     check_free(path.with_suffix(".toml"))
-    write_pair(path, text, description_text(table, sha256), sha256)
+    write_texts({path: text, path.with_suffix(".toml"): description_text(table, sha256)})
     return path
 
 
@@ -101,7 +97,8 @@ def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[f
     """Return the attributes and, for each task, its numbers."""
     lines = _cells(path, text)
     line, header = next(lines)
-    attributes = _checked_header(path, line, header)
+    if message := next(_header_mistakes(header), ""):
+        raise problem_in(path, message, line=line)
     rows: dict[str, list[float]] = {}
     first: dict[str, int] = {}
     mistakes: list[Problem] = []
@@ -118,7 +115,7 @@ def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[f
         raise FileProblems(mistakes)
     if not rows:
         raise problem_in(path, "there is a header but no task below it")
-    return attributes, rows
+    return tuple(header[1:]), rows
 
 
 def _mistakes(
@@ -157,27 +154,18 @@ def _cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
         raise problem_in(path, str(problem), line=reader.line_num) from None
 
 
-def _checked_header(path: Path, line: int, header: list[str]) -> tuple[str, ...]:
-    attributes = tuple(header[1:])
-    message = ""
+def _header_mistakes(header: list[str]) -> Iterator[str]:
+    attributes = header[1:]
     if header[0] != "task":
-        message = (
+        yield (
             f'the first column must be called "task", found "{header[0]}"; '
             "a base-rate table starts with a line such as task,he,she, with commas"
         )
-    elif len(attributes) < 2:
-        message = (
+    if len(attributes) < 2:
+        yield (
             f"found {len(attributes)} attribute columns; rates need at least two, "
             "such as task,he,she"
         )
-    else:
-        message = next(_column_mistakes(attributes), "")
-    if message:
-        raise problem_in(path, message, line=line)
-    return attributes
-
-
-def _column_mistakes(attributes: tuple[str, ...]) -> Iterator[str]:
     seen: set[str] = set()
     for number, attribute in enumerate(attributes, start=2):
         if not attribute:

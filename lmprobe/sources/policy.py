@@ -193,26 +193,25 @@ def _smoothed(
                 f'base rates "{source.name}" are not counts, so no pseudo-count can be added; '
                 'choose the policy "drop"'
             )
+        smoothed, cells = found, 0
         text = f"{source.name} holds no counts and lacks nothing: no pseudo-count added"
-        note = Note(NoteKind.SMOOTHED, text)
-        return AlignedBaseRates(source.name, found, (), (), (note,), source.provenance)
-    counts = np.zeros((len(attributes), len(tasks)))
-    rows = [attributes.index(name) for name in found.attributes]
-    columns = [tasks.index(task) for task in found.tasks]
-    counts[np.ix_(rows, columns)] = found.counts
-    cells = int((counts == 0).sum())
-    text = (
-        f"{pseudo_count:g} added to each of the {counts.size} cells of {source.name}; "
-        f"{cells} of them held nothing else"
-    )
-    smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
-    note = Note(NoteKind.SMOOTHED, text)
+    else:
+        counts = np.zeros((len(attributes), len(tasks)))
+        rows = [attributes.index(name) for name in found.attributes]
+        columns = [tasks.index(task) for task in found.tasks]
+        counts[np.ix_(rows, columns)] = found.counts
+        smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
+        cells = int((counts == 0).sum())
+        text = (
+            f"{pseudo_count:g} added to each of the {counts.size} cells of {source.name}; "
+            f"{cells} of them held nothing else"
+        )
     return AlignedBaseRates(
         source.name,
         smoothed,
         (),
         (),
-        (note,),
+        (Note(NoteKind.SMOOTHED, text),),
         source.provenance,
         smoothed_cells=cells,
         taken_as_exact=_taken_as_exact(source),

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from lmprobe.cli.main import app
 from lmprobe.corpus.count import count_cooccurrences
+from lmprobe.corpus.lexicon import Lexicon
 from lmprobe.corpus.result import CountResult
-from lmprobe.errors import LmprobeError
+from lmprobe.corpus.rules.rule import rules
 from lmprobe.sources import load_base_rates
 
 TEXT = "He is a cook. She is a nurse.\nHer nurse came. They left.\n"
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -27,16 +27,24 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def run(*arguments: str | Path) -> str:
-    done = CliRunner().invoke(app, ["count", *map(str, arguments)])
-    if isinstance(done.exception, LmprobeError):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.stdout
+@pytest.fixture
+def run(command: Callable[..., Run]) -> Run:
+    return command("count")
 
 
-def test_json_is_the_only_thing_on_standard_output(file: Path) -> None:
-    found = json.loads(run(file, "--tasks", "cook,nurse", "--json"))
+@pytest.fixture
+def document(run: Run) -> Callable[..., dict[str, Any]]:
+    def counted(*words: str | Path) -> dict[str, Any]:
+        code, out, error = run(*words, "--json", "--quiet")
+        assert (code, error) == (0, "")
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+    return counted
+
+
+def test_json_is_the_only_thing_on_standard_output(file: Path, document: Any) -> None:
+    found = document(file, "--tasks", "cook,nurse")
     assert found["rows"] == [
         {"task": "cook", "he": 1, "she": 0},
         {"task": "nurse", "he": 0, "she": 2},
@@ -46,45 +54,53 @@ def test_json_is_the_only_thing_on_standard_output(file: Path) -> None:
     assert found["provenance"]["unit"] == "sentences"
 
 
-def test_the_table_for_people(file: Path) -> None:
-    shown = run(file, "--tasks", "cook,nurse,pilot")
+def test_the_table_for_people(file: Path, run: Run) -> None:
+    _, shown, _ = run(file, "--tasks", "cook,nurse,pilot")
     assert "3 sentences counted" in shown
     assert "never counted: pilot" in shown
 
 
-def test_output_is_a_base_with_provenance(file: Path, tmp_path: Path) -> None:
+def test_output_is_a_base_with_provenance(file: Path, tmp_path: Path, run: Run) -> None:
     run(file, "--tasks", "cook,nurse", "--output", tmp_path / "rates", "--name", "mine",
         "--title", "Mine", "--year", "2024", "--licence", "CC0", "--source", "me")  # fmt: skip
     found = load_base_rates(tmp_path / "rates" / "mine.csv")
     facts = {key: found.provenance[key] for key in ("title", "year", "licence", "source")}
     assert facts == {"title": "Mine", "year": 2024, "licence": "CC0", "source": "me"}
     assert found.association(["he", "she"], ["nurse"]).joint.tolist() == [[0], [1]]
-
-
-def test_a_registered_table_has_a_name(file: Path) -> None:
     run(file, "--tasks", "cook,nurse", "--name", "wikipedia", "--register")
     assert load_base_rates("wikipedia").tasks == ("cook", "nurse")  # type: ignore[attr-defined]
 
 
-def test_words_from_a_file_a_lexicon_and_the_command_line(file: Path, tmp_path: Path) -> None:
+def test_words_from_a_file_a_lexicon_and_the_command_line(
+    file: Path, tmp_path: Path, document: Any
+) -> None:
     words = tmp_path / "words.txt"
     words.write_text("cook\n\nnurse\n")
-    written = run(file, "--tasks", words, "--attributes", "m=he,him;f=she,her", "--json")
-    assert json.loads(written)["rows"][1] == {"task": "nurse", "m": 0, "f": 2}
-    by_lexicon = json.loads(run(file, "--attributes", "pronouns", "--json"))
+    written = document(file, "--tasks", words, "--attributes", "m=he,him;f=she,her")
+    assert written["rows"][1] == {"task": "nurse", "m": 0, "f": 2}
+    by_lexicon = document(file, "--attributes", "pronouns")
     assert by_lexicon["attributes"] == ["he", "she", "they"]
     assert len(by_lexicon["tasks"]) == 32
 
 
-def test_the_rule_brings_its_words(file: Path) -> None:
+def test_the_rule_brings_its_words(file: Path, document: Any) -> None:
     file.write_text("The son of a nurse. He is a cook.\n")
-    found = json.loads(run(file, "--rule", "paper", "--tasks", "nurse,cook", "--json"))
+    found = document(file, "--rule", "paper", "--tasks", "nurse,cook")
     assert found["counts"] == [[1, 0], [0, 0]]
     assert "he: he man his boy son;" in found["provenance"]["method"]
-    assert json.loads(run(file, "--tasks", "nurse,cook", "--json"))["counts"] == [[1, 1], [0, 0]]
+    assert document(file, "--tasks", "nurse,cook")["counts"] == [[1, 1], [0, 0]]
+    for rule in ("word", "paper"):
+        counted = count_cooccurrences(file, rule=rule)
+        assert counted.counts is not None
+        found = document(file, "--rule", rule)
+        assert (list(counted.attributes), list(counted.tasks), counted.counts.tolist()) == (
+            found["attributes"],
+            found["tasks"],
+            found["counts"],
+        )
 
 
-def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path) -> None:
+def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path, run: Run) -> None:
     state = tmp_path / "state.json"
     run(file, "--tasks", "cook,nurse", "--checkpoint", state)
     assert state.exists()  # nothing was written, so the work is kept
@@ -92,26 +108,31 @@ def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path) -> 
     assert not state.exists()
 
 
-def test_an_interrupted_count_says_how_to_go_on(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*arguments: object) -> None:
-        raise KeyboardInterrupt
+@pytest.mark.usefixtures("own_registries")
+def test_an_interrupted_count_says_how_to_go_on(file: Path, tmp_path: Path, run: Run) -> None:
+    @rules.register("interrupted")
+    class Interrupted:
+        """A rule during which somebody presses Ctrl-C."""
 
-    monkeypatch.setattr("lmprobe.corpus.count.Checkpoint.add", interrupted)
-    state = str(tmp_path / "state.json")
-    command = ["count", str(file), "--tasks", "cook,nurse", "--checkpoint", state]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 130
-    assert f"interrupted; the same command goes on from {state}" in done.stderr
-    assert Path(state).exists()
+        def __init__(self, words: Lexicon) -> None: ...
+
+        def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
+            raise KeyboardInterrupt
+
+    state = tmp_path / "state.json"
+    options = ["--tasks", "cook,nurse", "--rule", "interrupted", "--checkpoint", state]
+    code, _, error = run(file, *options)
+    assert code == 130
+    assert f"interrupted; the same command goes on from {state}" in error
+    assert state.exists()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--name", "../mine", "--output", "rates"], "--name .* must be a name such as wiki"),
-        (["--name", "mine.csv", "--register"], "--name .* no .csv"),
+        (["--tasks", "pilot,sailor"], "no sentence of"),
+        (["--name", "../mine", "--output", "rates"], "must be a name such as wiki"),
+        (["--name", "mine.csv", "--register"], "no .csv"),
         (["--name", ""], "--name"),
         (["--output", "{file}"], "this is a file, not a folder"),
         (["--tasks", "cook"], "or write words with a comma, such as nurse,cook"),
@@ -119,26 +140,19 @@ def test_an_interrupted_count_says_how_to_go_on(
         (["--attributes", "he=he;she"], "'she' needs one or more words"),
     ],
 )
-def test_options_that_cannot_be(file: Path, options: list[str], message: str) -> None:
-    chosen = [one.replace("{file}", str(file)) for one in options]
+def test_a_mistake_is_one_line_and_exit_2(
+    file: Path, run: Run, options: list[str], message: str
+) -> None:
     before = sorted(file.parent.iterdir())
-    with pytest.raises(LmprobeError, match=message):
-        run(file, "--tasks", "cook,nurse", *chosen)
+    given = [option.replace("{file}", str(file)) for option in options]
+    code, out, error = run(file, "--tasks", "cook,nurse", "--quiet", *given)
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert message in error
     assert sorted(file.parent.iterdir()) == before
 
 
-def test_a_mistake_is_one_line_and_exit_2(file: Path) -> None:
-    program = "from lmprobe.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "count", str(file), "--tasks", "pilot,sailor"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert "no sentence of" in done.stderr
-
-
-def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path) -> None:
-    text = run(file, "--tasks", "cook,nurse,pilot", "--json", "--output", tmp_path / "out")
+def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path, run: Run) -> None:
+    _, text, _ = run(file, "--tasks", "cook,nurse,pilot", "--json", "--output", tmp_path / "out")
     found = CountResult.from_json(text)
     assert json.loads(text)["kind"] == "count"
     assert found.to_json() == text
@@ -149,16 +163,3 @@ def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path) ->
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"counts.csv", "counts.toml", "result.json", "report.html"}
     assert found.files == (str(tmp_path / "out" / "counts.csv"),)
-
-
-def test_the_public_function_counts_what_the_command_counts(file: Path) -> None:
-    file.write_text("The son of a nurse. He is a cook. Her boys met a Nurse.\n")
-    for rule in ("word", "paper"):
-        found = json.loads(run(file, "--rule", rule, "--json"))
-        counted = count_cooccurrences(file, rule=rule)
-        assert counted.counts is not None
-        assert (list(counted.attributes), list(counted.tasks)) == (
-            found["attributes"],
-            found["tasks"],
-        )
-        assert counted.counts.tolist() == found["counts"]

@@ -11,9 +11,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -30,6 +29,20 @@ PRELOADED = (
     "lmprobe.corpus.count",
     "lmprobe.sweeping.sweep",
 )
+TEMPLATES = """
+name = "mini"
+description = "a few sentences"
+source = "made up"
+language = "en"
+attribute = "pronoun"
+task = "occupation"
+sentences = ["{pronoun} {verb} a {occupation}."]
+
+[slots]
+pronoun = { lexicon = "pronouns" }
+occupation = ["nurse", "cook", "driver", "writer"]
+verb = ["is", "was", "sees", "saw", "likes", "knows"]
+"""
 _NOBODY = 65534
 
 
@@ -71,41 +84,39 @@ def _timeless(content: bytes) -> bytes:
     return re.sub(rb"in [0-9.]+ s, [0-9,]+ MB/s", b"", content)
 
 
-def forks() -> ForkServerContext:
-    """Return what starts processes that have lmprobe and torch loaded."""
+def start(words: Sequence[str | Path], folder: Path) -> BaseProcess:
+    """Run a command of lmprobe in a folder, in a process of its own; what it says is in a log."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOADED))
-    return context
-
-
-def start(words: Sequence[str | Path], environment: Mapping[str, str], log: Path) -> BaseProcess:
-    """Run a command of lmprobe in a process of its own."""
-    arguments = (list(map(str, words)), dict(environment), str(log))
-    process = forks().Process(target=_command, args=arguments)
+    process = context.Process(target=_command, args=(list(map(str, words)), str(folder)))
     process.start()
     return process
 
 
-def _command(words: list[str], environment: dict[str, str], log: str) -> None:
+def _command(words: list[str], folder: str) -> None:
     from lmprobe.cli.main import main
     from lmprobe.corpus import checkpoint
 
     # A checkpoint after every part: the more is written, the more a kill can hit.
-    checkpoint._SECONDS = 0.0
-    with Path(log).open("ab") as stream:
+    checkpoint.SECONDS_BETWEEN_SAVES = 0.0
+    with _log(folder).open("ab") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
-    os.environ.update(environment)
-    tempfile.tempdir = environment["TMPDIR"]
-    os.chdir(environment["LMPROBE_FAULTS_FOLDER"])
+    os.environ |= {"LMPROBE_CACHE": f"{folder}/cache", "OMP_NUM_THREADS": "1"}
+    tempfile.tempdir = os.environ["TMPDIR"] = f"{folder}/tmp"
+    os.chdir(folder)
     sys.argv = ["lmprobe", *words]
     main()
 
 
-def finish(process: BaseProcess, log: Path) -> None:
+def _log(folder: str | Path) -> Path:
+    return Path(f"{folder}.log")
+
+
+def finish(process: BaseProcess, folder: Path) -> None:
     """Wait for a command that must succeed."""
     process.join(600)
-    assert process.exitcode == 0, log.read_text()
+    assert process.exitcode == 0, _log(folder).read_text()
 
 
 def kill_at_random(process: BaseProcess, longest: float, rng: random.Random) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,10 @@ import pytest
 from lmprobe.corpus.count import count, count_words
 from lmprobe.corpus.plan import plan
 from lmprobe.errors import DataFileError
-from lmprobe.io.sealed import checksum
 
 WORDS = count_words(attributes=None, tasks=["nurse", "cook"])
 TEXT = "She is a nurse. He is a cook.\nHe met a nurse. A cook saw him.\n" * 60
 PART = 400
-
-Document = dict[str, Any]
 
 
 @pytest.fixture
@@ -43,14 +39,13 @@ def state(corpus: Path, tmp_path: Path) -> Path:
     return path
 
 
-def numbers_changed(document: Document, rng: random.Random) -> None:
+def change_a_number(document: dict[str, Any], rng: random.Random) -> None:
     """Change one thing that decides the counts."""
     rows, done = document["counts"], document["done"]
     row = rng.randrange(len(rows))
-    parts = len(TEXT) // PART + 1
-    match rng.randrange(8):
+    match rng.randrange(6):
         case 0:
-            rows[row][2] += rng.choice([-1, 1, 1000])
+            rows[row][2] = rng.choice([rows[row][2] + 1, -rows[row][2], 0, 1.5, None, "7", True])
         case 1:
             rows[row][rng.randrange(2)] += rng.choice([-1, 1])
         case 2:
@@ -60,70 +55,32 @@ def numbers_changed(document: Document, rng: random.Random) -> None:
         case 4:
             done.remove(rng.choice(done))
         case 5:
-            done.append(rng.choice([number for number in range(parts) if number not in done]))
-        case 6:
-            done.append(rng.choice([-1, parts + 5, done[0], done[0] + 0.5, str(done[0])]))
-        case 7:
-            rows[row][2] = rng.choice([-rows[row][2], 0, 1.5, None, "7", True])
+            done.append(rng.choice([-1, max(done) + 1, done[0], done[0] + 0.5, str(done[0])]))
 
 
-def test_300_changed_files_are_refused(corpus: Path, state: Path) -> None:
-    whole = state.read_text()
-    rng = random.Random(20261)
-    for _ in range(300):
+def test_changed_numbers_are_refused(corpus: Path, state: Path) -> None:
+    whole, rng = state.read_text(), random.Random(20261)
+    for _ in range(100):
         document = json.loads(whole)
-        numbers_changed(document, rng)
+        change_a_number(document, rng)
         state.write_text(json.dumps(document))
         with pytest.raises(DataFileError, match="was changed"):
             count(plan(corpus, part=PART), WORDS, checkpoint=state)
 
 
+@pytest.mark.slow
 def test_damaged_bytes_give_the_right_counts_or_none(corpus: Path, state: Path) -> None:
-    whole = state.read_bytes()
+    whole, rng = state.read_bytes(), random.Random(20262)
     truth = count(plan(corpus, part=PART), WORDS).counts.tolist()
-    rng = random.Random(20262)
     refused = 0
     for _ in range(200):
         damaged = bytearray(whole)
         damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
         state.write_bytes(damaged[: rng.choice([len(whole), rng.randrange(len(whole))])])
         try:
-            found = count(plan(corpus, part=PART), WORDS, checkpoint=state).counts.tolist()
+            counted = count(plan(corpus, part=PART), WORDS, checkpoint=state).counts.tolist()
         except DataFileError:
             refused += 1
         else:
-            assert found == truth
+            assert counted == truth
     assert refused > 190
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda found: found["done"].append(10_000), "part 10000 of a corpus that has"),
-        (lambda found: found["done"].append(-1), "part -1 of"),
-        (lambda found: found["counts"].append([2, 0, 1]), "which cannot be"),
-        (lambda found: found["counts"].append([0, 2, 1]), "which cannot be"),
-        (lambda found: found["counts"].append([-1, 0, 1]), "which cannot be"),
-        (lambda found: found["counts"][0].__setitem__(2, -4), "counts -4 sentences"),
-        (lambda found: found["done"].clear(), "which cannot be"),
-        (lambda found: found["done"].append(found["done"][0]), "names a part twice"),
-        (lambda found: found["counts"].append(found["counts"][0]), "counts a pair twice"),
-        (lambda found: found["done"].append(1.0), "not whole"),
-    ],
-)
-def test_a_right_checksum_does_not_make_it_possible(
-    corpus: Path, state: Path, change: Callable[[Document], None], message: str
-) -> None:
-    document = json.loads(state.read_text())
-    del document["sha256"]
-    change(document)
-    state.write_text(json.dumps({**document, "sha256": checksum(document)}))
-    with pytest.raises(DataFileError, match=message):
-        count(plan(corpus, part=PART), WORDS, checkpoint=state)
-
-
-@pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', "[" * 5000, '{"format": []}', ""])
-def test_what_never_was_a_checkpoint(corpus: Path, state: Path, text: str) -> None:
-    state.write_text(text)
-    with pytest.raises(DataFileError, match="this is no checkpoint of a count"):
-        count(plan(corpus, part=PART), WORDS, checkpoint=state)

@@ -11,9 +11,9 @@ import pytest
 
 from lmprobe.corpus.count import count, count_words
 from lmprobe.corpus.plan import plan
-from lmprobe.models import cache, file_hash
+from lmprobe.models import cache
+from lmprobe.models.file_hash import file_hash
 
-DAY = 86_400.0
 KEY = "ab" * 32
 
 
@@ -23,7 +23,7 @@ def test_a_count_whose_clock_jumps_back_and_forth(
     path = tmp_path / "text.txt"
     path.write_text("She is a nurse. He is a cook.\n" * 50)
     words = count_words(attributes=None, tasks=["nurse", "cook"])
-    jumps = itertools.cycle([0.0, 4e9, -4e9, DAY])
+    jumps = itertools.cycle([0.0, 4e9, -4e9, 86_400.0])
     monkeypatch.setattr(time, "time", lambda: next(jumps))
     found = count(plan(path, part=200), words, checkpoint=tmp_path / "state.json")
     assert found.counts.tolist() == [[0, 50], [50, 0]]
@@ -47,13 +47,14 @@ def test_weights_that_changed_in_the_same_moment(
 ) -> None:
     """A copy sets the time of change; other weights of the same size are still noticed."""
     monkeypatch.setenv("LMPROBE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(file_hash, "_SMALL", 0)
     path = tmp_path / "weights"
-    path.write_bytes(b"old")
+    # The hash of a file of this size is remembered.
+    path.write_bytes(b"old" * 2_000_000)
     before = path.stat()
-    first = file_hash.file_hash(path)
-    assert file_hash.file_hash(path) == first
-    path.write_bytes(b"new")
+    first = file_hash(path)
+    assert list((tmp_path / "cache").rglob("*.json"))
+    assert file_hash(path) == first
+    path.write_bytes(b"new" * 2_000_000)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.stat().st_mtime_ns == before.st_mtime_ns
-    assert file_hash.file_hash(path) != first
+    assert file_hash(path) != first

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,23 +15,9 @@ import pytest
 
 from lmprobe.cli.main import main
 from lmprobe.probing.result import ProbeResult
-from tests.faults.faulty import contents, full_disk, open_folder, without_privileges
+from tests.faults.faulty import TEMPLATES, contents, full_disk, open_folder, without_privileges
 
 Run = Callable[..., tuple[int, str, str]]
-
-TEMPLATES = """
-name = "mini"
-description = "two sentences"
-source = "made up"
-language = "en"
-attribute = "pronoun"
-task = "occupation"
-sentences = ["{pronoun} is a {occupation}.", "{pronoun} was a {occupation}."]
-
-[slots]
-pronoun = { lexicon = "pronouns" }
-occupation = ["nurse", "cook", "driver"]
-"""
 
 # What each command is given; OUT is a folder that can or cannot be written.
 WRITING = {
@@ -49,6 +36,7 @@ WRITING = {
     "convert": "convert celeba celeba.txt OUT/table.csv",
     "sweep": "sweep reference:amplified --templates mini.toml --output OUT",
 }
+SILENT = ("sweep", "run-no-cache", "convert", "report")
 PRINTING = {
     "ls": "ls templates",
     "validate": "validate mini.toml",
@@ -58,6 +46,13 @@ PRINTING = {
     "help": "--help",
     "version": "--version",
 }
+# One of each promise is quick; `make slow` runs the others.
+QUICK = ("count", "ls")
+
+
+def commands(*names: str) -> list[Any]:
+    """Return the names as parameters of a test."""
+    return [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +90,7 @@ def one_line(error: str) -> str:
     return lines[0]
 
 
-@pytest.mark.parametrize("name", [name for name in WRITING if name != "sweep"])
+@pytest.mark.parametrize("name", commands(*(name for name in WRITING if name != "sweep")))
 def test_a_full_disk(name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     monkeypatch.setenv("LMPROBE_BASE_RATES", str(out))
@@ -107,7 +102,7 @@ def test_a_full_disk(name: str, run: Run, tmp_path: Path, monkeypatch: pytest.Mo
     assert contents(tmp_path) == {}
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", commands(*WRITING))
 def test_a_folder_that_may_not_be_written(
     name: str, run: Run, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,13 +124,15 @@ def test_a_folder_that_may_not_be_written(
     assert contents(folder) == {"old.txt": b"old"}
 
 
-@pytest.mark.parametrize("name", [*WRITING, *PRINTING])
+# The others print nothing, or what another command prints.
+@pytest.mark.parametrize(
+    "name",
+    commands(*(name for name in (*WRITING, *PRINTING) if name not in SILENT)),
+)
 def test_standard_output_on_a_full_disk(
     name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    if name in ("sweep", "run-no-cache", "convert", "report"):
-        pytest.skip("prints nothing, or what another command prints")
     monkeypatch.setenv("LMPROBE_BASE_RATES", str(tmp_path))
     words = {**WRITING, **PRINTING}[name].replace("OUT", str(tmp_path / "out")).split()
     monkeypatch.setattr(sys, "argv", ["lmprobe", *words])

@@ -8,81 +8,56 @@ from typing import Any
 from tests.fuzz import mutations
 from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored
 
-_SEEDS = SEEDS / "vision"
-
 
 def readers() -> list[Reader]:
     """Return the readers of this file."""
     tree, lines = mutations.damage_json, mutations.damage_lines
 
-    def reader(name: str, file: str, damage: mutations.Mutation, read: Any) -> Reader:
-        return Reader(name, file, stored(f"vision/{file}"), damage, read, 0.15)
+    def reader(name: str, file: str, damage: mutations.Mutation) -> Reader:
+        return Reader(name, file, stored(f"vision/{file}"), damage, read_annotations, 0.15)
 
     return [
-        reader("coco-instances", "instances.json", tree, read_instances),
-        reader("coco-captions", "captions.json", tree, read_captions),
-        reader("imsitu", "imsitu.json", tree, read_imsitu),
-        reader("celeba", "celeba.txt", lines, read_celeba),
-        reader("celeba-partition", "partition.txt", lines, read_partition),
-        reader("generated-captions", "generated.json", tree, read_generated),
+        reader("coco-instances", "instances.json", tree),
+        reader("coco-captions", "captions.json", tree),
+        reader("imsitu", "imsitu.json", tree),
+        reader("celeba", "celeba.txt", lines),
+        reader("celeba-partition", "partition.txt", lines),
+        reader("generated-captions", "generated.json", tree),
     ]
 
 
-def _written(frame: Any, folder: Path) -> None:
-    """Write the converted table in every format and read it back."""
+def read_annotations(path: Path) -> None:
+    """Convert the file, write the table in every format and read it back."""
     from lmprobe.io.tables import read_columns
     from lmprobe.vision.convert import write_table
 
+    frame = _converted(path)
     for suffix in (".csv", ".parquet", ".jsonl"):
-        path = folder / f"converted{suffix}"
-        write_table(frame, path)
-        again = read_columns(path, text=["image_id"])
+        written = path.with_name(f"converted{suffix}")
+        write_table(frame, written)
+        again = read_columns(written, text=["image_id"])
         if len(again) != len(frame) or [name.lstrip("'") for name in again.columns] != [
             str(name).lstrip("'") for name in frame.columns
         ]:
             raise WrongNumber(f"{suffix}: the table changes when it is written and read again")
 
 
-def read_instances(path: Path) -> None:
-    from lmprobe import vision
-
-    captions = path.with_name("captions-beside.json")
-    captions.write_bytes((_SEEDS / "captions.json").read_bytes())
-    _written(vision.coco(path, captions, boxes=True), path.parent)
-
-
-def read_captions(path: Path) -> None:
-    from lmprobe import vision
-
-    instances = path.with_name("instances-beside.json")
-    instances.write_bytes((_SEEDS / "instances.json").read_bytes())
-    _written(vision.coco(instances, path), path.parent)
-
-
-def read_imsitu(path: Path) -> None:
-    from lmprobe import vision
-
-    _written(vision.imsitu(path), path.parent)
-
-
-def read_celeba(path: Path) -> None:
-    from lmprobe import vision
-
-    _written(vision.celeba(path), path.parent)
-
-
-def read_partition(path: Path) -> None:
-    from lmprobe import vision
-
-    listed = path.with_name("attributes-beside.txt")
-    listed.write_bytes((_SEEDS / "celeba.txt").read_bytes())
-    vision.celeba(listed, partition=path)
-
-
-def read_generated(path: Path) -> None:
+def _converted(path: Path) -> Any:
     import pandas as pd
 
     from lmprobe import vision
 
+    beside = SEEDS / "vision"
+    match path.stem:
+        case "instances":
+            return vision.coco(path, beside / "captions.json", boxes=True)
+        case "captions":
+            return vision.coco(beside / "instances.json", path)
+        case "imsitu":
+            return vision.imsitu(path)
+        case "celeba":
+            return vision.celeba(path)
+        case "partition":
+            return vision.celeba(beside / "celeba.txt", partition=path)
     labels = {"image_id": [9, 25], "gender": ["man", "woman"], "object.tie": [1, 0]}
-    _written(vision.captions(path, pd.DataFrame(labels), keep_unclear=True), path.parent)
+    return vision.captions(path, pd.DataFrame(labels), keep_unclear=True)

@@ -9,7 +9,6 @@ import resource
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import unicodedata
 import warnings
@@ -20,9 +19,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lmprobe.errors import LmprobeError
+from tests.fuzz import (
+    annotation_files,
+    data_files,
+    model_files,
+    result_files,
+    state_files,
+    table_files,
+)
 from tests.fuzz.reader import Reader
 
-MOST_SECONDS = 10.0
+_PARTS = (data_files, result_files, table_files, state_files, annotation_files, model_files)
+
+MOST_SECONDS = 60.0
 MOST_BYTES = 1_000_000_000
 LONGEST_MESSAGE = 1000
 CORPUS = Path(__file__).parent / "corpus"
@@ -50,6 +59,11 @@ class Finding:
         return path
 
 
+def readers() -> dict[str, Reader]:
+    """Return everything that lmprobe reads, by name."""
+    return {reader.name: reader for part in _PARTS for reader in part.readers()}
+
+
 def inputs(reader: Reader, number: int, seed: int) -> Iterator[bytes]:
     """Yield the same damaged inputs for the same seed."""
     rng, seeds = random.Random(f"{reader.name} {seed}"), reader.seeds()
@@ -62,16 +76,12 @@ def examine(reader: Reader, content: bytes, folder: Path) -> Finding | None:
     path = folder / reader.file
     path.write_bytes(content)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.process_time()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with _written_to(out, 1), _written_to(err, 2):
             problem = _problem(reader, path)
         printed = _written_problem(out, err)
     problem = problem or printed
-    seconds = time.process_time() - started
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    if problem is None and seconds > MOST_SECONDS:
-        problem = f"took {seconds:.0f} s"
     if problem is None and grown > MOST_BYTES:
         problem = f"took {grown / 1e9:.1f} GB"
     return None if problem is None else Finding(reader.name, content, problem)
@@ -82,8 +92,7 @@ def _problem(reader: Reader, path: Path) -> str | None:
         raise Hang
 
     old = signal.signal(signal.SIGALRM, stop)
-    # The machine may be busy: what counts is the processor's time, this is for what sleeps.
-    signal.setitimer(signal.ITIMER_REAL, 6 * MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -14,9 +14,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.fuzz.harness import CORPUS, Finding, examine, inputs
+from tests.fuzz.harness import CORPUS, Finding, examine, inputs, readers
 from tests.fuzz.reader import Reader
-from tests.fuzz.readers import readers
 
 
 def main() -> int:

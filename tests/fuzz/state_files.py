@@ -22,13 +22,7 @@ def readers() -> list[Reader]:
     """Return the readers of this file."""
     return [
         Reader("cache-entry", "entry.json", _entries, damage_entry, read_cache_entry),
-        Reader(
-            "count-checkpoint",
-            "state.json",
-            lambda: (_counted()[2],),
-            mutations.damage_json,
-            read_checkpoint,
-        ),
+        Reader("count-checkpoint", "state.json", _states, mutations.damage_json, read_checkpoint),
     ]
 
 
@@ -41,7 +35,7 @@ def _entries() -> tuple[bytes, ...]:
 
 def damage_entry(rng: random.Random, content: bytes) -> bytes:
     """Damage an entry; half of the time with a checksum that fits the damage."""
-    from lmprobe.models.cache import seal
+    from lmprobe.io.sealed import seal
 
     changed = mutations.damage_json(rng, content)
     if rng.random() < 0.5:
@@ -84,6 +78,10 @@ def _counted() -> tuple[Any, Any, bytes, list[list[int]]]:
     planned = plan(str(text))
     counts = count(planned, words, checkpoint=state).counts.tolist()
     return planned, words, state.read_bytes(), counts
+
+
+def _states() -> tuple[bytes, ...]:
+    return (_counted()[2],)
 
 
 def read_checkpoint(path: Path) -> None:

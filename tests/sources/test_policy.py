@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,15 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmprobe.core.association import Association
 from lmprobe.errors import InputError
 from lmprobe.results import Note, NoteKind
-from lmprobe.sources import MissingLabels, align_base_rates, load_base_rates
+from lmprobe.sources import MissingLabels, Sampling, align_base_rates, load_base_rates
 from lmprobe.sources.table import table_of
 from lmprobe.sources.uniform import Uniform
 
-TABLE = table_of(
-    "small", [[3, 0, 6], [1, 0, 0], [0, 0, 0]], ["he", "she", "ze"], ["cook", "mover", "baker"]
-)
+GROUPS, TASKS = ["he", "she", "ze"], ["cook", "mover", "baker"]
+COUNTS = [[3, 0, 6], [1, 0, 0], [0, 0, 0]]
+TABLE = table_of("small", COUNTS, GROUPS, TASKS)
+SAMPLED = replace(TABLE, sampling=Sampling())
+ERRORS = np.array([[3.0, 1.0, 2.0], [4.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+SURVEY = replace(TABLE, sampling=Sampling(ERRORS))
 
 
 def test_drop_leaves_out_what_the_table_lacks() -> None:
@@ -26,41 +31,55 @@ def test_drop_leaves_out_what_the_table_lacks() -> None:
     assert found.association.tasks == ("baker", "cook")
     assert found.association.counts is not None
     assert found.association.counts.tolist() == [[0, 1], [6, 3]]
-    assert (found.dropped_attributes, found.dropped_tasks) == (("they",), ("pilot",))
-    assert found.notes == (
-        Note(NoteKind.LEFT_OUT, "1 attribute without a column, left out: they"),
-        Note(NoteKind.LEFT_OUT, "1 task without a row, left out: pilot"),
-    )
     assert found.provenance["sha256"] == TABLE.provenance["sha256"]
 
 
-def test_drop_leaves_out_what_was_never_counted() -> None:
-    found = align_base_rates(TABLE, ["he", "she", "ze"], ["cook", "mover"])
-    assert (found.association.attributes, found.association.tasks) == (("he", "she"), ("cook",))
-    assert (found.dropped_attributes, found.dropped_tasks) == (("ze",), ("mover",))
+def test_drop_notes_what_is_left_out_of_either_axis_and_why() -> None:
+    found = align_base_rates(TABLE, [*GROUPS, "xe", "they"], [*TASKS, "pilot"])
+    assert found.notes == (
+        Note(NoteKind.LEFT_OUT, "2 attributes without a column, left out: xe, they"),
+        Note(NoteKind.LEFT_OUT, "1 task without a row, left out: pilot"),
+        Note(NoteKind.LEFT_OUT, "1 attribute never counted, left out: ze"),
+        Note(NoteKind.LEFT_OUT, "1 task never counted, left out: mover"),
+    )
+    assert (found.association.attributes, found.association.tasks) == (
+        ("he", "she"),
+        ("cook", "baker"),
+    )
+    assert (found.dropped_attributes, found.dropped_tasks) == (
+        ("xe", "they", "ze"),
+        ("pilot", "mover"),
+    )
     assert (found.empty_attributes, found.empty_tasks) == (("ze",), ("mover",))
-    assert Note(NoteKind.LEFT_OUT, "1 task never counted, left out: mover") in found.notes
-    with pytest.raises(InputError, match="never counted ze; fewer than two"):
-        align_base_rates(TABLE, ["he", "ze"], ["cook"])
+    assert found.smoothed_cells == 0
 
 
 def test_keep_has_words_without_counts_as_undefined() -> None:
-    found = align_base_rates(TABLE, ["he", "she", "ze"], ["cook", "mover"], missing="keep")
+    found = align_base_rates(TABLE, GROUPS, ["cook", "mover"], missing="keep")
     assert (found.empty_attributes, found.empty_tasks) == (("ze",), ("mover",))
+    assert (found.dropped_attributes, found.dropped_tasks) == ((), ())
     assert np.isnan(found.association.attribute_given_task[:, 1]).all()
     assert np.isnan(found.association.task_given_attribute[2]).all()
-    never = Note(NoteKind.UNDEFINED, "1 task never counted, undefined when given: mover")
-    assert never in found.notes
+    assert found.notes == (
+        Note(NoteKind.UNDEFINED, "1 attribute never counted, undefined when given: ze"),
+        Note(NoteKind.UNDEFINED, "1 task never counted, undefined when given: mover"),
+    )
 
 
-def test_error_refuses_both() -> None:
-    with pytest.raises(MissingLabels, match=r"lack 1 attribute \(they\) and 2 tasks \(a, b\)") as e:
+def test_error_refuses_what_is_lacking_and_what_was_never_counted() -> None:
+    with pytest.raises(
+        MissingLabels, match=r"lack 1 attribute \(they\) and 2 tasks \(a, b\)"
+    ) as caught:
         align_base_rates(TABLE, ["he", "they"], ["a", "b"], missing="error")
-    assert (e.value.attributes, e.value.tasks) == (("they",), ("a", "b"))
-    with pytest.raises(InputError, match='"small" never counted mover'):
-        align_base_rates(TABLE, ["he", "she"], ["cook", "mover"], missing="error")
-    kept = align_base_rates(TABLE, ["he", "she"], ["cook", "baker"], missing="error")
-    assert kept.notes == ()
+    assert (caught.value.attributes, caught.value.tasks) == (("they",), ("a", "b"))
+    for attributes, tasks, never in (
+        (GROUPS, ["cook"], "ze"),
+        (["he", "she"], ["cook", "mover"], "mover"),
+        (GROUPS, ["cook", "mover"], "ze, mover"),
+    ):
+        with pytest.raises(InputError, match=f'"small" never counted {never}; choose'):
+            align_base_rates(TABLE, attributes, tasks, missing="error")
+    assert align_base_rates(TABLE, ["he", "she"], ["cook"], missing="error").notes == ()
 
 
 def test_smooth_adds_the_pseudo_count_to_every_cell() -> None:
@@ -72,52 +91,62 @@ def test_smooth_adds_the_pseudo_count_to_every_cell() -> None:
     assert found.smoothed_cells == 4
     text = "0.25 added to each of the 6 cells of small; 4 of them held nothing else"
     assert found.notes == (Note(NoteKind.SMOOTHED, text),)
-    assert not np.isnan(found.association.attribute_given_task).any()
+    half = align_base_rates(TABLE, ["he", "she"], ["cook"], missing="smooth")
+    assert half.association.counts is not None
+    assert half.association.counts.tolist() == [[3.5], [1.5]]
+    assert half.smoothed_cells == 0
 
 
-def test_smooth_needs_counts_only_where_something_is_missing() -> None:
-    assert (
-        "no pseudo-count added"
-        in align_base_rates(Uniform(), ["he"], ["x"], missing="smooth").notes[0].text
-    )
+class Shares:
+    """A source of shares, not counts, that knows two tasks; one share is 0."""
 
-
-class Partial:
-    """A source without counts that knows one task."""
-
-    name = "partial"
+    name = "shares"
     provenance: ClassVar[dict[str, str]] = {}
 
-    def association(self, attributes: Any, tasks: Any) -> Any:
-        unknown = [task for task in tasks if task != "cook"]
-        if unknown:
+    def association(self, attributes: Any, tasks: Any) -> Association:
+        known = {"cook": [0.5, 0.5], "baker": [1.0, 0.0]}
+        if unknown := [task for task in tasks if task not in known]:
             raise MissingLabels(self.name, tasks=unknown)
-        return Uniform().association(attributes, tasks)
+        return Association.from_conditional(
+            np.array([known[task] for task in tasks]).T, attributes, tasks
+        )
 
 
-def test_any_object_that_fits_is_a_source() -> None:
-    source = load_base_rates(Partial())
+def test_shares_can_be_used_but_smoothed_only_where_nothing_is_missing() -> None:
+    source = load_base_rates(Shares())
     assert align_base_rates(source, ["he", "she"], ["cook", "pilot"]).dropped_tasks == ("pilot",)
-    with pytest.raises(InputError, match='"partial" are not counts'):
-        align_base_rates(source, ["he", "she"], ["cook", "pilot"], missing="smooth")
+    for tasks in (["cook", "baker"], ["cook", "pilot"]):
+        with pytest.raises(InputError, match='"shares" are not counts, so no pseudo-count can be'):
+            align_base_rates(source, ["he", "she"], tasks, missing="smooth")
+    whole = align_base_rates(source, ["he", "she"], ["cook"], missing="smooth")
+    assert whole.association.attribute_given_task.tolist() == [[0.5], [0.5]]
+    assert "no pseudo-count added" in whole.notes[0].text
 
 
 @pytest.mark.parametrize(
     ("attributes", "tasks", "options", "message"),
     [
-        (["he", "xe"], ["cook"], {}, "fewer than two attributes are left"),
+        (["he", "xe"], ["cook"], {}, "lack xe; fewer than two attributes are left"),
+        (["he", "ze"], ["cook"], {}, "never counted ze; fewer than two attributes are left"),
         (["he", "she"], ["pilot"], {}, "none of the tasks: pilot"),
         (["he", "she"], ["mover"], {}, "every count of the words asked is zero"),
         (["he", "she"], [], {}, "at least one attribute and one task"),
+        ([], ["cook"], {}, "at least one attribute and one task"),
         (["he", "he"], ["cook"], {}, "appears twice"),
         (["he", "she"], ["cook"], {"missing": "dorp"}, 'did you mean "drop"'),
-        (["he", "she"], ["cook"], {"pseudo_count": 0}, "must be a positive number, found 0"),
-        (["he", "she"], ["cook"], {"pseudo_count": float("nan")}, "must be a positive number"),
+        *(
+            (["he", "she"], ["cook"], {"pseudo_count": wrong}, "must be a positive number, found")
+            for wrong in (0, -1, np.inf, np.nan)
+        ),
     ],
 )
-def test_worlds_that_cannot_be(attributes: Any, tasks: Any, options: Any, message: str) -> None:
+def test_what_cannot_be_aligned(attributes: Any, tasks: Any, options: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         align_base_rates(TABLE, attributes, tasks, **options)
+
+
+def test_one_attribute_alone_is_enough_if_no_more_were_asked_for() -> None:
+    assert align_base_rates(TABLE, ["he"], ["cook"]).association.attributes == ("he",)
 
 
 @given(
@@ -142,3 +171,43 @@ def test_uniform_is_even_for_any_labels(size: int, many: int) -> None:
     found = Uniform().association([f"a{i}" for i in range(size)], [f"t{i}" for i in range(many)])
     assert np.allclose(found.attribute_given_task, 1 / size, rtol=1e-12)
     assert np.allclose(found.task_given_attribute, 1 / many, rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["drop", "keep", "smooth"])
+@pytest.mark.parametrize(
+    ("source", "exact"),
+    [(TABLE, True), (SAMPLED, False), (SURVEY, False), (replace(TABLE, complete=True), False),
+     (Uniform(), False)],
+    ids=["silent", "counts", "survey", "complete", "uniform"],
+)  # fmt: skip
+def test_only_a_table_that_says_nothing_of_its_sampling_is_taken_as_exact(
+    source: Any, exact: bool, missing: Any
+) -> None:
+    found = align_base_rates(source, ["he", "she"], ["cook"], missing=missing)
+    assert found.taken_as_exact == exact
+
+
+def test_the_sampling_is_that_of_the_labels_kept() -> None:
+    found = align_base_rates(SURVEY, ["she", "xe", "he"], ["baker", "mover", "cook"]).sampling
+    assert found is not None
+    assert found.standard_errors is not None
+    assert found.standard_errors.tolist() == [[2, 4], [2, 3]]
+    counted = align_base_rates(SAMPLED, ["he", "she"], ["cook"]).sampling
+    assert counted is not None
+    assert counted.counts
+    assert align_base_rates(TABLE, ["he", "she"], ["cook"]).sampling is None
+
+
+def test_merged_groups_add_their_counts_and_variances() -> None:
+    owner = {"he": "x", "she": "x", "ze": "y"}
+    found = align_base_rates(SURVEY, GROUPS, ["cook", "baker"], missing="keep").merged(owner)
+    assert found.association.attributes == ("x", "y")
+    assert found.association.counts is not None
+    assert found.association.counts.tolist() == [[4, 6], [0, 0]]
+    assert found.sampling is not None
+    # Errors of 3 and 4 together are 5.
+    np.testing.assert_allclose(found.sampling.standard_errors, [[5, np.sqrt(8)], [0, 2]])
+    counted = align_base_rates(SAMPLED, ["he", "she"], ["cook"]).merged(owner).sampling
+    assert counted is not None
+    assert counted.counts
+    assert align_base_rates(TABLE, ["he", "she"], ["cook"]).merged(owner).sampling is None

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 
 from lmprobe.corpus.engines.engine import Counted, Numbered, engines
-from lmprobe.corpus.work import Job, count_part
+from lmprobe.corpus.work import Counts, Job, count_part
 from lmprobe.errors import LmprobeError
 
 
@@ -26,7 +26,7 @@ def local(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, context, _follow_the_parent)
     try:
-        yield from _spread(pool, job, iter(parts), 2 * workers)
+        yield from _spread(pool, job, parts, 2 * workers)
     except BrokenProcessPool:
         raise LmprobeError(
             "a counting process was killed (out of memory?); run again with fewer workers, and "
@@ -37,22 +37,21 @@ def local(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted
 
 
 def _spread(
-    pool: ProcessPoolExecutor, job: Job, parts: Iterator[Numbered], ahead: int
+    pool: ProcessPoolExecutor, job: Job, parts: Iterable[Numbered], ahead: int
 ) -> Iterator[Counted]:
     """Yield counts as they come, with only so many parts under way: memory stays constant."""
-    running: dict[Future[dict[tuple[int, int], int]], tuple[int, int]] = {}
-    more = True
-    while more or running:
-        while more and len(running) < ahead:
-            following = next(parts, None)
-            if following is None:
-                more = False
-            else:
-                number, part = following
-                running[pool.submit(count_part, job, part)] = (number, part.size)
-        done, _ = wait(running, return_when=FIRST_COMPLETED) if running else (set(), None)
-        for future in done:
-            yield (*running.pop(future), future.result())
+    running: dict[Future[Counts], tuple[int, int]] = {}
+    for number, part in parts:
+        running[pool.submit(count_part, job, part)] = (number, part.size)
+        if len(running) == ahead:
+            yield from _completed(running)
+    while running:
+        yield from _completed(running)
+
+
+def _completed(running: dict[Future[Counts], tuple[int, int]]) -> Iterator[Counted]:
+    for future in wait(running, return_when=FIRST_COMPLETED).done:
+        yield (*running.pop(future), future.result())
 
 
 def _follow_the_parent() -> None:

@@ -10,6 +10,7 @@ attribute occur in it, each any number of times.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from ahocorasick_rs import BytesAhoCorasick, MatchKind
@@ -74,25 +75,16 @@ class UnspacedWordRule:
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
         block = self._spelling.composed(block)
-        ends = unspaced_ends(block)
-        end = next(ends, 0)
-        attributes: set[int] = set()
-        tasks: set[int] = set()
         # Lower-casing bytes changes A-Z alone, and no offset.
-        for number, start, _ in self._search.find_matches_as_indexes(block.lower()):
-            if start >= end:
-                if len(attributes) == 1 and len(tasks) == 1:
-                    yield attributes.pop(), tasks.pop()
-                attributes, tasks = set(), set()
-                while start >= end:
-                    end = next(ends)
-            form = self._forms[number]
-            if form in self._attributes:
-                attributes.add(self._attributes[form])
-            if form in self._tasks:
-                tasks.add(self._tasks[form])
-        if len(attributes) == 1 and len(tasks) == 1:
-            yield attributes.pop(), tasks.pop()
+        matches = deque(self._search.find_matches_as_indexes(block.lower()))
+        for end in unspaced_ends(block):
+            forms = []
+            while matches and matches[0][1] < end:
+                forms.append(self._forms[matches.popleft()[0]])
+            attributes = {self._attributes[form] for form in forms if form in self._attributes}
+            tasks = {self._tasks[form] for form in forms if form in self._tasks}
+            if len(attributes) == 1 and len(tasks) == 1:
+                yield attributes.pop(), tasks.pop()
 
 
 def _words(sentence: bytes) -> list[bytes]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.io.atomic import replacing, write_bytes, write_text, write_texts
-from lmprobe.io.scratch import ScratchFolder
+from lmprobe.io.atomic import remove_leftovers, replacing, write_bytes, write_text, write_texts
 
 
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -49,28 +48,18 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> Non
         assert not left.exists()
         # A writer that is alive keeps its file.
         write_text(tmp_path / "b", "other")
+        assert remove_leftovers(tmp_path) == []
         assert temporary.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".mine.tmp", "a", "b"]
+    left.write_text("half")
+    assert remove_leftovers(tmp_path) == [4]
+    assert remove_leftovers(tmp_path / "missing") == []
 
 
 def test_files_of_one_step_are_written_all_or_none(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "old")
-    (tmp_path / "b").mkdir()
     with pytest.raises(InputError, match="cannot write"):
         write_texts({tmp_path / "a": "new", tmp_path / "a" / "no": "folder"})
     assert (tmp_path / "a").read_text() == "old"
     write_texts({tmp_path / "a": "new", tmp_path / "c": "too"})
     assert (tmp_path / "a").read_text() + (tmp_path / "c").read_text() == "newtoo"
-
-
-def test_a_scratch_folder_goes_with_its_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    left = tmp_path / "lmprobe-scratch-left"
-    left.mkdir()
-    (left / "big").write_text("half")
-    with ScratchFolder() as first, ScratchFolder() as second:
-        assert sorted(tmp_path.iterdir()) == sorted([first, second])
-        (first / "file").write_text("")
-    assert list(tmp_path.iterdir()) == []

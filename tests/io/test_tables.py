@@ -75,7 +75,10 @@ def test_folders_and_patterns_are_one_table(tmp_path: Path, kind: str) -> None:
         (tmp_path / part).mkdir()
         written(tmp_path / part, kind).rename(tmp_path / part / f"run [{number}].{kind}")
     (tmp_path / "notes.txt").write_text("no table")
-    for source in (tmp_path, str(tmp_path / "*" / f"*.{kind}")):
+    for hidden in (".ipynb_checkpoints", "_old"):
+        (tmp_path / hidden).mkdir()
+        written(tmp_path / hidden, kind)
+    for source in (tmp_path, str(tmp_path / "20*" / f"*.{kind}")):
         assert read_columns(source)["n"].tolist() == [*range(1, 6)] * 2
     with TableSource(tmp_path) as table:
         found = table.first_row("n", lambda rows, name: f"{rows.number(name)} = 4")
@@ -118,6 +121,18 @@ def test_a_later_row_decides_the_type_of_a_whole_column(tmp_path: Path) -> None:
         assert source.query(["x"], numbers).to_pylist() == [{"n": 30_000, "rows": 30_001}]
 
 
+def test_a_csv_of_very_many_columns(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(3_000)]
+    rows = [[str(number * row % 7) for number in range(3_000)] for row in range(1, 4)]
+    lines = [",".join(line) for line in (names, *rows)]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
+    found = read_columns(tmp_path / "wide.csv", ["c2998", "c1"])
+    assert found.to_dict("list") == {"c2998": [2, 4, 6], "c1": [1, 2, 3]}
+    (tmp_path / "wide.csv").write_text("\n".join([*lines, "1,2"]) + "\n")
+    with pytest.raises(DataFileError, match="Row #5: Expected 3000 columns, got 2"):
+        read_columns(tmp_path / "wide.csv", ["c1"])
+
+
 def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     n = 300_000
     pd.DataFrame({"x": np.arange(n)}).to_csv(tmp_path / "long.csv", index=False)
@@ -151,27 +166,17 @@ def test_an_empty_field_is_missing_and_a_key_left_out_too(tmp_path: Path) -> Non
         refuse_missing(missing, "a.jsonl")
 
 
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes("\ufeffx,y\n1,2\n".encode())
-    assert read_columns(tmp_path / "a.csv", ["x"])["x"].tolist() == [1]
-
-
 def test_a_column_without_a_name_does_no_harm(tmp_path: Path) -> None:
     frame = pd.DataFrame({"Unnamed: 0": [7, 8], "x": [1, 2]})
     frame.to_csv(tmp_path / "index.csv")
     assert column_names(tmp_path / "index.csv") == ("Unnamed: 0.1", "Unnamed: 0", "x")
     assert read_columns(tmp_path / "index.csv", ["x"])["x"].tolist() == [1, 2]
-    (tmp_path / "comma.csv").write_text("x,y,,\n1,2,,\n")
+    # A byte order mark is no part of a name either.
+    (tmp_path / "comma.csv").write_bytes("\ufeffx,y,,\n1,2,,\n".encode())
+    assert read_columns(tmp_path / "comma.csv", ["x"])["x"].tolist() == [1]
     assert read_columns(tmp_path / "comma.csv", ["y"])["y"].tolist() == [2]
     with pytest.raises(DataFileError, match="the column without a name needs one"):
         read_columns(frame.rename(columns={"x": ""}), [""])
-
-
-def test_copies_in_hidden_folders_are_no_part_of_a_table(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / ".ipynb_checkpoints", tmp_path / "_old"):
-        folder.mkdir(exist_ok=True)
-        (folder / "a.csv").write_text("x\n1\n")
-    assert read_columns(tmp_path)["x"].tolist() == [1]
 
 
 def test_endings_in_capitals(tmp_path: Path) -> None:
@@ -213,6 +218,7 @@ def test_numbers_that_arrow_or_the_engine_has_no_type_for() -> None:
         ("a.csv", b"x,y\n1,2\n1,2,3\n", "Row #3: Expected 2 columns, got 3"),
         ("a.csv", "x\ncafé\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", "café\n1\n".encode("latin-1"), "not UTF-8"),
+        ("a.csv", b"x\n" + b"a\n" * 20_000 + b"\xe9\n", "not UTF-8"),
         ("a.jsonl", b'{"x": "\xe9"}\n', "not UTF-8"),
         ("a.csv", b"x,x\n1,2\n", 'the column "x" appears twice'),
         ("a.jsonl", b'{"x": 1}\n{x\n', "line 2 is not JSON"),
@@ -233,13 +239,6 @@ def test_every_mistake_is_one_clear_error(
         read_columns(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_late_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"x\n" + b"a\n" * 20_000 + b"\xe9\n")
-    with pytest.raises(DataFileError, match="not UTF-8"):
-        read_columns(path)
 
 
 def test_files_and_columns_that_are_not_there(tmp_path: Path) -> None:

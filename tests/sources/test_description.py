@@ -1,0 +1,146 @@
+"""The TOML beside a table: what each entry may be, how the numbers were sampled."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.sources import Sampling, load_base_rates
+from lmprobe.sources.csv_file import read_table, write_table
+from lmprobe.sources.source import PROVENANCE
+from lmprobe.sources.table import Table, table_of
+
+CSV = "task,he,she\nnurse,1,9\ncook,6,4\n"
+HE_SHE = ["he", "she"]
+
+
+def described(folder: Path, toml: str, text: str = CSV) -> Table:
+    path = folder / "mine.csv"
+    path.write_text(text, encoding="utf-8")
+    path.with_suffix(".toml").write_text(toml, encoding="utf-8")
+    return read_table(path)
+
+
+def errors_of(sampling: Sampling | None) -> list[list[float]]:
+    assert sampling is not None
+    assert sampling.standard_errors is not None
+    assert not sampling.counts
+    numbers: list[list[float]] = sampling.standard_errors.tolist()
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ('tilte = "x"', 'no entry is called "tilte"; did you mean "title"'),
+        ("title = ", ""),
+        ("title = 3", "title must be text"),
+        ('title = ["x"]', "title must be text"),
+        ('sha256 = "00"', "the table beside it has changed"),
+        ("year = true", "year must be a whole number or text"),
+        ("year = 2020.5", "year must be a whole number or text"),
+        ("year = 1990-01-01", "year must be a whole number or text"),
+        ("notes = 3", "notes must be text or a list of texts"),
+        ('notes = ["a", 3]', "notes must be text or a list of texts"),
+        ("rows = { nurse = 3 }", "rows must be a table of tasks"),
+        ('aliases = "nurse"', "aliases must be a table of words"),
+        ("[aliases]\nsister = 3", "aliases must be a table of words"),
+        ('[aliases]\nsister = "nurze"', 'means "nurze".*did you mean "nurse"'),
+        ('counts = "yes"', "counts must be true or false"),
+        ("counts = 1", "counts must be true or false"),
+        ("standard_errors = 1", "standard_errors must be a table of tasks"),
+        *(
+            (f"standard_errors = {{ nurse = {row} }}", "standard_errors must be a table of tasks")
+            for row in ("1", "[true, 1]", '["1", 1]', "[nan, 1]", "[1, inf]", "[-1e-9, 1]")
+        ),
+        ("standard_errors = { nurs = [1, 1] }", 'no task "nurs" in the table; did you mean'),
+        ("standard_errors = { nurse = [1] }", '"nurse" has 1 numbers, the table has 2 attributes'),
+        ("standard_errors = { nurse = [1, 1] }", 'no line for "cook"; add it'),
+        ("counts = true\nstandard_errors = { }", "counts and standard_errors exclude each other"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, toml: str, message: str) -> None:
+    with pytest.raises(DataFileError, match=rf"mine\.toml: .*{message}"):
+        described(tmp_path, toml)
+
+
+def test_entries_of_every_kind_are_read(tmp_path: Path) -> None:
+    toml = 'year = 2020\nnotes = "one"\nseries = "ACS"\ncounts = false\n[rows]\nnurse = "Nurses"\n'
+    errors = "[standard_errors]\ncook = [1, 2e3]\nnurse = [0, 0.5]\n"
+    table = described(tmp_path, toml + errors)
+    facts = [table.provenance[key] for key in ("year", "notes", "series", "title")]
+    assert facts == [2020, ("one",), "ACS", "mine.csv"]
+    assert errors_of(table.sampling) == [[0, 1], [0.5, 2000]]
+    assert described(tmp_path, 'year = "2019-20"').provenance["year"] == "2019-20"
+    assert described(tmp_path, 'notes = ["a", "b"]').provenance["notes"] == ("a", "b")
+    assert tuple(table.provenance) == PROVENANCE
+
+
+def test_counts_are_a_sample_and_a_table_that_says_nothing_is_exact(tmp_path: Path) -> None:
+    sampling = described(tmp_path, "counts = true").sampling
+    assert sampling is not None
+    assert sampling.counts
+    assert described(tmp_path, 'title = "x"').sampling is None
+    assert described(tmp_path, "counts = false").sampling is None
+    assert load_base_rates("wikipedia").sampling.counts  # type: ignore[attr-defined]
+    assert load_base_rates("labor").sampling is None  # type: ignore[attr-defined]
+
+
+def test_words_of_the_description_are_those_of_the_table(tmp_path: Path) -> None:
+    """In any order, by other names, and with accents written apart."""
+    csv = "task,il,elle\ncuisinier,6,4\ninfirmie\u0300re,1,9\n"
+    errors = '[standard_errors]\n"infirmie\u0300re" = [1, 2]\ncuisinier = [3, 4]\n'
+    table = described(tmp_path, errors + '[aliases]\nsoeur = "infirmie\u0300re"\n', csv)
+    chosen = table.sampling_of(("elle", "il"), ("soeur", "cuisinier"))
+    assert errors_of(chosen) == [[2, 4], [1, 3]]
+
+
+def test_a_description_is_written_with_every_fact_and_read_again(tmp_path: Path) -> None:
+    facts = {"title": 'É \x7f "q"', "source": "s", "year": 2020, "licence": None, "notes": ["ñ"]}
+    errors = np.array([[0.5, 1.0], [2.0, 0.0]])
+    table = table_of(
+        "t", [[1, 2], [3, 4]], HE_SHE, ["a b", "c"], provenance=facts, sampling=Sampling(errors)
+    )
+    path = write_table(replace(table, aliases={"sea": "c"}), tmp_path / "t.csv")
+    text = path.with_suffix(".toml").read_text("utf-8")
+    assert "É" in text  # readable as it is
+    assert "\x7f" not in text
+    assert tomllib.loads(text) == {
+        "title": 'É \x7f "q"', "source": "s", "year": 2020, "notes": ["ñ"],
+        "sha256": table.provenance["sha256"],
+        "standard_errors": {"a b": [0.5, 2.0], "c": [1.0, 0.0]},
+        "aliases": {"sea": "c"},
+    }  # fmt: skip
+    again = read_table(path)
+    assert again.provenance == table.provenance
+    assert errors_of(again.sampling) == errors.tolist()
+    assert again.association(HE_SHE, ["sea"]).joint[:, 0] == pytest.approx([1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("sampling", [None, Sampling()])
+def test_counts_are_said_to_be_counts_only_where_they_are(
+    tmp_path: Path, sampling: Sampling | None
+) -> None:
+    table = table_of("t", [[1], [3]], HE_SHE, ["a"], sampling=sampling)
+    again = read_table(write_table(table, tmp_path / "t.csv")).sampling
+    assert (again is None) == (sampling is None)
+
+
+SET = 'sentences = ["x"]\nname = "mine"\n[slots]\nx = ["y"]\n'
+
+
+@pytest.mark.parametrize("toml", [SET, 'name = "words"\nentries = ["x"]\n'])
+def test_a_template_set_or_lexicon_of_the_same_name_is_no_description(
+    tmp_path: Path, toml: str
+) -> None:
+    assert described(tmp_path, toml).provenance["title"] == "mine.csv"
+    path = tmp_path / "mine.csv"
+    with pytest.raises(InputError, match=r"is a template set or a lexicon.*choose another name"):
+        write_table(table_of("mine", [[1, 2], [3, 4]], HE_SHE, ["a", "b"]), path)
+    assert path.read_text() == CSV
+    assert path.with_suffix(".toml").read_text() == toml
