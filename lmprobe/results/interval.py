@@ -86,11 +86,13 @@ class Interval:
         """Read the JSON form; version 1 had no status, and its open ends were infinite."""
         status = IntervalStatus(document.get("status", IntervalStatus.OK))
         undefined = status is IntervalStatus.UNDEFINED
-        low, high = (math.nan, math.nan) if undefined else (-math.inf, math.inf)
-        return cls(
-            low if document["low"] is None else float(document["low"]),
-            high if document["high"] is None else float(document["high"]),
-            float(document["confidence"]),
-            str(document["method"]),
-            status,
+        low, high = (
+            open_end if document[end] is None else document[end]
+            for end, open_end in (
+                ("low", math.nan if undefined else -math.inf),
+                ("high", math.nan if undefined else math.inf),
+            )
         )
+        if low > high or not 0 < document["confidence"] <= 1:
+            raise ValueError(f"no interval: {dict(document)}")
+        return cls(low, high, document["confidence"], document["method"], status)

@@ -71,9 +71,7 @@ class Note:
         """Read the JSON form; in version 1 a note was its text alone."""
         if isinstance(document, str):
             return cls(NoteKind.OTHER, document)
-        return cls(
-            NoteKind(document["kind"]), str(document["text"]), str(document.get("scope", ""))
-        )
+        return cls(NoteKind(document["kind"]), document["text"], document.get("scope", ""))
 
 
 _TOPICS = {

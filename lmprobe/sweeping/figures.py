@@ -16,8 +16,7 @@ from lmprobe.results.figure import (
     Sides,
 )
 from lmprobe.results.format import format_signed, plural
-from lmprobe.sweeping.result import Curve, Order, SweepResult
-from lmprobe.sweeping.row import Question, SweepRow
+from lmprobe.sweeping.result import Curve, Order, Question, SweepResult, SweepRow
 
 # A forest with more lines is drawn as its two ends: nobody reads the middle.
 _MOST_LINES = 60

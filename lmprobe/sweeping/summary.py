@@ -15,9 +15,15 @@ from lmprobe.results import Note, NoteKind
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.ranking import Contest, bands, rank
-from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult
-from lmprobe.sweeping.row import Question, SweepRow
-from lmprobe.sweeping.runs import RunMean
+from lmprobe.sweeping.result import (
+    Curve,
+    Failure,
+    Order,
+    Question,
+    SweepResult,
+    SweepRow,
+)
+from lmprobe.sweeping.runs import run_mean
 from lmprobe.sweeping.worker import THREADS
 
 
@@ -51,6 +57,10 @@ def summarise(
         for entry in entries
         for row in entry.result.rows
     ]
+    means = [
+        run_mean(question, [row for _, row in answers], confidence)
+        for question, answers in (members if runs else {}).items()
+    ]
     count = len({entry.subject.label for entry in entries})
     return SweepResult(
         rows=tuple(replace(row, ranks=ranks.get((row.question, row.model))) for row in rows),
@@ -65,7 +75,7 @@ def summarise(
             "seed": seed,
         },
         notes=(*_notes(orders, confidence), *([runs_note(count, "templates")] if runs else [])),
-        run_means=_run_means(members, confidence) if runs else (),
+        run_means=tuple(filter(None, means)),
     )
 
 
@@ -80,15 +90,6 @@ def _by_question(entries: Sequence[Entry]) -> dict[Question, Members]:
             question = Question(entry.templates, row.base, row.direction)
             grouped.setdefault(question, []).append((entry, row))
     return grouped
-
-
-def _run_means(members: Mapping[Question, Members], confidence: float) -> tuple[RunMean, ...]:
-    """Return the mean over models of every question, in order."""
-    means = [
-        RunMean.of(question, [row for _, row in answers], confidence)
-        for question, answers in members.items()
-    ]
-    return tuple(one for one in means if one is not None)
 
 
 def _contest(question: Question, members: Members) -> Contest | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.intervals.method import intervals
 from lmprobe.io.atomic import remove_leftovers
 from lmprobe.io.progress import Progress, silent
-from lmprobe.io.scratch import ScratchFolder
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
@@ -84,7 +84,7 @@ def sweep(
     given = {"models": _listed(models), "templates": _listed(templates), "base": _listed(base)}
     cache = bool(options.get("cache", True))
     jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)
-    with ScratchFolder() as temporary:
+    with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
         results, errors = _run(run, jobs, folder, settings.workers, progress)
     failures = [

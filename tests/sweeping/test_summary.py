@@ -13,8 +13,8 @@ from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Interval, Verdict
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.levels import levels_of
-from lmprobe.sweeping.row import Question
-from lmprobe.sweeping.runs import RunMean, run_table
+from lmprobe.sweeping.result import Question
+from lmprobe.sweeping.tables import run_table
 from lmprobe.sweeping.settings import SweepSettings
 from lmprobe.sweeping.summary import Entry, summarise
 

@@ -12,7 +12,7 @@ from lmprobe.core.direction import Direction
 from lmprobe.results import Estimate, Interval, Table
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult, _letter
-from lmprobe.sweeping.row import Question, SweepRow
+from lmprobe.sweeping.result import Question, SweepRow
 from lmprobe.sweeping.tables import all_rows
 from tests.made_up_sweeps import plain_row, plain_sweep
 

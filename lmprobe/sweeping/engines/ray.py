@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lmprobe.sweeping.engines.engine import Outcome, sweep_engines
@@ -42,11 +43,10 @@ def _outcome(ray: Any, reference: Any, job: Job, folder: Path) -> Outcome:
 
 def _probe(line: str) -> tuple[str | None, str | None]:
     """Run one job where the task runs; return the result's text or the error."""
-    from lmprobe.io.scratch import ScratchFolder
     from lmprobe.sweeping.worker import Prober, answer
 
-    with ScratchFolder() as folder:
-        found = answer(Prober(), Job.from_json(line), folder)
+    with TemporaryDirectory() as folder:
+        found = answer(Prober(), Job.from_json(line), Path(folder))
         if "error" in found:
             return None, str(found["error"])
-        return (folder / str(found["file"])).read_text(encoding="utf-8"), None
+        return Path(folder, str(found["file"])).read_text(encoding="utf-8"), None
