@@ -86,13 +86,14 @@ class Interval:
         """Read the JSON form; version 1 had no status, and its open ends were infinite."""
         status = IntervalStatus(document.get("status", IntervalStatus.OK))
         undefined = status is IntervalStatus.UNDEFINED
-        low, high = (
-            open_end if document[end] is None else document[end]
-            for end, open_end in (
-                ("low", math.nan if undefined else -math.inf),
-                ("high", math.nan if undefined else math.inf),
-            )
+        low, high = document["low"], document["high"]
+        interval = cls(
+            (math.nan if undefined else -math.inf) if low is None else low,
+            (math.nan if undefined else math.inf) if high is None else high,
+            document["confidence"],
+            document["method"],
+            status,
         )
-        if low > high or not 0 < document["confidence"] <= 1:
+        if interval.low > interval.high or not 0 < interval.confidence <= 1:
             raise ValueError(f"no interval: {dict(document)}")
-        return cls(low, high, document["confidence"], document["method"], status)
+        return interval

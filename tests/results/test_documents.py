@@ -41,7 +41,7 @@ SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds" / "results"
     ("change", "why"),
     [
         (lambda one: one["rows"][0].update(base=5), r"base must be str, found 5"),
-        (lambda one: one["rows"][0]["interval"].update(low="0.5"), "damaged result"),
+        (lambda one: one["rows"][0]["interval"].update(low="0.5"), "must be real number, not str"),
         (lambda one: one["rows"][0]["interval"].update(low=9.0), "no interval"),
         (lambda one: one["rows"][0]["interval"].update(confidence=95), "no interval"),
         (lambda one: one["rows"][0]["interval"].update(confidence=True), "must be float"),
