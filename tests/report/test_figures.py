@@ -237,7 +237,9 @@ def test_the_interval_plot_shows_every_line_in_its_tone() -> None:
     root = parsed(svg(lines_of((0.05, 0.15), (0, 0.2), (-0.1, 0.3), (-0.2, 0.2))))
     kinds = [one.get("class", "").split()[0] for one in find_all(root, "circle", "dot")]
     assert kinds == ["plus", "minus", "even", "warning"]
-    assert len(find_all(root, "line", "bar")) == 4
+    bars = find_all(root, "line", "bar")
+    lengths = np.array([float(one.get("x2", "")) - float(one.get("x1", "")) for one in bars])
+    assert lengths / lengths[0] == pytest.approx([1, 2, 4, 4], rel=0.001)
     assert {"base 0", "weakens ←", "→ exaggerates"} <= set(words_of(root))
 
 
