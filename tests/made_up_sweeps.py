@@ -12,8 +12,7 @@ from lmprobe.core.direction import Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Estimate, Interval, decide
 from lmprobe.sweeping.jobs import Subject
-from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult
-from lmprobe.sweeping.row import SweepRow
+from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult, SweepRow
 from lmprobe.sweeping.summary import Entry, summarise
 
 Made = Callable[..., ProbeResult]

@@ -8,14 +8,15 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from lmprobe import plugins
-from lmprobe.cli.main import app
-from lmprobe.registry import Registry
+from lmprobe import plugins, registry
+from lmprobe.cli.main import app, main
 
 ROOT = Path(__file__).parents[1] / "lmprobe"
 
@@ -31,7 +32,6 @@ def test_type_checkers_see_the_same_names() -> None:
     seen = {
         name.name for node in block.body if isinstance(node, ast.ImportFrom) for name in node.names
     }
-    assert seen == {*plugins._MODULE_OF}
     assert seen | {"REGISTRIES", "Registry", "registry"} == {*plugins.__all__}
 
 
@@ -47,16 +47,6 @@ def test_every_registry_of_the_package_is_listed() -> None:
     assert made == set(plugins.REGISTRIES.items())
 
 
-@pytest.mark.parametrize("kind", plugins.REGISTRIES)
-def test_a_registry_stands_in_a_module_of_its_own(kind: str) -> None:
-    """Beside the protocol of what it holds, never in an `__init__`."""
-    registry = plugins.registry(kind)
-    assert isinstance(registry, Registry)
-    assert registry.group == f"lmprobe.{kind}"
-    module = importlib.import_module(f"lmprobe.{plugins.REGISTRIES[kind]}")
-    assert not str(module.__file__).endswith("__init__.py")
-
-
 def test_ls_lists_every_registry_with_a_description() -> None:
     listed = json.loads(CliRunner().invoke(app, ["ls", "--json"]).stdout)
     for kind in plugins.REGISTRIES:
@@ -66,10 +56,6 @@ def test_ls_lists_every_registry_with_a_description() -> None:
 
 
 def test_ls_shows_a_plug_in_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib.metadata import EntryPoint
-
-    from lmprobe import registry
-
     broken = EntryPoint("broken", "no_such_plugin:thing", "lmprobe.attackers")
     monkeypatch.setattr(
         registry, "entry_points", lambda group: [broken] if group == broken.group else []
@@ -86,10 +72,8 @@ def test_importing_it_is_light() -> None:
 
 
 @pytest.fixture
-def command_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def command_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Install a package with a command, the way that pip would leave it; return its module."""
-    from lmprobe import registry
-
     module = tmp_path / "lmprobe_weather.py"
     module.write_text(
         "import typer\n\ndef command(city: str, warm: bool = False) -> None:\n"
@@ -101,14 +85,11 @@ def command_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     entries = "weather = lmprobe_weather:command\nrun = lmprobe_weather:command\n"
     (facts / "entry_points.txt").write_text(f"[lmprobe.commands]\n{entries}")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_loaded", {})
     yield module
     sys.modules.pop("lmprobe_weather", None)
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    from lmprobe.cli.main import main
-
     monkeypatch.setattr(sys, "argv", ["lmprobe", *words])
     with pytest.raises(SystemExit) as ended:
         main()

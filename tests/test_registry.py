@@ -42,9 +42,6 @@ def test_both_kinds_of_extension_are_found(kinds: Registry[str]) -> None:
     assert kinds.names() == ("inner", "outer")
     assert kinds.get("inner") == "built in"
     assert kinds.get("outer") == "installed"
-
-
-def test_an_unknown_name(kinds: Registry[str]) -> None:
     with pytest.raises(InputError, match='no kind called "iner"; did you mean "inner"'):
         kinds.get("iner")
 
@@ -61,13 +58,10 @@ def test_an_extension_that_does_not_load_is_one_clear_error(
     assert kinds.get("inner") == "built in"
 
 
-def test_two_of_the_same_name(kinds: Registry[str]) -> None:
+def test_two_of_the_same_name(kinds: Registry[str], monkeypatch: pytest.MonkeyPatch) -> None:
     kinds.register("mine")("one")
     with pytest.raises(InputError, match='two kinds are called "mine"'):
         kinds.register("mine")("other")
-
-
-def test_two_packages_with_one_name(kinds: Registry[str], monkeypatch: pytest.MonkeyPatch) -> None:
     same = [EntryPoint("outer", f"{name}:x", "lmprobe.kinds") for name in ("one_plugin", "other")]
     monkeypatch.setattr(module, "entry_points", lambda group: same)
     with pytest.raises(InputError, match="in two packages, one_plugin and other; remove"):

@@ -103,8 +103,11 @@ class CountResult(Result):
     @classmethod
     def from_body(cls, document: dict[str, Any]) -> CountResult:
         """Read the JSON form."""
+        counts = np.array(document["counts"])
+        if counts.dtype.kind not in "iu" or not ((counts >= 0) & (counts < 2**53)).all():
+            raise ValueError("counts must be whole numbers, none of them negative")
         return cls(
-            counts=np.array(document["counts"], dtype=np.float64),
+            counts=counts.astype(np.float64),
             attributes=tuple(document["attributes"]),
             tasks=tuple(document["tasks"]),
             rule=document["rule"],

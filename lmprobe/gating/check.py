@@ -59,8 +59,9 @@ def check(
         )
     if max is None and against is None and max_perplexity is None:
         raise InputError("a check needs a limit (`max`, --max) or another result (`against`)")
+    quality = _perplexity(whole, max_perplexity)
     if max is None and against is None:
-        return CheckResult(_perplexity(whole, max_perplexity))
+        return CheckResult(quality)
     limits = limits_of(0.0 if max is None else max)
     bases = [base] if isinstance(base, str) else list(base or ())
     directions = [] if direction is None else [Direction.parse(direction)]
@@ -70,11 +71,12 @@ def check(
     rows = [
         CheckedRow(claim, limit.value)
         for claim in claims
-        if _is_wanted(claim, bases, directions) and (limit := limit_for(claim, limits))
+        if (not bases or claim.base in bases)
+        and (not directions or claim.direction in directions)
+        and (limit := limit_for(claim, limits))
     ]
     if not rows:
         raise InputError("no row of the result has both the base and the direction asked for")
-    quality = _perplexity(whole, max_perplexity)
     return CheckResult((*rows, *quality), relative=against is not None)
 
 
@@ -92,7 +94,3 @@ def _perplexity(result: Result, limit: float | None) -> tuple[CheckedRow, ...]:
 
 def _loaded(result: Result | str | Path) -> Result:
     return result if isinstance(result, Result) else load_result(result)
-
-
-def _is_wanted(claim: Claim, bases: Sequence[str], directions: Sequence[Direction]) -> bool:
-    return (not bases or claim.base in bases) and (not directions or claim.direction in directions)

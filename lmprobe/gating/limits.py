@@ -51,15 +51,6 @@ class Limit:
             return cls(value, scope)
         return cls(value, base or None, direction)
 
-    def applies_to(self, claim: Claim) -> bool:
-        """Tell whether this is a limit for the claim."""
-        return self.base in (None, claim.base) and self.direction in (None, claim.direction)
-
-    @property
-    def precision(self) -> tuple[bool, bool]:
-        """How narrow its scope is: of two limits the one that says more holds."""
-        return self.base is not None, self.direction is not None
-
 
 def limits_of(largest: Max) -> tuple[Limit, ...]:
     """Return the limits that an argument or the options mean."""
@@ -74,8 +65,16 @@ def limits_of(largest: Max) -> tuple[Limit, ...]:
 
 def limit_for(claim: Claim, limits: Iterable[Limit]) -> Limit | None:
     """Return the most precise limit for a claim; the later of two that are alike."""
-    fitting = [limit for limit in limits if limit.applies_to(claim)]
-    return max(reversed(fitting), key=lambda limit: limit.precision, default=None)
+    fitting = [
+        limit
+        for limit in limits
+        if limit.base in (None, claim.base) and limit.direction in (None, claim.direction)
+    ]
+    return max(
+        reversed(fitting),
+        key=lambda limit: (limit.base is not None, limit.direction is not None),
+        default=None,
+    )
 
 
 def check_names(

@@ -109,7 +109,7 @@ class CheckedRow:
         """Read the JSON form."""
         direction = None if row["direction"] is None else Direction(row["direction"])
         claim = Claim(Estimate.from_dict(row), row["base"], direction, row["subject"])
-        return cls(claim, float(row["max"]), bool(row.get("exact", False)))
+        return cls(claim, row["max"], row.get("exact", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +152,12 @@ class CheckResult(Result):
             Column("limit", ColumnKind.SIGNED),
             Column("outcome"),
         )
-        cells = [
-            (
-                row.claim.label,
-                row.claim.estimate.claimed,
-                row.claim.estimate.interval,
-                row.limit,
-                row.outcome.label,
-            )
-            for row in self.rows
-        ]
-        return (Table("rows", columns, tuple(cells)),)
+        estimates = [row.claim.estimate for row in self.rows]
+        cells = tuple(
+            (row.claim.label, estimate.claimed, estimate.interval, row.limit, row.outcome.label)
+            for row, estimate in zip(self.rows, estimates, strict=True)
+        )
+        return (Table("rows", columns, cells),)
 
     def page(self) -> Page:
         """Return the report: the outcome, then every row."""
@@ -190,4 +185,4 @@ class CheckResult(Result):
     def from_body(cls, document: dict[str, Any]) -> Self:
         """Read the JSON form."""
         rows = tuple(CheckedRow.from_dict(row) for row in document["rows"])
-        return cls(rows, bool(document["relative"]))
+        return cls(rows, document["relative"])

@@ -39,25 +39,20 @@ _NAMED = 3
 def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
     """Return the picture; orange is positive, blue negative, struck through undefined."""
     layout = _layout(figure, width_of(standalone))
-    largest = max((abs(one) for one in _known(figure)), default=0.0) or 1.0
-    bottom = layout.top + _ROW * len(figure.rows)
-    body = [
-        _row_name(name, layout, layout.top + _ROW * (index + 0.5) + 4)
-        for index, name in enumerate(figure.rows)
+    cells = [
+        cell for block in figure.blocks for row in block.values for cell in row if cell is not None
     ]
+    largest = max((abs(cell) for cell in cells if math.isfinite(cell)), default=0.0) or 1.0
+    bottom = layout.top + _ROW * len(figure.rows)
+    body = []
+    for index, name in enumerate(figure.rows):
+        y = layout.top + _ROW * (index + 0.5) + 4
+        body.append(text(layout.left - 8, y, shortened(name, layout.left - 16), anchor="end"))
     x = layout.left
     for block in figure.blocks:
         body += _block(block, figure.rows, x, layout, largest)
-        if len(figure.rows) * len(block.columns) > _MANY:
-            body += _rows_at_once(block, figure.rows, x, layout, largest)
         x += layout.cell * len(block.columns) + _GAP
-    undefined = any(
-        one is not None and math.isnan(one)
-        for block in figure.blocks
-        for row in block.values
-        for one in row
-    )
-    body += _key(largest, undefined, layout.left, bottom + 14)
+    body += _key(largest, any(map(math.isnan, cells)), layout.left, bottom + 14)
     width = max(x, layout.left + 250, width_of(standalone))
     return picture(figure, (width, bottom + 50), *body, standalone=standalone)
 
@@ -92,16 +87,6 @@ def _layout(figure: HeatMap, width: float) -> _Layout:
     return _Layout(left, top, cell, title_upright, column_upright, title_height)
 
 
-def _known(figure: HeatMap) -> Iterator[float]:
-    for block in figure.blocks:
-        for row in block.values:
-            yield from (one for one in row if one is not None and math.isfinite(one))
-
-
-def _row_name(name: str, layout: _Layout, y: float) -> Markup:
-    return text(layout.left - 8, y, shortened(name, layout.left - 16), anchor="end")
-
-
 def _heading(
     words: str, x: float, bottom: float, kind: str, *, upright: bool, room: float
 ) -> Markup:
@@ -120,33 +105,23 @@ def _heading(
 def _block(
     block: HeatBlock, rows: tuple[str, ...], x: float, layout: _Layout, largest: float
 ) -> Iterator[Markup]:
-    """Draw the cells of one block under its name."""
-    cell, wide = layout.cell, layout.cell * len(block.columns)
-    under_title = 8 + layout.title_height
-    yield _heading(
-        block.title,
-        x + wide / 2,
-        under_title,
-        "strong",
-        upright=layout.titles_upright,
-        room=wide + _GAP - 4,
-    )
+    """Draw the cells of one block under its name and those of its columns."""
+    wide, upright = layout.cell * len(block.columns), layout.titles_upright
+    bottom, room = 8 + layout.title_height, wide + _GAP - 4
+    yield _heading(block.title, x + wide / 2, bottom, "strong", upright=upright, room=room)
+    many = len(rows) * len(block.columns) > _MANY
     for column, name in enumerate(block.columns):
-        at = x + cell * column
-        yield _heading(
-            name,
-            at + cell / 2,
-            layout.top - 6,
-            "small",
-            upright=layout.columns_upright,
-            room=cell,
-        )
-        for number, row in enumerate(rows if len(rows) * len(block.columns) <= _MANY else ()):
+        at, upright = x + layout.cell * column, layout.columns_upright
+        middle = at + layout.cell / 2
+        yield _heading(name, middle, layout.top - 6, "small", upright=upright, room=layout.cell)
+        for number, row in enumerate(() if many else rows):
             value = block.values[number][column]
-            if value is None:
-                continue
-            words = f"{block.title}: {name}, {row} {format_signed(value)}"
-            yield _cell(at, layout.top + _ROW * number, cell, value, value / largest, words)
+            if value is not None:
+                words = f"{block.title}: {name}, {row} {format_signed(value)}"
+                y = layout.top + _ROW * number
+                yield _cell(at, y, layout.cell, value, value / largest, words)
+    if many:
+        yield from _rows_at_once(block, rows, x, layout, largest)
 
 
 def _rows_at_once(
@@ -157,16 +132,16 @@ def _rows_at_once(
     for number, row in enumerate(rows):
         y = layout.top + _ROW * number + 0.5
         shades: dict[tuple[str, float], list[str]] = {}
-        known = []
+        named = []
         for column, value in enumerate(block.values[number]):
             if value is None or math.isnan(value):
                 continue
-            known.append((abs(value), f"{block.columns[column]} {format_signed(value)}"))
+            named.append((abs(value), f"{block.columns[column]} {format_signed(value)}"))
             shade = max(1, round(_SHADES * abs(value) / largest)) / _SHADES
             at = x + layout.cell * column + 0.5
             path = f"M{at:.1f} {y:.1f}h{wide:.1f}v{_ROW - 1:.0f}h-{wide:.1f}z"
             shades.setdefault(("plus" if value > 0 else "minus", shade), []).append(path)
-        first = ", ".join(words for _, words in sorted(known, reverse=True)[:_NAMED])
+        first = ", ".join(words for _, words in sorted(named, reverse=True)[:_NAMED])
         cells = [
             element("path", {"d": "".join(paths), "class": f"{side} cell", "fill-opacity": shade})
             for (side, shade), paths in shades.items()

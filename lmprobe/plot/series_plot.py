@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
+from typing import NamedTuple
 
 from markupsafe import Markup
 
-from lmprobe.plot.labels import Box, place
 from lmprobe.plot.marks import LEGEND_ROW, Key, legend, legend_rows, mark, stroke
 from lmprobe.plot.scale import Scale, drawable, scale, tick_label
 from lmprobe.plot.svg import (
@@ -164,14 +164,18 @@ def _words(series: Series, index: int) -> str:
     return f"{what}: {tick_label(series.x[index])}, {tick_label(series.y[index])}"
 
 
-def _band(series: Series, plot: _Plot, number: int) -> Iterator[Markup]:
-    """Draw the area between low and high; points without either are left out."""
-    ends = [
+def _ends(series: Series, plot: _Plot) -> list[tuple[float, float, float]]:
+    """Return the place of each point with its two ends; points without either are left out."""
+    return [
         (plot.x(x), plot.y(low), plot.y(high))
-        for x, low, high in zip(series.x, series.low, series.high, strict=True)
+        for x, low, high in zip(series.x, series.low, series.high, strict=bool(series.low))
         if drawable(x, log=plot.x.log) and all(drawable(e, log=plot.y.log) for e in (low, high))
     ]
-    if ends:
+
+
+def _band(series: Series, plot: _Plot, number: int) -> Iterator[Markup]:
+    """Draw the area between low and high."""
+    if ends := _ends(series, plot):
         around = [(x, high) for x, _, high in ends] + [(x, low) for x, low, _ in reversed(ends)]
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in around) + "Z"
         yield element("path", {"d": path, "class": f"band f{number % SERIES + 1}"})
@@ -179,14 +183,10 @@ def _band(series: Series, plot: _Plot, number: int) -> Iterator[Markup]:
 
 def _error_bars(series: Series, plot: _Plot, number: int) -> Iterator[Markup]:
     colour = f"s{number % SERIES + 1}"
-    for x, low, high in zip(series.x, series.low, series.high, strict=bool(series.low)):
-        if drawable(x, log=plot.x.log) and all(
-            drawable(end, log=plot.y.log) for end in (low, high)
-        ):
-            at, bottom, top = plot.x(x), plot.y(low), plot.y(high)
-            yield line(at, bottom, at, top, colour)
-            yield line(at - 3, bottom, at + 3, bottom, colour)
-            yield line(at - 3, top, at + 3, top, colour)
+    for at, bottom, top in _ends(series, plot):
+        yield line(at, bottom, at, top, colour)
+        yield line(at - 3, bottom, at + 3, bottom, colour)
+        yield line(at - 3, top, at + 3, top, colour)
 
 
 def _path(places: list[tuple[float, float] | None]) -> str:
@@ -201,23 +201,73 @@ def _path(places: list[tuple[float, float] | None]) -> str:
     return "".join(drawn)
 
 
+class Box(NamedTuple):
+    """A rectangle of a picture."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: Box) -> bool:
+        """Tell whether the two have more than an edge in common."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+    def holds(self, other: Box) -> bool:
+        """Tell whether the other lies wholly inside."""
+        across = self.left <= other.left and other.right <= self.right
+        return across and self.top <= other.top and other.bottom <= self.bottom
+
+
 def _labels(figure: SeriesPlot, plot: _Plot) -> Iterator[Markup]:
-    """Write the names of points beside them, those farthest from the rest first."""
-    found = []
-    taken = []
+    """Write the names of points beside them, those farthest from the rest first.
+
+    A name lies on a line (an axis, a grid line, a curve) only where no other place is free. One
+    without room is left out; it is still there on hover.
+    """
+    labels, busy = [], []
     for series in figure.series:
         for index, at in enumerate(plot.places(series)):
             if at is None:
                 continue
-            taken.append(Box(at[0] - 5, at[1] - 5, at[0] + 5, at[1] + 5))
+            busy.append(Box(at[0] - 5, at[1] - 5, at[0] + 5, at[1] + 5))
             if series.style == "points" and index < len(series.labels):
                 far = abs(series.y[index] - series.x[index]) if figure.diagonal else 0.0
-                found.append((far, (*at, shortened(series.labels[index], 130, SMALL))))
-    found.sort(key=lambda one: -one[0])
+                labels.append((far, at, shortened(series.labels[index], 130, SMALL)))
+    labels.sort(key=lambda label: -label[0])
+    lines = list(_lines(plot))
     # Those near the line say least; all of them would hide the points.
-    labels = [one[1] for one in found[:_LABELS]]
-    for label in place(labels, plot.frame, taken, SMALL, list(_lines(plot))):
-        yield text(label.x, label.y, label.words, "small halo")
+    for _, at, words in labels[:_LABELS]:
+        free = [
+            box
+            for box in _around(*at, text_width(words, SMALL))
+            if plot.frame.holds(box) and not any(map(box.overlaps, busy))
+        ]
+        clear = [box for box in free if not any(map(box.overlaps, lines))]
+        for box in (clear or free)[:1]:
+            busy.append(box)
+            yield text(box.left, box.bottom - 2, words, "small halo")
+
+
+def _around(x: float, y: float, width: float) -> Sequence[Box]:
+    """Return where a label may go, the best place first."""
+    gap, height = 8.0, 12.0
+    right, left, middle = x + gap, x - gap - width, x - width / 2
+    above, beside, below = y - gap - height, y - height / 2, y + gap
+    places = [
+        (right, beside),
+        (left, beside),
+        (middle, above),
+        (middle, below),
+        (right - 2, beside - gap),
+        (right - 2, below - height / 2),
+        (left + 2, beside - gap),
+        (left + 2, below - height / 2),
+        (right, above),
+        (left, below),
+    ]
+    return [Box(a, b, a + width, b + height) for a, b in places]
 
 
 def _lines(plot: _Plot) -> Iterator[Box]:

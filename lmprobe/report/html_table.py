@@ -13,36 +13,24 @@ MOST_ROWS = 2000
 _MOST_FILTERED = 12
 """A column with more different words than this is searched, not chosen from a list."""
 
-_CLASSES = {
-    ColumnKind.NUMBER: "number",
-    ColumnKind.SIGNED: "number",
-    ColumnKind.PERCENT: "number",
-    ColumnKind.P_VALUE: "number",
-    ColumnKind.COUNT: "number",
-    ColumnKind.INTERVAL: "range",
-    ColumnKind.RANGE: "range",
-    ColumnKind.VERDICT: "verdict",
-}
-_WORDS = {ColumnKind.TEXT, ColumnKind.DIRECTION, ColumnKind.VERDICT}
-
 
 def table_view(table: Table, name: str) -> dict[str, Any]:
     """Return the table as a template reads it; `name` is unique on the page."""
     rows = [_row(table, row) for row in table.rows[:MOST_ROWS]]
-    headings = [column.heading for column in table.columns]
     return {
         "id": name,
         "label": table.title or table.name.replace("_", " "),
         "title": table.title,
         "caption": table.caption,
         "columns": [
-            {"heading": column.heading, "kind": _heading_class(column)} for column in table.columns
+            {"heading": column.heading, "kind": _class(column).replace("verdict", "")}
+            for column in table.columns
         ],
         "rows": rows,
         # The first column names its row, if it holds words.
         "named": bool(table.columns) and table.columns[0].kind is ColumnKind.TEXT,
         "layout": _narrow_layout(table),
-        "filters": [one for number in range(len(headings)) if (one := _filter(table, number))],
+        "filters": [*filter(None, (_filter(table, n) for n in range(len(table.columns))))],
         "example": _example(table),
         "shown": f"{len(rows):,}",
         "total": plural(len(table.rows), "row"),
@@ -56,7 +44,7 @@ def _row(table: Table, row: tuple[Cell, ...]) -> list[dict[str, str]]:
     return [
         {
             "words": format_cell(cell, column),
-            "kind": " ".join(filter(None, (_CLASSES.get(column.kind, ""), tone))),
+            "kind": " ".join(filter(None, (_class(column), tone))),
         }
         for cell, column, tone in zip(row, table.columns, tones, strict=True)
     ]
@@ -99,14 +87,16 @@ def _narrow_layout(table: Table) -> str:
     return "stack" if judged else "tight"
 
 
-def _heading_class(column: Column) -> str:
-    return _CLASSES.get(column.kind, "").replace("verdict", "")
+def _class(column: Column) -> str:
+    if column.kind.is_words:
+        return "verdict" if column.kind is ColumnKind.VERDICT else ""
+    return "number" if column.kind.is_number else "range"
 
 
 def _filter(table: Table, number: int) -> dict[str, Any] | None:
     """Return the choices of a column with a few different words, or None."""
     column = table.columns[number]
-    if column.kind not in _WORDS:
+    if not column.kind.is_words:
         return None
     words = dict.fromkeys(format_cell(row[number], column) for row in table.rows)
     if not 1 < len(words) <= _MOST_FILTERED or len(words) == len(table.rows):

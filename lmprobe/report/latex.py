@@ -3,8 +3,9 @@ r"""Tables for a paper: LaTeX with the rules of the booktabs package, every word
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from lmprobe.results import ColumnKind, Table
+from lmprobe.results import Table
 from lmprobe.results.format import format_cell
 
 _SPECIAL = {
@@ -43,7 +44,6 @@ _SPECIAL = {
 _TO_ESCAPE = re.compile("|".join(map(re.escape, sorted(_SPECIAL, key=len, reverse=True))))
 # TeX refuses control characters.
 _UNPRINTED = re.compile("[\x00-\x1f\x7f-\x9f]+")
-_LEFT = {ColumnKind.TEXT, ColumnKind.VERDICT, ColumnKind.DIRECTION}
 
 
 def latex_escaped(words: object) -> str:
@@ -58,21 +58,20 @@ def latex_escaped(words: object) -> str:
 
 def latex_table(table: Table) -> str:
     r"""Return a `table` environment; the document needs \usepackage{booktabs}."""
-    align = "".join("l" if column.kind in _LEFT else "r" for column in table.columns)
-    heading = [column.heading for column in table.columns]
+    align = "".join("l" if column.kind.is_words else "r" for column in table.columns)
     lines = [r"\begin{table}", r"\centering"]
     caption = " ".join(_sentence(words) for words in (table.title, table.caption) if words)
     if caption:
         lines.append(rf"\caption{{{latex_escaped(caption)}}}")
     lines += [rf"\label{{tab:{_label(table.name)}}}", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
-    lines += [_row(heading), r"\midrule"]
+    lines += [_row(column.heading for column in table.columns), r"\midrule"]
     for row in table.rows:
-        lines.append(_row([format_cell(*pair) for pair in zip(row, table.columns, strict=True)]))
+        lines.append(_row(map(format_cell, row, table.columns)))
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     return "\n".join(lines)
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return " & ".join(map(latex_escaped, cells)) + r" \\"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from lmprobe.results import Cell, Column, ColumnKind, Note, Page, Section, Table
+from lmprobe.results import Note, Page, Section, Table
 from lmprobe.results.format import format_cell, plural
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -16,14 +16,6 @@ _BEGINNING = re.compile(r"^(\d*)([>#]|[-+=.)](?=\s|$))")
 
 MOST_ROWS = 40
 """A longer table is cut: whoever reads an issue does not want 500 rows in it."""
-
-_NUMBERS = {
-    ColumnKind.NUMBER,
-    ColumnKind.SIGNED,
-    ColumnKind.PERCENT,
-    ColumnKind.P_VALUE,
-    ColumnKind.COUNT,
-}
 
 
 def page_markdown(page: Page, *, images: str = "") -> str:
@@ -71,9 +63,9 @@ def section_lines(section: Section, *, level: int = 2, images: str = "") -> list
 def table_lines(content: Table, *, most: int = MOST_ROWS) -> list[str]:
     """Return the lines of a table with its title and caption."""
     lines = [f"**{escaped(content.title)}**", ""] if content.title else []
-    numbers = [index for index, column in enumerate(content.columns) if column.kind in _NUMBERS]
+    numbers = [index for index, column in enumerate(content.columns) if column.kind.is_number]
     shown = content.rows[:most]
-    cells = ([format_cell(*pair) for pair in _pairs(row, content.columns)] for row in shown)
+    cells = (list(map(format_cell, row, content.columns)) for row in shown)
     lines += table([column.heading for column in content.columns], cells, numbers=numbers)
     lines.append("")
     if len(content.rows) > most:
@@ -86,10 +78,6 @@ def note_words(notes: Iterable[Note]) -> list[str]:
     return [
         f"{note.scope}: {note.text}" if note.scope else note.text for note in dict.fromkeys(notes)
     ]
-
-
-def _pairs(row: tuple[Cell, ...], columns: tuple[Column, ...]) -> Iterable[tuple[Cell, Column]]:
-    return zip(row, columns, strict=True)
 
 
 def _bullets(words_of: Iterable[str]) -> list[str]:

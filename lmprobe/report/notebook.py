@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from lmprobe.plot.svg import legible
-from lmprobe.results import Cell, Column, ColumnKind, Page, Table, Tone, Verdict
+from lmprobe.results import Cell, Column, Page, Table, Tone, Verdict
 from lmprobe.results.format import format_cell, plural
 
 MOST_ROWS = 10
@@ -19,7 +19,6 @@ MOST_ROWS = 10
 # Bright enough for a dark background, dark enough for a light one.
 _COLOURS = {Tone.PLUS: "#c8571b", Tone.MINUS: "#2d7fc4", Tone.WARNING: "#a8741a"}
 _MARKS = {Tone.PLUS: "▲ ", Tone.MINUS: "▼ ", Tone.EVEN: "● ", Tone.WARNING: "◆ "}
-_LEFT = {ColumnKind.TEXT, ColumnKind.VERDICT, ColumnKind.DIRECTION}
 _CELL = "padding:.2em .8em .2em 0;border:0;border-bottom:1px solid rgba(128,128,128,.3)"
 
 
@@ -56,7 +55,7 @@ def _cell(cell: Cell, column: Column) -> Markup:
 
 
 def _side(column: Column) -> str:
-    return f"text-align:{'left' if column.kind in _LEFT else 'right'}"
+    return f"text-align:{'left' if column.kind.is_words else 'right'}"
 
 
 def _element(tag: str, style: str, inside: str) -> Markup:

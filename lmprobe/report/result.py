@@ -18,10 +18,10 @@ from lmprobe.io.documents import json_text
 from lmprobe.results import Figure, Page, Table
 from lmprobe.results.claim import Claim, difference
 from lmprobe.results.document import SCHEMA, read_document
-from lmprobe.results.restored import check_same, check_types
+from lmprobe.results.restored import check_types
 
 if TYPE_CHECKING:
-    from lmprobe.plot.picture import Picture
+    from lmprobe.plot.draw import Picture
 
 T = TypeVar("T", Table, Figure)
 
@@ -113,7 +113,7 @@ class Result(ABC):
 
     def figure(self, name: str) -> Picture:
         """Return the figure of that name; its `save` writes SVG, PNG or PDF."""
-        from lmprobe.plot.picture import Picture
+        from lmprobe.plot.draw import Picture
 
         return Picture(_named("figure", name, self.figures()))
 
@@ -132,7 +132,6 @@ class Result(ABC):
         with refusing_damage(where):
             result = cls.from_body(document)
             check_types(result)
-            check_same(document, result.to_dict())
         return result
 
     def to_frame(self) -> Any:

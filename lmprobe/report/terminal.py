@@ -27,13 +27,6 @@ _STYLE = {
     Tone.EVEN: "dim",
     Tone.WARNING: "bold yellow",
 }
-_RIGHT = {
-    ColumnKind.NUMBER,
-    ColumnKind.SIGNED,
-    ColumnKind.PERCENT,
-    ColumnKind.P_VALUE,
-    ColumnKind.COUNT,
-}
 _WRAPS = {ColumnKind.TEXT, ColumnKind.VERDICT}
 _GAP = 2
 # A longer word is broken: a name without spaces must not push the numbers out.
@@ -149,7 +142,7 @@ def _grid(table: Table, widths: dict[int, int]) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, _GAP - 1, 0, 0))
     for number, width in widths.items():
         column = table.columns[number]
-        justify: Literal["left", "right"] = "right" if column.kind in _RIGHT else "left"
+        justify: Literal["left", "right"] = "right" if column.kind.is_number else "left"
         grid.add_column(plain(column.heading), justify=justify, overflow="fold", width=width)
     for row in table.rows:
         grid.add_row(*(_styled(row[number], table.columns[number]) for number in widths))

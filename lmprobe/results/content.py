@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
+from enum import StrEnum
 from typing import Any, get_args, get_origin, get_type_hints
 
 from lmprobe.core.direction import Direction
@@ -18,7 +19,7 @@ from lmprobe.results.figure import (
 )
 from lmprobe.results.interval import Interval
 from lmprobe.results.table import Cell, Column, ColumnKind, Table
-from lmprobe.results.verdict import Tone, Verdict
+from lmprobe.results.verdict import Verdict
 
 _UNDEFINED = "NaN"
 """An undefined number in a cell; null is an empty cell."""
@@ -35,18 +36,13 @@ def table_to_dict(table: Table) -> dict[str, Any]:
         "title": table.title,
         "caption": table.caption,
         "columns": [asdict(column) for column in table.columns],
-        "rows": [[_cell_to_json(cell) for cell in row] for row in table.rows],
+        "rows": _to_json(table.rows),
     }
 
 
 def table_from_dict(document: Mapping[str, Any]) -> Table:
     """Read the JSON form of a table."""
-    columns = tuple(
-        Column(
-            column["heading"], ColumnKind(column["kind"]), column["key"], bool(column["essential"])
-        )
-        for column in document["columns"]
-    )
+    columns = tuple(_from_json(Column, column) for column in document["columns"])
     rows = tuple(
         tuple(_cell_from_json(cell, column.kind) for cell, column in zip(row, columns, strict=True))
         for row in document["rows"]
@@ -66,7 +62,7 @@ def figure_from_dict(document: Mapping[str, Any]) -> Figure:
 
 
 def _to_json(value: Any) -> Any:
-    """Return a figure's content in JSON's own types."""
+    """Return the content of a figure or a table in JSON's own types."""
     if isinstance(value, Interval):
         return value.to_dict()
     if is_dataclass(value):
@@ -86,24 +82,14 @@ def _from_json(hint: Any, value: Any) -> Any:
     if is_dataclass(hint):
         hints = get_type_hints(hint)
         # What an older file does not have keeps its default.
-        known = [field.name for field in fields(hint) if field.name in value]
-        return make(**{name: _from_json(hints[name], value[name]) for name in known})
+        names = [field.name for field in fields(hint) if field.name in value]
+        return make(**{name: _from_json(hints[name], value[name]) for name in names})
     if get_origin(hint) is tuple:
         return tuple(_from_json(get_args(hint)[0], item) for item in value)
-    if hint is Tone:
-        return Tone(value)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return hint(value)
     is_number = hint is float or float in get_args(hint)
     return float("nan") if is_number and value == _UNDEFINED else value
-
-
-def _cell_to_json(cell: Cell) -> Any:
-    if isinstance(cell, Interval):
-        return cell.to_dict()
-    if isinstance(cell, Verdict | Direction):
-        return cell.value
-    if isinstance(cell, float):
-        return _UNDEFINED if nullable(cell) is None else float(cell)
-    return cell
 
 
 def _cell_from_json(cell: Any, kind: ColumnKind) -> Cell:

@@ -51,8 +51,8 @@ class Estimate:
             value=from_nullable(document["value"]),
             interval=Interval.from_dict(document["interval"]),
             verdict=Verdict(document["verdict"]),
-            corrected=_number(document.get("corrected")),
-            base_bias=_number(document.get("base_bias")),
+            corrected=document.get("corrected"),
+            base_bias=document.get("base_bias"),
             notes=tuple(Note.from_dict(note) for note in document.get("notes", ())),
         )
 
@@ -64,8 +64,4 @@ def nullable(value: float | None) -> float | None:
 
 def from_nullable(value: float | None) -> float:
     """Read a number as JSON has it: NaN where it is null."""
-    return math.nan if value is None else float(value)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+    return math.nan if value is None else value

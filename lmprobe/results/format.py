@@ -6,7 +6,7 @@ JSON and CSV carry the numbers themselves. The minus sign is U+2212.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from lmprobe.results.interval import Interval, IntervalStatus
 from lmprobe.results.table import Cell, Column, ColumnKind
@@ -21,12 +21,10 @@ UNDEFINED = "undefined"
 NOTHING = "–"
 """What is written where there is no number."""
 
-_WORDS = (ColumnKind.TEXT, ColumnKind.VERDICT, ColumnKind.DIRECTION)
 _NO_INTERVAL = {
     IntervalStatus.UNDEFINED: "no interval",
     IntervalStatus.TOO_FEW_UNITS: "too few units",
     IntervalStatus.UNBOUNDED: "unbounded",
-    IntervalStatus.OK: "no interval",
 }
 
 # Below this a difference from zero is an effect of rounding, not a result.
@@ -168,7 +166,7 @@ def listed(parts: Iterable[str]) -> str:
 def format_cell(cell: Cell, column: Column) -> str:
     """Return the words of a cell; where there is no number, a dash."""
     if cell is None:
-        return "" if column.kind in _WORDS else NOTHING
+        return "" if column.kind.is_words else NOTHING
     if isinstance(cell, Interval):
         return format_interval(cell, sign=column.kind is not ColumnKind.RANGE)
     if isinstance(cell, Verdict):
@@ -177,19 +175,15 @@ def format_cell(cell: Cell, column: Column) -> str:
         return str(cell)
     if isinstance(cell, int) and column.kind in (ColumnKind.TEXT, ColumnKind.NUMBER):
         return format_count(cell)
-    return _formatted(float(cell), column.kind)
+    return _NUMBERS.get(column.kind, format_number)(float(cell))
 
 
-def _formatted(value: float, kind: ColumnKind) -> str:
-    if kind is ColumnKind.SIGNED:
-        return format_signed(value)
-    if kind is ColumnKind.PERCENT:
-        return format_percent(value)
-    if kind is ColumnKind.P_VALUE:
-        return format_p_value(value)
-    if kind is ColumnKind.COUNT:
-        return format_count(value)
-    return format_number(value)
+_NUMBERS: dict[ColumnKind, Callable[[float], str]] = {
+    ColumnKind.SIGNED: format_signed,
+    ColumnKind.PERCENT: format_percent,
+    ColumnKind.P_VALUE: format_p_value,
+    ColumnKind.COUNT: format_count,
+}
 
 
 def _digits(sizes: list[float], width: float) -> int:

@@ -86,11 +86,14 @@ class Interval:
         """Read the JSON form; version 1 had no status, and its open ends were infinite."""
         status = IntervalStatus(document.get("status", IntervalStatus.OK))
         undefined = status is IntervalStatus.UNDEFINED
-        low, high = (math.nan, math.nan) if undefined else (-math.inf, math.inf)
-        return cls(
-            low if document["low"] is None else float(document["low"]),
-            high if document["high"] is None else float(document["high"]),
-            float(document["confidence"]),
-            str(document["method"]),
+        low, high = document["low"], document["high"]
+        interval = cls(
+            (math.nan if undefined else -math.inf) if low is None else low,
+            (math.nan if undefined else math.inf) if high is None else high,
+            document["confidence"],
+            document["method"],
             status,
         )
+        if interval.low > interval.high or not 0 < interval.confidence <= 1:
+            raise ValueError(f"no interval: {dict(document)}")
+        return interval

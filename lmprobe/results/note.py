@@ -71,35 +71,17 @@ class Note:
         """Read the JSON form; in version 1 a note was its text alone."""
         if isinstance(document, str):
             return cls(NoteKind.OTHER, document)
-        return cls(
-            NoteKind(document["kind"]), str(document["text"]), str(document.get("scope", ""))
-        )
+        return cls(NoteKind(document["kind"]), document["text"], document.get("scope", ""))
 
 
 _TOPICS = {
-    kind: topic
+    NoteKind(kind): topic
     for topic, kinds in {
-        "What the intervals assume": (
-            NoteKind.ASSUMPTION,
-            NoteKind.FEW_UNITS,
-            NoteKind.NO_INTERVAL,
-            NoteKind.METHOD,
-            NoteKind.MULTIPLICITY,
-        ),
-        "What is left out": (NoteKind.UNDEFINED, NoteKind.LEFT_OUT, NoteKind.SMOOTHED),
-        "The base": (NoteKind.BASE, NoteKind.LEAN, NoteKind.TIE),
-        "How the words are scored": (
-            NoteKind.SPLIT_WORDS,
-            NoteKind.SCORER,
-            NoteKind.ARTICLE,
-            NoteKind.MASS,
-        ),
-        "The data": (
-            NoteKind.DATA,
-            NoteKind.GROUPS,
-            NoteKind.THRESHOLD,
-            NoteKind.COMPARISON,
-        ),
+        "What the intervals assume": "assumption few_units no_interval method multiplicity",
+        "What is left out": "undefined left_out smoothed",
+        "The base": "base lean tie",
+        "How the words are scored": "split_words scorer article mass",
+        "The data": "data groups threshold comparison",
     }.items()
-    for kind in kinds
+    for kind in kinds.split()
 }

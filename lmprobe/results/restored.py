@@ -1,9 +1,8 @@
-"""Checks a result that was read from a file: its types, and that it says what the file says."""
+"""Checks the types of a result that was read from a file."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -28,50 +27,6 @@ def check_types(value: Any, where: str = "result") -> None:
     kind: Any = type(value)
     for name, hint in _fields(kind):
         _check(getattr(value, name), hint, f"{where}.{name}")
-
-
-def check_same(given: Any, made: Any, where: str = "") -> None:
-    """Raise `ValueError` where a document and the result that was read from it disagree.
-
-    A number that follows from others in the document is computed again; a file in which it is
-    another was changed by hand or damaged. Words are not compared: another version of lmprobe
-    may have written them otherwise.
-    """
-    if isinstance(given, dict) and isinstance(made, dict):
-        for key in given:
-            if key in made:
-                place = f"{where}.{key}" if where else str(key)
-                check_same(given[key], made[key], place)
-    elif isinstance(given, list) and isinstance(made, list | tuple) and len(given) == len(made):
-        for number, (item, other) in enumerate(zip(given, made, strict=True)):
-            check_same(item, other, f"{where}[{number}]")
-    elif _is_numeric(given, made) and not _same_leaf(given, made):
-        shown = [shortened(repr(side), 60) for side in (given, made)]
-        raise ValueError(f"{where} is {shown[0]}, and from the rest follows {shown[1]}")
-
-
-def _is_numeric(given: Any, made: Any) -> bool:
-    """Tell whether one of the two is a number, has numbers in it, or became undefined."""
-    if {type(given), type(made)} == {dict, list}:
-        return True
-    if isinstance(given, dict) and isinstance(made, dict):
-        return any(_is_numeric(item, item) for item in (*given.values(), *made.values()))
-    if isinstance(given, list) and isinstance(made, list | tuple):
-        return any(_is_numeric(item, item) for item in (*given, *made))
-    # Readers take "nan" for a number.
-    return _is_number(given) or _is_number(made) or (isinstance(given, str) and made is None)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _same_leaf(given: Any, made: Any) -> bool:
-    if isinstance(given, bool) or isinstance(made, bool):
-        return given is made
-    if _is_number(given) and _is_number(made):
-        return math.isclose(given, made, rel_tol=1e-6, abs_tol=1e-9)
-    return bool(given == made)
 
 
 @cache

@@ -85,37 +85,41 @@ class Settings:
 
     def words(self) -> list[str]:
         """Return the options that differ from their defaults, as words of a command line."""
-        found: list[str] = []
+        words: list[str] = []
         for option in options_of(type(self)):
             value = getattr(self, option.name)
             if value == option.default:
                 continue
             flag = option.flags[0]
             if option.kind is bool:
-                found.append(flag)
+                words.append(flag)
             elif option.repeated:
-                found += [word for item in value for word in (flag, str(item))]
+                words += [word for item in value for word in (flag, str(item))]
             elif isinstance(value, tuple):
-                found += [flag, ",".join(map(str, value))]
+                words += [flag, ",".join(map(str, value))]
             else:
                 whole = isinstance(value, float) and value.is_integer()
-                found += [flag, str(int(value) if whole else value)]
-        return found
+                words += [flag, str(int(value) if whole else value)]
+        return words
 
 
 def options_of(settings: type) -> tuple[Option, ...]:
     """Return the options of a settings class, in the order of its fields."""
     hints = typing.get_type_hints(settings)
-    found = []
+    options = []
     for choice in dataclasses.fields(settings):
-        kinds = _members(hints[choice.name])
+        hint = hints[choice.name]
+        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        members = typing.get_args(hint) if union else (hint,)
+        kinds = [member for member in members if member is not type(None)]
         several = any(typing.get_origin(kind) is tuple for kind in kinds)
         single = [typing.get_args(kind)[0] if several else kind for kind in kinds]
         # A closed set of words is a Literal: the type is the only place where they are listed.
-        literal = typing.get_args(single[0]) if _is_literal(single[0]) else ()
+        is_literal = typing.get_origin(single[0]) is typing.Literal
+        literal = typing.get_args(single[0]) if is_literal else ()
         if choice.default is dataclasses.MISSING or "help" not in choice.metadata:
             raise TypeError(f"{settings.__name__}.{choice.name} is not made with `setting`")
-        found.append(
+        options.append(
             Option(
                 name=choice.name,
                 flags=choice.metadata["flags"] or (f"--{choice.name.replace('_', '-')}",),
@@ -123,13 +127,13 @@ def options_of(settings: type) -> tuple[Option, ...]:
                 default=choice.default,
                 kind=str if literal else single[0],
                 several=several,
-                optional=type(None) in _all_members(hints[choice.name]),
+                optional=type(None) in members,
                 choices=choice.metadata["choices"] or literal,
                 repeated=choice.metadata["repeated"],
                 minimum=choice.metadata["minimum"],
             )
         )
-    return tuple(found)
+    return tuple(options)
 
 
 def command_line(command: str, arguments: Sequence[str], *parts: Sequence[str]) -> str:
@@ -139,29 +143,16 @@ def command_line(command: str, arguments: Sequence[str], *parts: Sequence[str]) 
 
 def from_mapping(settings: type[S], values: Mapping[str, Any]) -> S:
     """Return the settings among the values (arguments, provenance); others are ignored."""
-    known = {option.name for option in options_of(settings)}
-    return settings(**{name: value for name, value in values.items() if name in known})
+    names = {option.name for option in options_of(settings)}
+    return settings(**{name: value for name, value in values.items() if name in names})
 
 
 def refuse_unknown(function: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
     """Refuse a keyword argument that a function with `**options` does not know, as Python does."""
     names = set(known)
-    for name in options:
-        if name not in names:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-
-
-def _is_literal(hint: Any) -> bool:
-    return typing.get_origin(hint) is typing.Literal
-
-
-def _all_members(hint: Any) -> tuple[Any, ...]:
-    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return typing.get_args(hint) if union else (hint,)
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    return tuple(member for member in _all_members(hint) if member is not type(None))
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
 
 
 def _checked(option: Option, value: Any) -> Any:
@@ -178,21 +169,20 @@ def _checked(option: Option, value: Any) -> Any:
 
 
 def _single(option: Option, value: Any) -> Any:
-    allowed: dict[type, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (bool,)}
-    expected = allowed.get(option.kind, (str,))
+    expected: Any = {float: (int, float), int: int, bool: bool}.get(option.kind, str)
     number = option.kind in (int, float)
     # numpy's numbers are numbers too, and True is not.
-    plain: Any = value
-    if hasattr(value, "item"):
-        plain = value.item()
+    plain: Any = value.item() if hasattr(value, "item") else value
     if not isinstance(plain, expected) or (number and isinstance(plain, bool)):
         words = {float: "a number", int: "a whole number", bool: "true or false"}
-        found = f"{value!r} ({type(value).__name__})"
-        raise InputError(f"`{option.name}` must be {words.get(option.kind, 'text')}, found {found}")
-    if number and math.isnan(typing.cast("float", plain)):
+        expected_words = words.get(option.kind, "text")
+        raise InputError(
+            f"`{option.name}` must be {expected_words}, found {value!r} ({type(value).__name__})"
+        )
+    if number and math.isnan(plain):
         raise InputError(f"`{option.name}` must be a number, found {plain}")
     if option.choices and plain not in option.choices:
         raise InputError(f'no {option.name} "{plain}"; {did_you_mean(str(plain), option.choices)}')
-    if option.minimum is not None and typing.cast("float", plain) < option.minimum:
+    if option.minimum is not None and plain < option.minimum:
         raise InputError(f"`{option.name}` must be at least {option.minimum}, found {plain}")
-    return float(typing.cast("float", plain)) if option.kind is float else plain
+    return float(plain) if option.kind is float else plain

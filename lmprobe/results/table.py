@@ -31,6 +31,16 @@ class ColumnKind(StrEnum):
     VERDICT = "verdict"
     DIRECTION = "direction"
 
+    @property
+    def is_words(self) -> bool:
+        """Whether the cells are words."""
+        return self in (ColumnKind.TEXT, ColumnKind.VERDICT, ColumnKind.DIRECTION)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether each cell is one number, which ends flush."""
+        return not self.is_words and self not in (ColumnKind.INTERVAL, ColumnKind.RANGE)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

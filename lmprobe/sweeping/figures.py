@@ -16,8 +16,7 @@ from lmprobe.results.figure import (
     Sides,
 )
 from lmprobe.results.format import format_signed, plural
-from lmprobe.sweeping.result import Curve, Order, SweepResult
-from lmprobe.sweeping.row import Question, SweepRow
+from lmprobe.sweeping.result import Curve, Order, Question, SweepResult, SweepRow
 
 # A forest with more lines is drawn as its two ends: nobody reads the middle.
 _MOST_LINES = 60
@@ -29,12 +28,12 @@ _WIDE = 30.0
 
 def forest(result: SweepResult, question: Question) -> IntervalPlot:
     """Return the models of one question by value, brackets around those that are not separated."""
-    rows = result.by_value(question)
-    shown = rows
+    rows = shown = result.by_value(question)
+    left = ""
     if len(rows) > _MOST_LINES:
         shown = [*rows[: _MOST_LINES // 2], *rows[-_MOST_LINES // 2 :]]
+        left = f", the {len(shown)} at the ends of {len(rows)}"
     order = result.order(question)
-    left = f", the {len(shown)} at the ends of {len(rows)}" if len(shown) < len(rows) else ""
     groups = 0 if order is None else sum(len(group) > 1 for group in order.groups)
     names = result.short_names
     return IntervalPlot(
@@ -79,13 +78,13 @@ def heat_map(result: SweepResult, question: Question) -> HeatMap:
     """Return the amplification of every task by every model."""
     rows = result.by_value(question)
     tasks = list(dict.fromkeys(task for row in rows for task in row.by_task))
-    known = [
+    sizes = [
         (abs(value), row.model, task)
         for row in rows
         for task, value in row.by_task.items()
         if value is not None
     ]
-    largest = max(known, default=(0.0, "none", "none"))
+    largest = max(sizes, default=(0.0, "none", "none"))
     names = result.short_names
     models = [names[row.model] for row in rows]
     cells = tuple(tuple(_cell(row, task) for task in tasks) for row in rows)

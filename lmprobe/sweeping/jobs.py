@@ -84,18 +84,19 @@ def subjects(
     """
     if revisions and checkpoints is not None:
         raise InputError("give revisions or checkpoints, not both")
-    found: list[Subject] = []
-    for model in _listed(models):
-        if revisions:
-            found += [_at_revision(model, one) for one in revisions]
-        else:
-            found.append(Subject(model, model))
+    subjects = [
+        subject
+        for model in _listed(models)
+        for subject in (
+            [_at_revision(model, revision) for revision in revisions] or [Subject(model, model)]
+        )
+    ]
     if checkpoints is not None:
-        found += _checkpoints(Path(checkpoints))
-    if not found:
+        subjects += _checkpoints(Path(checkpoints))
+    if not subjects:
         raise InputError("a sweep needs at least one model, or a folder of checkpoints")
-    refuse_twice("model", [one.label for one in found])
-    return tuple(found)
+    refuse_twice("model", [subject.label for subject in subjects])
+    return tuple(subjects)
 
 
 def refuse_twice(what: str, names: Sequence[str]) -> None:
@@ -124,39 +125,34 @@ def _listed(models: Sequence[str | Path]) -> Iterable[str]:
 
 def _at_revision(model: str, revision: str) -> Subject:
     match = _REVISION_STEP.search(revision)
-    step = int(match[1]) if match else None
-    return Subject(model, f"{model}@{revision}", revision, step, None if step is None else model)
+    step, run = (int(match[1]), model) if match else (None, None)
+    return Subject(model, f"{model}@{revision}", revision, step, run)
 
 
 def _checkpoints(folder: Path) -> list[Subject]:
     """Return the checkpoints of a training run, by step; one without a number is no step."""
     if not folder.is_dir():
         raise DataFileError(f"{folder}: no such folder of checkpoints")
-    found = [path for path in folder.iterdir() if any((path / one).is_file() for one in _MODEL)]
-    if not found:
+    paths = [path for path in folder.iterdir() if any((path / name).is_file() for name in _MODEL)]
+    if not paths:
         raise DataFileError(
             f"{folder}: no checkpoint in it; expected folders such as checkpoint-500 with a "
             "config.json in each"
         )
-    named = []
-    for path in found:
+    subjects = []
+    for path in paths:
         match = _FOLDER_STEP.search(path.name)
-        step = int(match[1]) if match else None
-        run = None if step is None else str(folder)
-        named.append(Subject(str(path), path.name, step=step, run=run))
-    return sorted(named, key=lambda one: (one.step is None, one.step or 0, one.label))
+        step, run = (int(match[1]), str(folder)) if match else (None, None)
+        subjects.append(Subject(str(path), path.name, step=step, run=run))
+    return sorted(subjects, key=lambda one: (one.step is None, one.step or 0, one.label))
 
 
 def file_states(name: str) -> list[tuple[str, int, int]]:
     """Return what tells a changed folder or file of the same name apart, without reading it."""
     path = Path(name).expanduser()
     files = [path] if path.is_file() else sorted(path.iterdir()) if path.is_dir() else []
-    return [
-        (one.name, status.st_size, status.st_mtime_ns)
-        for one in files
-        if one.is_file()
-        for status in [one.stat()]
-    ]
+    states = [(file.name, file.stat()) for file in files if file.is_file()]
+    return [(file, state.st_size, state.st_mtime_ns) for file, state in states]
 
 
 def base_facts(name: str) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from lmprobe.probing.page import verdict_counts
 from lmprobe.probing.result import LIMITS
+from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results import Page, Section, Statement
 from lmprobe.results.format import format_signed, plural
-from lmprobe.results.settings import command_line
+from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.sweeping.figures import curve, forest, heat_map
-from lmprobe.sweeping.result import Order, SweepResult
-from lmprobe.sweeping.row import Question
-from lmprobe.sweeping.runs import run_table
-from lmprobe.sweeping.tables import all_rows, failures
+from lmprobe.sweeping.result import Order, Question, SweepResult
+from lmprobe.sweeping.settings import SweepSettings
+from lmprobe.sweeping.tables import all_rows, failures, run_table
 
 # Lines of all forests and cells of all heat maps on one page: more is slow to open, and the
 # table and the CSV have every number.
@@ -170,14 +170,11 @@ def _left_out(result: SweepResult, shown: int) -> tuple[str, ...]:
 
 
 def _again(result: SweepResult) -> str:
-    from lmprobe.probing.settings import ModelSettings, ProbeSettings
-    from lmprobe.results.settings import from_mapping
-    from lmprobe.sweeping.settings import SweepSettings
-
-    chosen = result.provenance["settings"]
-    words = list(chosen.get("models", ()))
-    for flag, key in (("--templates", "templates"), ("--base", "base")):
-        for name in chosen.get(key, ()):
-            words += [flag, name]
-    parts = [from_mapping(kind, chosen) for kind in (SweepSettings, ProbeSettings, ModelSettings)]
-    return command_line("sweep", words, *(one.words() for one in parts), ["--output", "sweep"])
+    settings = result.provenance["settings"]
+    words = list(settings.get("models", ()))
+    for key in ("templates", "base"):
+        for name in settings.get(key, ()):
+            words += [f"--{key}", name]
+    for kind in (SweepSettings, ProbeSettings, ModelSettings):
+        words += from_mapping(kind, settings).words()
+    return command_line("sweep", words, ["--output", "sweep"])

@@ -23,6 +23,7 @@ from lmprobe.results import Interval
 REPLICATES = 4_000
 """Joint resamples: a spread needs fewer than the end of an interval."""
 
+_METHOD = "bonferroni-t"
 # A difference that four decimals do not show is no difference to rank by.
 _NEGLIGIBLE = 5e-5
 
@@ -100,10 +101,8 @@ def rank(
     units = min(map(_units, contests))
     pairs = sum(len(contest.models) * (len(contest.models) - 1) // 2 for contest in contests)
     critical = _critical(pairs, units, confidence)
-    return tuple(
-        _ranking(contest, values, critical)
-        for contest, values in zip(contests, _resampled(contests, replicates, seed), strict=True)
-    )
+    resampled = _resampled(contests, replicates, seed)
+    return tuple(map(_ranking, contests, resampled, [critical] * len(contests)))
 
 
 def bands(
@@ -117,21 +116,19 @@ def bands(
 
     The intervals of one contest cover all its values at once, with the stated confidence.
     """
-    return tuple(
-        _band(contest, values, confidence)
-        for contest, values in zip(contests, _resampled(contests, replicates, seed), strict=True)
-    )
-
-
-def _band(contest: Contest, resampled: Floats, confidence: float) -> tuple[Interval, ...]:
-    spread = np.nanstd(resampled, axis=0, ddof=1)
-    critical = _critical(len(contest.models), _units(contest), confidence)
-    return tuple(
-        Interval(value - critical * half, value + critical * half, confidence, "bonferroni-t")
-        if half > 0
-        else Interval.undefined(confidence, "bonferroni-t")
-        for value, half in zip(_values(contest), spread, strict=True)
-    )
+    found: list[tuple[Interval, ...]] = []
+    for contest, resampled in zip(contests, _resampled(contests, replicates, seed), strict=True):
+        critical = _critical(len(contest.models), _units(contest), confidence)
+        spreads = np.nanstd(resampled, axis=0, ddof=1)
+        found.append(
+            tuple(
+                Interval(value - critical * half, value + critical * half, confidence, _METHOD)
+                if half > 0
+                else Interval.undefined(confidence, _METHOD)
+                for value, half in zip(_values(contest), spreads, strict=True)
+            )
+        )
+    return tuple(found)
 
 
 def _units(contest: Contest) -> int:
@@ -140,9 +137,8 @@ def _units(contest: Contest) -> int:
 
 
 def _values(contest: Contest) -> Floats:
-    return np.array(
-        [float(CellTable.of(cells, None).by_template.mean()) for cells in contest.cells]
-    )
+    tables = [CellTable.of(cells, None) for cells in contest.cells]
+    return np.array([float(table.by_template.mean()) for table in tables])
 
 
 def _resampled(contests: Sequence[Contest], replicates: int, seed: int) -> list[Floats]:
@@ -155,33 +151,21 @@ def _resampled(contests: Sequence[Contest], replicates: int, seed: int) -> list[
     tasks = tuple(dict.fromkeys(task for contest in contests for task in contest.tasks))
     task_weight = draws(replicates, len(tasks), rng)
     template_weight: dict[str, Floats] = {}
+    values = []
     for contest in contests:
         if contest.templates not in template_weight:
             names, family = np.unique(contest.families, return_inverse=True)
             template_weight[contest.templates] = draws(replicates, len(names), rng)[:, family]
-    return [
-        _values_of(
-            contest,
-            template_weight[contest.templates],
-            task_weight[:, [tasks.index(task) for task in contest.tasks]],
-        )
-        for contest in contests
-    ]
-
-
-def _values_of(contest: Contest, template_weight: Floats, task_weight: Floats) -> Floats:
-    return np.stack(
-        [
-            # A table leaves templates without a defined pair out, and so must their weights.
-            CellTable.of(cells, None).values(template_weight[:, _defined(cells)], task_weight)
-            for cells in contest.cells
-        ],
-        axis=1,
-    )
-
-
-def _defined(cells: Floats) -> NDArray[np.bool_]:
-    return np.asarray(~np.isnan(cells).all(axis=(1, 2)))
+        by_task = task_weight[:, [tasks.index(task) for task in contest.tasks]]
+        by_template = template_weight[contest.templates]
+        # A table leaves templates without a defined pair out, and so must their weights.
+        defined = [~np.isnan(cells).all(axis=(1, 2)) for cells in contest.cells]
+        models = [
+            CellTable.of(cells, None).values(by_template[:, own], by_task)
+            for cells, own in zip(contest.cells, defined, strict=True)
+        ]
+        values.append(np.stack(models, axis=1))
+    return values
 
 
 def _critical(claims: int, units: int, confidence: float) -> float:
@@ -205,11 +189,11 @@ def _spread_of_differences(values: Floats) -> Floats:
     A row counts for two columns if both are defined in it. What all columns share is taken off
     first, because it would drown small differences in rounding.
     """
-    known = ~np.isnan(values)
-    shared = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    is_known = ~np.isnan(values)
+    shared = np.where(is_known, values, 0.0).sum(axis=1) / np.maximum(is_known.sum(axis=1), 1)
     away = values - shared[:, None]
-    away = np.where(known, away - defined_mean(away, axis=0), 0.0)
-    defined = known.astype(np.float64)
+    away = np.where(is_known, away - defined_mean(away, axis=0), 0.0)
+    defined = is_known.astype(np.float64)
     rows = defined.T @ defined
     # sum of (x_i - x_j) and of its square, over the rows in which both are defined.
     total = away.T @ defined

@@ -3,19 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+import numpy as np
+
+from lmprobe.core.direction import Direction
+from lmprobe.metrics.directional import defined_mean
+from lmprobe.probing.row import ProbeRow
 from lmprobe.report.result import Result
-from lmprobe.results import Note, Page, Table
+from lmprobe.results import Estimate, Note, Page, Table
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import nullable
 from lmprobe.results.interval import Interval
-from lmprobe.sweeping.row import Question, SweepRow
-from lmprobe.sweeping.runs import RunMean
+from lmprobe.sweeping.jobs import Subject
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Question(NamedTuple):
+    """A template set, a base and a direction: models are compared within one question."""
+
+    templates: str
+    base: str
+    direction: Direction
+
+    @property
+    def slug(self) -> str:
+        """The question in the names of tables and figures."""
+        return f"{self.templates}-{self.base}-{self.direction.slug}"
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read the question out of whatever else the document holds."""
+        return cls(document["templates"], document["base"], Direction(document["direction"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """The numbers of one probe against one base in one direction, without its tables."""
+
+    model: str
+    templates: str
+    base: str
+    direction: Direction
+    attributes: tuple[str, ...]
+    estimate: Estimate
+    association: Estimate | None
+    preference: Estimate | None
+    candidate_mass: float
+    perplexity: float | None
+    undefined_pairs: int
+    by_task: Mapping[str, float | None]
+    """The amplification of each task, the mean over its groups and templates."""
+    step: int | None = None
+    """The training step of a checkpoint."""
+    ranks: tuple[int, int] | None = None
+    """The lowest and the highest rank that the intervals allow, 1 the lowest value."""
+
+    @property
+    def question(self) -> Question:
+        """The template set, base and direction."""
+        return Question(self.templates, self.base, self.direction)
+
+    @classmethod
+    def of(
+        cls, subject: Subject, templates: str, row: ProbeRow, perplexity: float | None
+    ) -> SweepRow:
+        """Return what a sweep keeps of a probe's row."""
+        by_task = np.asarray(defined_mean(row.cells, axis=(0, 1)))
+        return cls(
+            model=subject.label,
+            templates=templates,
+            base=row.base,
+            direction=row.direction,
+            attributes=row.attributes,
+            estimate=row.estimate,
+            association=row.association,
+            preference=row.preference,
+            candidate_mass=float(row.candidate_mass.mean()),
+            perplexity=perplexity,
+            undefined_pairs=row.undefined_pairs,
+            by_task=dict(zip(row.tasks, map(nullable, by_task), strict=True)),
+            step=subject.step,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form: a probe's row with the model before it."""
+        return {
+            "model": self.model,
+            "step": self.step,
+            "templates": self.templates,
+            "base": self.base,
+            "attributes": list(self.attributes),
+            "direction": self.direction.value,
+            **self.estimate.to_dict(),
+            "association": self.association and self.association.to_dict(),
+            "preference": self.preference and self.preference.to_dict(),
+            "candidate_mass": self.candidate_mass,
+            "perplexity": nullable(self.perplexity),
+            "undefined_pairs": self.undefined_pairs,
+            "by_task": dict(self.by_task),
+            "ranks": self.ranks and list(self.ranks),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> SweepRow:
+        """Read the JSON form."""
+        values = {
+            field.name: document[field.name] for field in fields(cls) if field.name != "estimate"
+        }
+        for name in ("association", "preference"):
+            values[name] = values[name] and Estimate.from_dict(values[name])
+        for name in ("attributes", "ranks"):
+            values[name] = values[name] and tuple(values[name])
+        values["direction"] = Direction(values["direction"])
+        return cls(estimate=Estimate.from_dict(document), **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +145,14 @@ class Order:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {
-            **self.question.to_dict(),
-            "models": list(self.models),
-            "groups": [list(group) for group in self.groups],
-        }
+        groups = [list(group) for group in self.groups]
+        return {**self.question._asdict(), "models": list(self.models), "groups": groups}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Order:
         """Read the JSON form."""
-        return cls(
-            Question.from_dict(document),
-            tuple(map(str, document["models"])),
-            tuple(tuple(map(str, group)) for group in document["groups"]),
-        )
+        groups = tuple(map(tuple, document["groups"]))
+        return cls(Question.from_dict(document), tuple(document["models"]), groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +171,7 @@ class Curve:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            **self.question.to_dict(),
+            **self.question._asdict(),
             "run": self.run,
             "models": list(self.models),
             "band": [one.to_dict() for one in self.band],
@@ -85,10 +183,10 @@ class Curve:
         """Read the JSON form."""
         return cls(
             Question.from_dict(document),
-            str(document["run"]),
-            tuple(map(str, document["models"])),
+            document["run"],
+            tuple(document["models"]),
             tuple(map(Interval.from_dict, document["band"])),
-            {str(name): float(level) for name, level in document["levels"].items()},
+            document["levels"],
         )
 
 
@@ -99,6 +197,34 @@ class Failure:
     model: str
     templates: str
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunMean:
+    """The mean over training runs for one template set, base and direction."""
+
+    question: Question
+    runs: int
+    estimate: Estimate
+    """The interval is that of a run: over templates and tasks, as each probe has it."""
+    over_runs: Estimate
+    """The same value with Student's interval over runs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            **self.question._asdict(),
+            "runs": self.runs,
+            **self.estimate.to_dict(),
+            "over_runs": self.over_runs.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> RunMean:
+        """Read the JSON form."""
+        over_runs = Estimate.from_dict(document["over_runs"])
+        question = Question.from_dict(document)
+        return cls(question, document["runs"], Estimate.from_dict(document), over_runs)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -204,11 +330,8 @@ class SweepResult(Result):
             rows=tuple(map(SweepRow.from_dict, document["rows"])),
             orders=tuple(map(Order.from_dict, document["orders"])),
             curves=tuple(map(Curve.from_dict, document["curves"])),
-            failures=tuple(
-                Failure(str(one["model"]), str(one["templates"]), str(one["error"]))
-                for one in document["failures"]
-            ),
-            provenance=dict(document["provenance"]),
+            failures=tuple(Failure(**failure) for failure in document["failures"]),
+            provenance=document["provenance"],
             notes=tuple(map(Note.from_dict, document["notes"])),
             run_means=tuple(map(RunMean.from_dict, document.get("run_means", ()))),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lmprobe.errors import InputError
 from lmprobe.results.settings import Settings, setting
@@ -29,11 +29,3 @@ class SweepSettings(Settings):
         Settings.__post_init__(self)
         if self.runs and self.checkpoints:
             raise InputError("the checkpoints of a folder are steps of one run: give --runs models")
-
-    def at(self, revision: str | None) -> SweepSettings:
-        """Return the settings with the one revision at which to probe each model, if any."""
-        if revision is None:
-            return self
-        if self.revisions:
-            raise InputError("give a revision or several revisions, not both")
-        return replace(self, revisions=(revision,))

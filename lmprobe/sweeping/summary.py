@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lmprobe import __version__
-from lmprobe.core.tally import Floats
 from lmprobe.intervals.runs import runs_note
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
@@ -15,9 +14,15 @@ from lmprobe.results import Note, NoteKind
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.ranking import Contest, bands, rank
-from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult
-from lmprobe.sweeping.row import Question, SweepRow
-from lmprobe.sweeping.runs import RunMean
+from lmprobe.sweeping.result import (
+    Curve,
+    Failure,
+    Order,
+    Question,
+    SweepResult,
+    SweepRow,
+)
+from lmprobe.sweeping.runs import run_mean
 from lmprobe.sweeping.worker import THREADS
 
 
@@ -51,6 +56,10 @@ def summarise(
         for entry in entries
         for row in entry.result.rows
     ]
+    means = [
+        run_mean(question, [row for _, row in answers], confidence)
+        for question, answers in (members if runs else {}).items()
+    ]
     count = len({entry.subject.label for entry in entries})
     return SweepResult(
         rows=tuple(replace(row, ranks=ranks.get((row.question, row.model))) for row in rows),
@@ -65,7 +74,7 @@ def summarise(
             "seed": seed,
         },
         notes=(*_notes(orders, confidence), *([runs_note(count, "templates")] if runs else [])),
-        run_means=_run_means(members, confidence) if runs else (),
+        run_means=tuple(filter(None, means)),
     )
 
 
@@ -82,15 +91,6 @@ def _by_question(entries: Sequence[Entry]) -> dict[Question, Members]:
     return grouped
 
 
-def _run_means(members: Mapping[Question, Members], confidence: float) -> tuple[RunMean, ...]:
-    """Return the mean over models of every question, in order."""
-    means = [
-        RunMean.of(question, [row for _, row in answers], confidence)
-        for question, answers in members.items()
-    ]
-    return tuple(one for one in means if one is not None)
-
-
 def _contest(question: Question, members: Members) -> Contest | None:
     """Return the models that answered on the same sentences; None if they are fewer than two."""
     first, row = members[0]
@@ -104,15 +104,11 @@ def _contest(question: Question, members: Members) -> Contest | None:
         return None
     return Contest(
         models=tuple(entry.subject.label for entry, _ in same),
-        cells=tuple(_cells(one, tasks) for _, one in same),
+        cells=tuple(one.cells[:, :, [one.tasks.index(task) for task in tasks]] for _, one in same),
         tasks=tasks,
         families=first.result.families,
         templates=question.templates,
     )
-
-
-def _cells(row: ProbeRow, tasks: tuple[str, ...]) -> Floats:
-    return row.cells[:, :, [row.tasks.index(task) for task in tasks]]
 
 
 def _ranked(
@@ -120,50 +116,49 @@ def _ranked(
 ) -> tuple[tuple[Order, ...], dict[tuple[Question, str], tuple[int, int]]]:
     """Return the order of the models of each question, and the ranks that each may have."""
     made = {question: _contest(question, answers) for question, answers in members.items()}
-    contests = {question: one for question, one in made.items() if one is not None}
+    contests = {question: contest for question, contest in made.items() if contest is not None}
     if not contests:
         return (), {}
-    orders, ranks = [], {}
     rankings = rank(list(contests.values()), confidence=confidence, seed=seed)
+    orders: list[Order] = []
+    ranks: dict[tuple[Question, str], tuple[int, int]] = {}
     for question, ranking in zip(contests, rankings, strict=True):
         orders.append(Order(question, ranking.models, ranking.groups))
-        for model, span in zip(ranking.models, ranking.ranks, strict=True):
-            ranks[question, model] = span
+        ranks |= {
+            (question, model): span
+            for model, span in zip(ranking.models, ranking.ranks, strict=True)
+        }
     return tuple(orders), ranks
 
 
 def _curves(members: Mapping[Question, Members], confidence: float, seed: int) -> tuple[Curve, ...]:
     """Return every training run in every question, checkpoints by step."""
-    found: list[tuple[Question, str, Members, Contest]] = []
+    runs: list[tuple[Question, str, Members, Contest]] = []
     for question, answers in members.items():
         for run in dict.fromkeys(entry.subject.run for entry, _ in answers):
-            own = [one for one in answers if one[0].subject.run == run]
-            own.sort(key=lambda one: one[0].subject.step or 0)
+            own = [answer for answer in answers if answer[0].subject.run == run]
+            own.sort(key=lambda answer: answer[0].subject.step or 0)
             if run is not None and (contest := _contest(question, own)) is not None:
-                found.append((question, run, own, contest))
-    if not found:
+                runs.append((question, run, own, contest))
+    if not runs:
         return ()
-    made = bands([contest for *_, contest in found], confidence=confidence, seed=seed)
-    return tuple(
-        Curve(question, run, contest.models, band, _levels(own))
-        for (question, run, own, contest), band in zip(found, made, strict=True)
-    )
-
-
-def _levels(members: Members) -> dict[str, float]:
-    entry, row = members[0]
-    return levels_of(entry.result, row, [one.subject.model for one, _ in members])
+    made = bands([contest for *_, contest in runs], confidence=confidence, seed=seed)
+    curves = []
+    for (question, run, own, contest), band in zip(runs, made, strict=True):
+        (entry, row), models = own[0], [one.subject.model for one, _ in own]
+        levels = levels_of(entry.result, row, models)
+        curves.append(Curve(question, run, contest.models, band, levels))
+    return tuple(curves)
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
-    facts = entry.result.provenance
+    facts, names = (
+        entry.result.provenance,
+        ("revision", "content_hash", "scorer", "device", "dtype"),
+    )
     return {
         "model": entry.subject.label,
-        "revision": facts.get("revision"),
-        "content_hash": facts.get("content_hash"),
-        "scorer": facts.get("scorer"),
-        "device": facts.get("device"),
-        "dtype": facts.get("dtype"),
+        **{name: facts.get(name) for name in names},
         "templates": facts["templates"],
     }
 

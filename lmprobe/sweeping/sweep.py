@@ -7,6 +7,7 @@ result does not depend on the engine, the number of workers or the order in whic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -80,7 +81,10 @@ def sweep(
     )
     run = sweep_engines.get(settings.engine)
     probing, loading = _options(options)
-    settings = settings.at(loading.revision)
+    if loading.revision is not None:
+        if settings.revisions:
+            raise InputError("give a revision or several revisions, not both")
+        settings = replace(settings, revisions=(loading.revision,))
     given = {"models": _listed(models), "templates": _listed(templates), "base": _listed(base)}
     cache = bool(options.get("cache", True))
     jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from lmprobe.results import Cell, Column, ColumnKind, Table
-from lmprobe.sweeping.result import SweepResult
-from lmprobe.sweeping.row import Question, SweepRow
-from lmprobe.sweeping.runs import run_table
+from lmprobe.sweeping.result import Question, RunMean, SweepResult, SweepRow
 
 Filled = tuple[Column, Callable[[SweepRow], Cell]]
 """A column, and what it says of a row."""
@@ -54,7 +52,10 @@ def _table(
         (Column("interval", ColumnKind.INTERVAL), lambda row: row.estimate.interval),
         (Column("verdict", ColumnKind.VERDICT), lambda row: row.estimate.verdict),
         *_ranks(result),
-        (Column("association", ColumnKind.SIGNED, essential=False), _association),
+        (
+            Column("association", ColumnKind.SIGNED, essential=False),
+            lambda row: row.association and row.association.value,
+        ),
         (
             Column("mass", ColumnKind.PERCENT, "candidate_mass", False),
             lambda row: row.candidate_mass,
@@ -88,10 +89,7 @@ def _ranks(result: SweepResult) -> Iterator[Filled]:
     if letters:
         # A range such as 2–5 is written as it is, and sorted by its first number.
         yield Column("rank", ColumnKind.COUNT), _rank
-        yield (
-            Column("group", essential=False),
-            lambda row: letters.get((row.question, row.model)),
-        )
+        yield Column("group", essential=False), lambda row: letters.get((row.question, row.model))
 
 
 def _rank(row: SweepRow) -> int | str | None:
@@ -101,10 +99,6 @@ def _rank(row: SweepRow) -> int | str | None:
     return low if low == high else f"{low}–{high}"
 
 
-def _association(row: SweepRow) -> float | None:
-    return None if row.association is None else row.association.value
-
-
 def _perplexity(row: SweepRow) -> str | None:
     """Return three digits: more say nothing of a model."""
     if row.perplexity is None:
@@ -112,8 +106,34 @@ def _perplexity(row: SweepRow) -> str | None:
     return f"{row.perplexity:,.0f}" if row.perplexity >= 100 else f"{row.perplexity:.3g}"
 
 
+def run_table(means: Sequence[RunMean]) -> Table:
+    """Return the mean over runs of each template set, base and direction."""
+    columns = (
+        Column("set"),
+        Column("base"),
+        Column("direction", ColumnKind.DIRECTION),
+        Column("mean", ColumnKind.SIGNED, "value"),
+        Column("interval over templates", ColumnKind.INTERVAL, "interval"),
+        Column("verdict", ColumnKind.VERDICT),
+        Column("over runs", ColumnKind.INTERVAL, "over_runs"),
+        Column("verdict over runs", ColumnKind.VERDICT),
+    )
+    rows = tuple(
+        (
+            *mean.question,
+            mean.estimate.claimed,
+            mean.estimate.interval,
+            mean.estimate.verdict,
+            mean.over_runs.interval,
+            mean.over_runs.verdict,
+        )
+        for mean in means
+    )
+    return Table("runs", columns, rows, title=f"The mean of {means[0].runs} training runs")
+
+
 def failures(result: SweepResult) -> Table:
     """Return the models that could not be probed, and why."""
     columns = (Column("model"), Column("set"), Column("error"))
-    rows = tuple((one.model, one.templates, one.error) for one in result.failures)
+    rows = tuple((failure.model, failure.templates, failure.error) for failure in result.failures)
     return Table("failures", columns, rows, title="could not be probed")

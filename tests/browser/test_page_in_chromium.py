@@ -1,11 +1,9 @@
-"""The page in a real Chromium: it renders, sorts, searches, asks nobody, fits a phone and paper."""
+"""The page in a real Chromium: it sorts, searches, fits a phone and paper, and runs nothing."""
 
 from __future__ import annotations
 
 import base64
-import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,64 +12,20 @@ import pytest
 
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Interval
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium and chromedriver here"),
-]
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
+from tests.browser import test_in_chromium as browser
+from tests.browser.test_in_chromium import (
+    asked_for,
+    chromium,
+    command,
+    opened,
+    page,
+    phone,
+    widths,
 )
 
+__all__ = ["chromium", "opened", "page"]
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def page(result: ProbeResult, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(result.to_html(), encoding="utf-8")
-    return path.as_uri()
-
-
-def command(chromium: Any, name: str, **settings: Any) -> Any:
-    return chromium.execute_cdp_cmd(name, settings)
-
-
-@pytest.fixture
-def opened(chromium: Any, page: str) -> Any:
-    command(chromium, "Emulation.clearDeviceMetricsOverride")
-    command(chromium, "Emulation.setEmulatedMedia", features=[])
-    command(chromium, "Emulation.setScriptExecutionDisabled", value=False)
-    chromium.get_log("browser")
-    chromium.get_log("performance")
-    chromium.get(page)
-    return chromium
+pytestmark = [*browser.pytestmark, pytest.mark.slow]
 
 
 def column(chromium: Any, number: int) -> list[str]:
@@ -82,27 +36,6 @@ def column(chromium: Any, number: int) -> list[str]:
         number,
     )
     return list(found)
-
-
-def asked_for(chromium: Any) -> list[str]:
-    events = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
-    return [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
-
-
-def test_it_renders_without_an_error_and_asks_nobody(opened: Any, page: str) -> None:
-    sizes = opened.execute_script(
-        "return [...document.querySelectorAll('svg.figure')].map((one) => {"
-        "const box = one.getBoundingClientRect(); return [box.width, box.height]; })"
-    )
-    assert len(sizes) == 2 + 4 + 2 + 2
-    assert all(width > 200 and height > 100 for width, height in sizes)
-    assert opened.title == "Does example/made-up-model exaggerate the base rates?"
-    assert opened.get_log("browser") == []
-    assert set(asked_for(opened)) <= {page}
 
 
 def test_sorting_follows_the_numbers_and_puts_the_undefined_last(opened: Any) -> None:
@@ -147,13 +80,7 @@ def test_searching_keeps_the_rows_that_hold_every_word(opened: Any) -> None:
 
 
 def test_a_phone_scrolls_in_one_direction_only(opened: Any, page: str) -> None:
-    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True}
-    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
-    opened.get(page)
-    wide, room = opened.execute_script(
-        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert (wide, room) == (375, 375)
+    assert phone(opened, page) == (375, 375)
     # The number that matters is in sight without moving the table sideways.
     end, edge = opened.execute_script(
         "const table = document.getElementById('pairs-table');"
@@ -164,9 +91,7 @@ def test_a_phone_scrolls_in_one_direction_only(opened: Any, page: str) -> None:
 
 
 def test_on_a_phone_every_word_can_be_read(opened: Any, page: str) -> None:
-    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 2, "mobile": True}
-    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
-    opened.get(page)
+    phone(opened, page, 390)
     small = opened.execute_script(
         "return [...document.querySelectorAll('svg.figure text, main td, main p, main li')]"
         ".map((one) => { const svg = one.closest('svg');"
@@ -184,9 +109,7 @@ def test_a_long_verdict_keeps_to_its_card_on_a_phone(
     rows = tuple(replace(row, interval=wide) for row in result.rows)
     path = tmp_path / "undecided.html"
     path.write_text(replace(result, rows=rows).to_html(), encoding="utf-8")
-    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True}
-    command(opened, "Emulation.setDeviceMetricsOverride", **metrics)
-    opened.get(path.as_uri())
+    phone(opened, path.as_uri())
     sizes = opened.execute_script(
         "return [...document.querySelectorAll('.stack')].map((table) => table.parentElement)"
         ".map((room) => [room.scrollWidth, room.clientWidth])"
@@ -203,9 +126,7 @@ def test_a_word_of_any_length_keeps_to_its_place(
     path = tmp_path / "endless.html"
     path.write_text(result.to_html(), encoding="utf-8")
     opened.get(path.as_uri())
-    wide, room = opened.execute_script(
-        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
+    wide, room = widths(opened)
     assert wide == room
 
 

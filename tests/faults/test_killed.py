@@ -70,8 +70,7 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
 
 @pytest.mark.parametrize(
     ("name", "kills"),
-    # A few kills of a sweep are in tests/sweeping.
-    [("count", N or 1), ("run", N or 1), *([("sweep", N)] if N else [])],
+    [("count", N or 1), ("run", N or 1), pytest.param("sweep", N or 1, marks=pytest.mark.slow)],
 )
 def test_killed_at_a_random_moment_and_run_again(
     name: str, kills: int, truth: Truth, tmp_path: Path

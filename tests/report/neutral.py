@@ -9,17 +9,29 @@ from typing import Any, Self
 from lmprobe.core.direction import Direction
 from lmprobe.report.result import Result
 from lmprobe.results import (
+    Bracket,
     Column,
     ColumnKind,
+    DotPlot,
+    Dots,
+    Figure,
+    HeatBlock,
+    HeatMap,
     Interval,
+    IntervalLine,
+    IntervalPlot,
     Note,
     NoteKind,
     Page,
     Section,
     Series,
     SeriesPlot,
+    Sides,
     Statement,
+    Strip,
+    StripPlot,
     Table,
+    Tone,
     Verdict,
 )
 
@@ -98,6 +110,35 @@ def figure(name: str = "curve", word: str = "a") -> SeriesPlot:
         x_label="x",
         y_label="y",
         series=series,
+    )
+
+
+def every_figure(word: str) -> tuple[Figure, ...]:
+    """Return a figure of each kind, with numbers that are undefined, missing or infinite."""
+    named = {"name": word, "title": word, "alternative": word}
+    nan = math.nan
+    series = Series(word, (0.5, 1.0), (nan, 2.0), labels=(word, word), style="points")
+    return (
+        SeriesPlot(**named, x_label=word, y_label=word, series=(series, series), diagonal=True),
+        IntervalPlot(
+            **named,
+            lines=(
+                IntervalLine(word, 0.5, Interval(0.1, math.inf, 0.95, "x"), Tone.PLUS),
+                IntervalLine(word, nan, Interval.undefined(0.95, "x"), Tone.WARNING),
+            ),
+            sides=Sides(word, word, 0.5),
+            brackets=(Bracket((0, 1), word),),
+        ),
+        StripPlot(**named, strips=(Strip(word, (0.1, nan), (word, word), 0.1),)),
+        HeatMap(**named, rows=(word,), blocks=(HeatBlock(word, (word, word), ((nan, None),)),)),
+        DotPlot(
+            **named,
+            categories=(word,),
+            dots=(Dots(word, (0.5,)), Dots(word, (nan,))),
+            x_label=word,
+            reference=0.1,
+            reference_label=word,
+        ),
     )
 
 

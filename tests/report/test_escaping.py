@@ -20,21 +20,7 @@ from lmprobe.probing.model_card import model_card
 from lmprobe.probing.result import ProbeResult
 from lmprobe.report.csv import csv_text
 from lmprobe.report.markdown import escaped, fenced
-from lmprobe.results import (
-    DotPlot,
-    Dots,
-    Figure,
-    HeatBlock,
-    HeatMap,
-    Interval,
-    IntervalLine,
-    IntervalPlot,
-    Series,
-    SeriesPlot,
-    Sides,
-    Strip,
-    StripPlot,
-)
+from tests.report.neutral import every_figure
 
 EVIL = (
     "<script>alert(1)</script>",
@@ -111,24 +97,7 @@ def test_any_word_at_all_leaves_the_page_whole(
 
 @given(words=st.text(max_size=40))
 def test_a_picture_with_any_words_is_well_formed(words: str) -> None:
-    series = (Series(words, (0.0,), (1.0,), labels=(words,), style="points"),)
-    named = {"name": words, "title": words, "alternative": words}
-    interval = Interval(0.0, 1.0, 0.95, "bootstrap")
-    figures: tuple[Figure, ...] = (
-        SeriesPlot(**named, x_label=words, y_label=words, series=(*series, *series)),
-        IntervalPlot(**named, lines=(IntervalLine(words, 0.5, interval),), sides=Sides(words)),
-        StripPlot(**named, strips=(Strip(words, (0.1, 0.2), (words, words), 0.15),)),
-        HeatMap(**named, rows=(words,), blocks=(HeatBlock(words, (words,), ((0.5,),)),)),
-        DotPlot(
-            **named,
-            categories=(words,),
-            dots=(Dots(words, (0.5,)), Dots(words, (0.7,))),
-            x_label=words,
-            reference=0.1,
-            reference_label=words,
-        ),
-    )
-    for figure in figures:
+    for figure in every_figure(words):
         ET.fromstring(svg(figure))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import struct
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,15 +18,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmprobe.errors import InputError, MissingExtraError
-from lmprobe.plot.draw import svg
-from lmprobe.plot.labels import Box, place
-from lmprobe.plot.picture import Picture
-from lmprobe.plot.scale import Scale, scale, tick_label
+from lmprobe.plot.draw import Picture, svg
+from lmprobe.plot.scale import scale, tick_label
 from lmprobe.plot.svg import shortened, text_width
 from lmprobe.plot.theme import DARK, LIGHT
 from lmprobe.results import (
     DotPlot,
     Dots,
+    Figure,
     HeatBlock,
     HeatMap,
     Interval,
@@ -37,13 +38,16 @@ from lmprobe.results import (
     StripPlot,
     Tone,
 )
+from lmprobe.results.content import figure_from_dict, figure_to_dict
+from tests.report.neutral import every_figure
 
+NAMED = {"name": "f", "title": "T", "alternative": "words"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def figure(*series: Series, **options: object) -> SeriesPlot:
-    given = {"name": "f", "title": "T", "x_label": "x", "y_label": "y", "alternative": "words"}
-    return SeriesPlot(series=series, **(given | options))  # type: ignore[arg-type]
+    words = NAMED | {"x_label": "x", "y_label": "y"} | options
+    return SeriesPlot(series=series, **words)  # type: ignore[arg-type]
 
 
 def parsed(picture: str) -> ET.Element:
@@ -52,6 +56,26 @@ def parsed(picture: str) -> ET.Element:
 
 def find_all(root: ET.Element, tag: str, kind: str) -> list[ET.Element]:
     return [one for one in root.iter(f"{SVG}{tag}") if kind in one.get("class", "").split()]
+
+
+@pytest.mark.parametrize("content", every_figure("x"), ids=lambda one: type(one).__name__)
+def test_a_figure_comes_back_from_json(content: Figure) -> None:
+    text = json.dumps(figure_to_dict(content), allow_nan=False)
+    assert repr(figure_from_dict(json.loads(text))) == repr(content)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: DotPlot(**NAMED, categories=("a", "b"), dots=(Dots("", (1.0,)),), x_label=""),
+        lambda: HeatMap(**NAMED, rows=("a",), blocks=(HeatBlock("", ("b",), ((1.0, 2.0),)),)),
+        lambda: Strip("", (1.0,), (), 1.0),
+        lambda: Series("", (1.0,), (1.0,), low=(0.0, 0.0)),
+    ],
+)
+def test_figures_have_all_their_values(make: Callable[[], object]) -> None:
+    with pytest.raises(AssertionError):
+        make()
 
 
 def test_a_picture_has_its_alternative_text_and_names_it() -> None:
@@ -86,11 +110,8 @@ def test_every_point_is_drawn_where_it_belongs() -> None:
 
 
 def test_a_log_axis_spaces_by_factors() -> None:
-    dots = find_all(
-        parsed(svg(figure(Series("a", (1, 10, 100), (1, 1, 2), style="points"), x_scale="log"))),
-        "circle",
-        "dot",
-    )
+    series = Series("a", (1, 10, 100), (1, 1, 2), style="points")
+    dots = find_all(parsed(svg(figure(series, x_scale="log"))), "circle", "dot")
     places = [float(one.get("cx", "")) for one in dots]
     assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.02)
 
@@ -108,6 +129,7 @@ def test_what_has_no_place_is_left_out_and_breaks_the_curve() -> None:
 def test_nothing_to_draw_is_still_a_picture() -> None:
     for series in ((), (Series("a", (), ()),), (Series("a", (math.nan,), (1.0,)),)):
         assert parsed(svg(figure(*series))).tag == f"{SVG}svg"
+        assert parsed(svg(figure(*series, x_scale="log", y_scale="log"))).tag == f"{SVG}svg"
 
 
 def test_error_bars_reach_from_low_to_high() -> None:
@@ -118,16 +140,6 @@ def test_error_bars_reach_from_low_to_high() -> None:
     assert len(lengths) == 2
     assert lengths[0] == pytest.approx(lengths[1], abs=0.02)
     assert lengths[0] > 50
-
-
-def test_the_diagonal_shares_its_scales() -> None:
-    series = Series("a", (0.1, 0.9), (0.4, 0.6), style="points")
-    (guide,) = find_all(parsed(svg(figure(series, diagonal=True))), "line", "guide")
-    (axis, *_) = [
-        one for one in find_all(parsed(svg(figure(series))), "line", "axis") if one.get("x1")
-    ]
-    assert float(guide.get("x2", "")) - float(guide.get("x1", "")) > 300
-    assert axis is not None
 
 
 @example([0.0, 1.06e-12], False)
@@ -157,34 +169,44 @@ def test_a_tick_is_written_short(value: float, label: str) -> None:
     assert tick_label(value) == label
 
 
-def test_a_scale_of_one_value_has_a_range() -> None:
-    axis = scale([3.0, 3.0], 0, 1)
-    assert axis.low < 3 < axis.high
-    assert isinstance(axis, Scale)
-
-
 @given(
     st.lists(
-        st.tuples(st.floats(0, 400), st.floats(0, 300), st.text("abc", min_size=1, max_size=9)),
+        st.tuples(st.floats(0, 1), st.floats(0, 1), st.text("abc", min_size=1, max_size=9)),
+        min_size=1,
         max_size=30,
-    )
+    ),
+    st.booleans(),
 )
-def test_placed_labels_lie_inside_and_never_on_each_other(
-    labels: list[tuple[float, float, str]],
+def test_labels_lie_inside_and_never_on_each_other(
+    points: list[tuple[float, float, str]], diagonal: bool
 ) -> None:
-    frame = Box(0, 0, 400, 300)
-    placed = place(labels, frame, [], 10)
-    boxes = [Box(one.x, one.y - 9, one.x + text_width(one.words, 10), one.y + 2) for one in placed]
-    assert all(frame.holds(box) for box in boxes)
-    pairs = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]]
-    assert not any(one.overlaps(other) for one, other in pairs)
+    xs, ys, names = zip(*points, strict=True)
+    root = parsed(svg(figure(Series("a", xs, ys, names, style="points"), diagonal=diagonal)))
+    labels = find_all(root, "text", "halo")
+    if len(points) == 1:
+        assert len(labels) == 1
+    boxes = []
+    for label in labels:
+        x, y = float(label.get("x", "")), float(label.get("y", ""))
+        boxes.append((x, y - 9, x + text_width(label.text or "", 12), y + 1))
+    for left, top, right, bottom in boxes:
+        assert 0 <= left < right <= float(root.get("width", ""))
+        assert 0 <= top < bottom <= float(root.get("height", ""))
+    for first, second in itertools.combinations(boxes, 2):
+        assert (
+            first[2] <= second[0] + 0.02
+            or second[2] <= first[0] + 0.02
+            or first[3] <= second[1]
+            or second[3] <= first[1]
+        )
 
 
 def test_long_words_are_cut_to_their_room() -> None:
     assert shortened("short", 100) == "short"
-    cut = shortened("a very long name of a base", 60)
-    assert cut.endswith("…")
-    assert text_width(cut) <= 60
+    for words in ("a very long name of a base", "x" * 1_000_000):
+        cut = shortened(words, 60)
+        assert cut.endswith("…")
+        assert text_width(cut) <= 60
 
 
 def test_a_picture_of_its_own_shows_its_whole_title() -> None:
@@ -192,16 +214,6 @@ def test_a_picture_of_its_own_shows_its_whole_title() -> None:
     root = parsed(svg(figure(Series("a", (1, 2), (1, 2)), title=title)))
     lines = [one.text or "" for one in find_all(root, "text", "heading")]
     assert " ".join(lines) == title
-
-
-def test_between_whole_numbers_there_is_no_tick() -> None:
-    root = parsed(svg(figure(Series("a", (1, 2), (1, 2)))))
-    words = [one.text for one in root.iter(f"{SVG}text")]
-    # Once, on the upright axis: its numbers may be anything.
-    assert words.count("1.2") == 1
-
-
-NAMED = {"name": "f", "title": "T", "alternative": "words"}
 
 
 def lines_of(*intervals: tuple[float, float]) -> IntervalPlot:
@@ -225,7 +237,9 @@ def test_the_interval_plot_shows_every_line_in_its_tone() -> None:
     root = parsed(svg(lines_of((0.05, 0.15), (0, 0.2), (-0.1, 0.3), (-0.2, 0.2))))
     kinds = [one.get("class", "").split()[0] for one in find_all(root, "circle", "dot")]
     assert kinds == ["plus", "minus", "even", "warning"]
-    assert len(find_all(root, "line", "bar")) == 4
+    bars = find_all(root, "line", "bar")
+    lengths = np.array([float(one.get("x2", "")) - float(one.get("x1", "")) for one in bars])
+    assert lengths / lengths[0] == pytest.approx([1, 2, 4, 4], rel=0.001)
     assert {"base 0", "weakens ←", "→ exaggerates"} <= set(words_of(root))
 
 
@@ -252,9 +266,13 @@ def test_the_strip_plot_has_a_dot_per_value() -> None:
     ]
 
 
-def test_a_strip_of_many_equal_values_stays_low() -> None:
+def test_a_strip_of_many_values_stays_low_and_has_a_dot_for_neighbours() -> None:
     root = ET.fromstring(svg(strips((0.1,) * 300), standalone=False))
     assert float(root.get("viewBox", "").split()[3]) < 130
+    root = parsed(svg(strips(tuple(number / 1000 for number in range(1000)))))
+    dots = find_all(root, "circle", "soft")
+    assert len(dots) == 500
+    assert dots[0].findtext(f"{SVG}title") == "2 values, 0.0000 to +0.0010"
 
 
 def heat(titles: tuple[str, ...], columns: tuple[str, ...], rows: int = 3) -> HeatMap:
@@ -280,7 +298,7 @@ def test_the_heat_map_has_a_cell_per_value_and_frames_the_undefined() -> None:
 
 
 @pytest.mark.parametrize("columns", [("he",), ("he", "she", "they", "xe")])
-@pytest.mark.parametrize("number", [1, 4, 12])
+@pytest.mark.parametrize("number", [1, 12])
 def test_no_name_of_a_heat_map_is_cut(columns: tuple[str, ...], number: int) -> None:
     titles = ("dis", "uniform", "labor-2016", "corpus")[:number] + ("x",) * (number - 4)
     for standalone in (True, False):
@@ -326,19 +344,13 @@ def test_curves_are_told_apart_without_colour() -> None:
     root = parsed(svg(figure(*curves)))
     dashes = {one.get("class", "").split()[2] for one in find_all(root, "path", "curve")}
     assert len(dashes) == 6
-    shapes = set()
     for number in range(1, 7):
+        # A few marks along each curve, and one in the legend.
         marks = [one for one in root.iter() if f"dot f{number}" in one.get("class", "")]
         assert len(marks) == 6 + 1
-        shapes.add((marks[0].tag, (marks[0].get("d") or "").count("L")))
-    # Two pairs of shapes have as many corners, but lie another way around.
-    assert len(shapes) >= 3
     compared = tuple(replace(curve, style="dashed") for curve in curves[:3])
     drawn = find_all(parsed(svg(figure(*compared))), "path", "curve")
     assert len({tuple(one.get("class", "").split()[2:]) for one in drawn}) == 3
-    assert not any("d1" in one.get("class", "").split() for one in drawn)
-    alone = parsed(svg(figure(curves[1])))
-    assert not [one for one in alone.iter() if "dot" in one.get("class", "").split()]
 
 
 def test_a_band_reaches_from_low_to_high() -> None:
@@ -347,14 +359,6 @@ def test_a_band_reaches_from_low_to_high() -> None:
     (band,) = find_all(root, "path", "band")
     assert band.get("d", "").count("L") == 3
     assert not find_all(root, "line", "s1")
-
-
-def test_labels_keep_off_the_lines_where_they_can() -> None:
-    frame, grid = Box(0, 0, 400, 300), [Box(0, 99, 400, 101)]
-    (label,) = place([(100.0, 100.0, "word")], frame, [], 10, grid)
-    assert not Box(label.x, label.y - 10, label.x + 24, label.y + 2).overlaps(grid[0])
-    everywhere = [Box(0, 0, 400, 300)]
-    assert place([(100.0, 100.0, "word")], frame, [], 10, everywhere)
 
 
 @pytest.mark.parametrize(
@@ -371,16 +375,6 @@ def test_a_picture_is_saved_in_the_format_of_its_name(
         root = parsed(svg(content))
         assert width == round(3 * float(root.get("width", "")))
         assert height == pytest.approx(3 * float(root.get("height", "")), abs=2)
-
-
-def test_a_picture_for_paper_is_light(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import vl_convert
-
-    seen: list[str] = []
-    monkeypatch.setattr(vl_convert, "svg_to_pdf", lambda text: seen.append(text) or b"%PDF-")
-    Picture(figure(Series("a", (0, 1), (0, 1)))).save(tmp_path / "x.pdf")
-    assert LIGHT["ink"] in seen[0]
-    assert DARK["ink"] not in seen[0]
 
 
 def test_a_picture_without_the_extra_names_it(

@@ -19,17 +19,16 @@ from lmprobe.errors import InputError
 from lmprobe.report.csv import csv_text
 from lmprobe.report.files import write_outputs
 from lmprobe.report.html import page_html
-from lmprobe.report.html_table import MOST_ROWS
 from lmprobe.report.latex import latex_escaped, latex_table
-from lmprobe.report.markdown import page_markdown, table_lines
-from lmprobe.report.terminal import column_widths, table_text
+from lmprobe.report.markdown import page_markdown
+from lmprobe.report.terminal import table_text
 from lmprobe.results import Column, ColumnKind, Interval, Table
-from tests.report.neutral import Example, comparison_table, pairs_table
+from tests.report.neutral import Example, comparison_table
 
 EXAMPLE = Example()
 
 
-@pytest.mark.parametrize("width", [30, 44, 60, 70, 80, 100, 140])
+@pytest.mark.parametrize("width", [30, 44, 60, 80, 140])
 @pytest.mark.parametrize("base", ["labor", "our town, 2020", "w" * 50])
 def test_a_terminal_of_any_width_keeps_base_and_verdict(width: int, base: str) -> None:
     table = comparison_table((base,))
@@ -50,10 +49,8 @@ def test_a_terminal_of_any_width_keeps_base_and_verdict(width: int, base: str) -
 def test_a_narrow_terminal_says_what_it_leaves_out() -> None:
     text = table_text(comparison_table(), 80)
     assert "not shown at this width: share, pairs" in text
-    assert set(column_widths(comparison_table(), 80)) == {0, 1, 2, 3, 4, 7}
     assert "not shown" not in table_text(comparison_table(), 140)
     # Below, everything is there again, one line per cell.
-    assert column_widths(comparison_table(), 50) == {}
     assert "1,234" in table_text(comparison_table(), 50)
 
 
@@ -65,8 +62,8 @@ def test_intervals_are_given_up_before_numbers() -> None:
         Column("preference", ColumnKind.SIGNED, essential=False),
     )
     table = Table("t", columns, (("labor", 0.1, Interval(0.05, 0.15, 0.95, "t"), 0.2),))
-    assert set(column_widths(table, 60)) == {0, 1, 2, 3}
-    assert set(column_widths(table, 40)) == {0, 1, 3}
+    assert "not shown" not in table_text(table, 60)
+    assert "not shown at this width: association" in table_text(table, 40)
 
 
 def test_a_terminal_is_not_commanded_by_a_word() -> None:
@@ -78,6 +75,7 @@ def test_a_terminal_is_not_commanded_by_a_word() -> None:
 
 def test_markdown_has_all_that_a_page_says() -> None:
     text = page_markdown(EXAMPLE.page())
+    assert "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |" in text
     assert "| labor | task->attribute | +0.1234 | +0.1000 to +0.1500 | &lt;0.0001 |" in text
     assert "**It amplifies more than labor.**" in text
     assert text.count("left out: labor") == 1
@@ -87,12 +85,6 @@ def test_markdown_has_all_that_a_page_says() -> None:
     assert "## What this measures, and what it does not" in text
     assert "![labor rises, then falls](img/curve.svg)" in page_markdown(
         EXAMPLE.page(), images="img"
-    )
-
-
-def test_a_table_of_markdown_ends_numbers_flush() -> None:
-    assert "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |" in table_lines(
-        comparison_table()
     )
 
 
@@ -119,20 +111,16 @@ def test_a_signed_number_takes_the_tone_of_its_verdict_or_sign() -> None:
     assert '<td class="number minus">−0.3000</td>' in page
 
 
-def test_a_wide_table_has_its_headings_at_hand_on_a_phone() -> None:
-    page = page_html(EXAMPLE.page())
-    assert '<table class="plain labelled">' in page
-    assert 'data-label="difference">+0.1234</td>' in page
-
-
 def test_a_page_cuts_a_very_long_table_and_says_so() -> None:
-    page = page_html(Example(rows=MOST_ROWS + 500).page())
+    page = page_html(Example(rows=2500).page())
     assert "The first 2,000 of 2,500 rows" in page
-    assert page.count("<tr>") < MOST_ROWS + 20
+    assert page.count("<tr>") < 2020
 
 
 def test_filters_offer_the_words_of_short_columns() -> None:
     page = page_html(EXAMPLE.page())
+    assert page.count('<div class="searchable">') == 1
+    assert '<table class="plain sortable" id="pairs-table">' in page
     choices = re.findall(r'<select data-column="(\d)" aria-label="([a-z]+)"', page)
     assert choices == [("0", "base"), ("1", "attribute")]
 
@@ -242,10 +230,3 @@ def test_json_is_alone_and_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) ->
     printed = capsys.readouterr()
     assert printed.err == ""
     assert "+0.1234" in printed.out
-
-
-def test_all_tables_of_a_page_are_sortable_ones_or_plain() -> None:
-    page = page_html(EXAMPLE.page())
-    assert page.count('<div class="searchable">') == 1
-    assert '<table class="plain sortable" id="pairs-table">' in page
-    assert len(pairs_table().rows) == 60

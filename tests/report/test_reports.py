@@ -7,22 +7,17 @@ import hashlib
 import math
 import re
 import shlex
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
-from lmprobe import LmprobeError
 from lmprobe.probing.command import run_again
 from lmprobe.probing.model_card import eval_results, model_card
-from lmprobe.probing.notes import gathered_notes
 from lmprobe.probing.page import headline
 from lmprobe.probing.result import LIMITS, ProbeResult
-from lmprobe.report.html_table import MOST_ROWS
 from lmprobe.report.terminal import note_list, page_summary
-from lmprobe.results import Interval, Note, NoteKind, Tone, Verdict
+from lmprobe.results import Interval
 from lmprobe.results.format import format_interval, format_signed
 
 
@@ -96,15 +91,14 @@ def test_the_page_says_verdict_limits_provenance_and_how_to_run_it_again(
         assert format_interval(row.interval) in page
     assert "Of 8 comparisons, the model follows the lean given for the base in 2, weakens" in page
     assert "lmprobe run example/made-up-model" in page
+    text = result.to_markdown()
+    assert text.count("| amplifies |") == text.count("| follows |") == 2
+    assert text.count("\n- ") >= len(LIMITS)
+    assert "```sh\nlmprobe run" in text
 
 
-def test_a_page_of_a_whole_probe_is_small_and_quick(made: Callable[..., ProbeResult]) -> None:
-    result = made(attributes=("he", "she", "they"))
-    result.to_html()
-    started = time.process_time()
-    page = result.to_html()
-    # About half a second of one core; the promise is a second or two.
-    assert time.process_time() - started < 2
+def test_a_page_of_a_whole_probe_is_small(made: Callable[..., ProbeResult]) -> None:
+    page = made(attributes=("he", "she", "they")).to_html()
     assert len(page.encode()) < 1_000_000
     assert page.count("<tr>") >= 4 * 2 * 32 * 3
 
@@ -113,7 +107,16 @@ def test_a_page_of_very_many_pairs_keeps_the_largest(made: Callable[..., ProbeRe
     result = made(tasks=[f"t{number}" for number in range(600)], bases=["labor"], templates=["x"])
     page = result.to_html()
     assert "The first 2,000 of 2,400 rows" in page
-    assert page.count("<tr>") <= MOST_ROWS + 20
+    assert page.count("<tr>") <= 2020
+
+
+def test_a_page_of_very_many_templates_stays_readable(made: Callable[..., ProbeResult]) -> None:
+    """At most 500 dots a strip, each with how many values it stands for; all are in the JSON."""
+    sentences = [f"[pronoun] is a word{number} [task]." for number in range(10_000)]
+    page = made(tasks=("nurse", "cook"), bases=("labor",), templates=sentences).to_html()
+    assert len(page) < 2_000_000
+    assert "and 9,500 more" in page
+    assert "20 values, " in page
 
 
 def test_the_same_result_gives_the_same_bytes(result: ProbeResult) -> None:
@@ -133,13 +136,6 @@ def test_a_result_with_one_row_and_no_interval_can_be_shown(
     assert "no interval" in printed(result)
     assert "no interval" in result.to_markdown()
     assert "no clear difference" in headline(result.rows)[0].text
-
-
-def test_markdown_has_every_row_and_the_limits(result: ProbeResult) -> None:
-    text = result.to_markdown()
-    assert text.count("| amplifies |") == text.count("| follows |") == 2
-    assert text.count("\n- ") >= len(LIMITS)
-    assert "```sh\nlmprobe run" in text
 
 
 def test_the_model_card_is_a_model_index(result: ProbeResult) -> None:
@@ -183,61 +179,3 @@ def test_the_command_repeats_every_choice(result: ProbeResult) -> None:
         "--seed 7",
     ):
         assert said in options
-
-
-def test_the_command_names_files_that_do_not_come_with_lmprobe(
-    made: Callable[..., ProbeResult],
-) -> None:
-    result = made(bases=["my-table"])
-    facts = dict(result.provenance) | {"templates": {"name": "my-set", "sha256": "0"}}
-    again = run_again(replace(result, provenance=facts))
-    assert "--base my-table.csv" in again
-    assert "--templates my-set.toml" in again
-
-
-def test_what_an_interval_assumes_is_said_once(result: ProbeResult) -> None:
-    said = "bootstrap: the sample is 20 templates crossed with 32 tasks"
-    rows = tuple(
-        replace(row, notes=(*row.notes, Note(NoteKind.ASSUMPTION, said))) for row in result.rows
-    )
-    noted = replace(result, rows=rows)
-    for report in (noted.to_html(), noted.to_markdown()):
-        assert report.count(said) == 1
-
-
-def test_the_headline_is_a_sentence(result: ProbeResult) -> None:
-    (statement,) = headline(result.rows)
-    assert statement.text == (
-        "Of 8 comparisons, the model follows the lean given for the base in 2, weakens the links "
-        "in the base in 2, exaggerates the links in the base in 2 and shows no clear difference "
-        "from the base in 2."
-    )
-    assert statement.verdict.tone is Tone.EVEN
-    (same,) = headline([row for row in result.rows if row.base == "labor"] * 2)
-    assert same.text == "The model exaggerates the links in the base in all 4 comparisons."
-    assert same.verdict is Verdict.AMPLIFIES
-
-
-def test_a_headline_of_a_few_rows_says_each_with_its_interval(result: ProbeResult) -> None:
-    rows = [row for row in result.rows if row.base == "wikipedia"]
-    statements = headline(rows)
-    assert [one.verdict for one in statements] == [row.verdict for row in rows]
-    assert statements[0].text.startswith(
-        "task->attribute: the model weakens the links in wikipedia ("
-    )
-    assert format_interval(rows[0].interval) in statements[0].text
-
-
-def test_a_note_of_every_row_is_said_once(result: ProbeResult) -> None:
-    rows = tuple(
-        replace(row, notes=(*row.notes, Note(NoteKind.DATA, "everywhere"))) for row in result.rows
-    )
-    notes = {note.text: note.scope for note in gathered_notes(replace(result, rows=rows))}
-    assert notes["everywhere"] == ""
-    assert notes["1 attribute without a column, left out: they"] == "labor"
-    assert notes["2 of 64 pairs are undefined and left out of the mean"] == "wikipedia"
-
-
-def test_a_result_of_another_schema_is_refused() -> None:
-    with pytest.raises(LmprobeError, match=r"lmprobe\.result/0"):
-        ProbeResult.from_json('{"schema": "lmprobe.result/0"}')

@@ -13,57 +13,76 @@ from lmprobe.sweeping.jobs import Job, Subject, base_facts, file_states, identit
 
 def test_names_lists_and_comments(tmp_path: Path) -> None:
     listed = tmp_path / "models.txt"
-    listed.write_text("# ours\nreference:faithful  # the standard\n\nacme/bert\n")
+    listed.write_text("# ours\nreference:faithful  # the standard # of all\n\nacme/bert\n")
     found = subjects(["./folder", str(listed)])
     assert [one.model for one in found] == ["./folder", "reference:faithful", "acme/bert"]
+    listed.write_text("# nothing yet\n\n")
+    with pytest.raises(LmprobeError, match="the list names no model"):
+        subjects([listed])
 
 
-def test_revisions_of_each_model() -> None:
-    found = subjects(["acme/bert"], revisions=["step500", "main"])
-    assert [(one.label, one.revision, one.step) for one in found] == [
-        ("acme/bert@step500", "step500", 500),
-        ("acme/bert@main", "main", None),
-    ]
-
-
-def test_checkpoints_by_step(tmp_path: Path) -> None:
-    for name in ("checkpoint-1000", "checkpoint-200", "runs"):
+def test_checkpoints_by_step_and_those_without_a_step_last(tmp_path: Path) -> None:
+    for name in ("checkpoint-1000", "checkpoint-200", "z-0", "final", "best", "runs"):
         (tmp_path / name).mkdir()
-    for name in ("checkpoint-1000", "checkpoint-200"):
-        (tmp_path / name / "config.json").write_text("{}")
-    found = subjects([], checkpoints=tmp_path)
+        config = "adapter_config.json" if name == "final" else "config.json"
+        if name != "runs":
+            (tmp_path / name / config).write_text("{}")
+    found = subjects(["acme/bert"], checkpoints=tmp_path)
     assert [(one.label, one.step) for one in found] == [
-        ("checkpoint-200", 200),
-        ("checkpoint-1000", 1000),
-    ]
+        ("acme/bert", None), ("z-0", 0), ("checkpoint-200", 200), ("checkpoint-1000", 1000),
+        ("best", None), ("final", None),
+    ]  # fmt: skip
+    assert [one.run for one in found] == [None, *[str(tmp_path)] * 3, None, None]
 
 
 @pytest.mark.parametrize(
     ("models", "options", "message"),
     [
         ([], {}, "at least one model"),
-        (["a", "a"], {}, '"a" appears twice'),
+        (["a", "b", "a", "a"], {}, '"a" appears twice'),
         (["missing.txt"], {}, "cannot be read"),
         ([], {"checkpoints": "no/such/folder"}, "no such folder of checkpoints"),
+        ([], {"checkpoints": "."}, "expected folders such as checkpoint-500"),
         (["a"], {"revisions": ["x"], "checkpoints": "y"}, "revisions or checkpoints"),
     ],
 )
 def test_what_cannot_be_swept_says_why(
-    models: list[str], options: dict[str, object], message: str
+    models: list[str],
+    options: dict[str, object],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(LmprobeError, match=message):
         subjects(models, **options)  # type: ignore[arg-type]
 
 
-def test_a_folder_without_checkpoints_says_what_would_do(tmp_path: Path) -> None:
-    with pytest.raises(LmprobeError, match="checkpoint-500"):
-        subjects([], checkpoints=tmp_path)
+@pytest.mark.parametrize(
+    ("revision", "step"),
+    [
+        ("step1000", 1000),
+        ("global_step-20", 20),
+        ("stage1-step5000-tokens21B", 5000),
+        ("checkpoint-3", 3),
+        ("main", None),
+        ("v2", None),
+        ("2024-05-01", None),
+        ("8f9d3c2b1a0e8f9d3c2b1a0e8f9d3c2b1a0e8f12", None),
+    ],
+)
+def test_the_step_of_a_revision(revision: str, step: int | None) -> None:
+    (found,) = subjects(["acme/bert"], revisions=[revision])
+    assert (found.label, found.revision) == (f"acme/bert@{revision}", revision)
+    assert (found.step, found.run) == (step, None if step is None else "acme/bert")
 
 
 def test_a_job_has_one_name_and_every_change_another() -> None:
-    job = Job(Subject("m", "m"), "fitbert", ("labor",), {"seed": 0}, {"dtype": "float32"})
+    options = {"seed": 0, "cache": True}
+    job = Job(Subject("m", "m"), "fitbert", ("labor",), options, {"dtype": "float32"})
     assert Job.from_json(job.to_json()) == job
     assert Job.from_json(job.to_json()).key == job.key
+    assert replace(job, probe={"cache": True, "seed": 0}).key == job.key
     others = [
         replace(job, templates="neutral"),
         replace(job, base=("labor", "uniform")),
@@ -86,25 +105,7 @@ def test_a_changed_folder_or_table_has_another_identity(tmp_path: Path) -> None:
     assert file_states("acme/bert") == []
     table = tmp_path / "rates.csv"
     table.write_text("task,he,she\nnurse,1,9\n")
-    known = identity(base_facts(str(table)))
-    assert identity(base_facts(str(table))) == known
+    plain = identity(base_facts(str(table)))
+    assert identity(base_facts(str(table))) == plain
     (tmp_path / "rates.toml").write_text('title = "Rates"\nsource = "x"\ncounts = true\n')
-    assert identity(base_facts(str(table))) != known
-
-
-@pytest.mark.parametrize(
-    ("revision", "step"),
-    [
-        ("step1000", 1000),
-        ("global_step-20", 20),
-        ("stage1-step5000-tokens21B", 5000),
-        ("checkpoint-3", 3),
-        ("main", None),
-        ("v2", None),
-        ("2024-05-01", None),
-        ("8f9d3c2b1a0e8f9d3c2b1a0e8f9d3c2b1a0e8f12", None),
-    ],
-)
-def test_the_step_of_a_revision(revision: str, step: int | None) -> None:
-    (found,) = subjects(["acme/bert"], revisions=[revision])
-    assert (found.step, found.run) == (step, None if step is None else "acme/bert")
+    assert identity(base_facts(str(table))) != plain

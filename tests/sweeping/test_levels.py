@@ -12,25 +12,23 @@ import numpy as np
 import pytest
 
 from lmprobe.core.direction import Direction
-from lmprobe.models.reference.truth import SCHEMA
 from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
 from lmprobe.sweeping.levels import levels_of, no_association
 
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 
 # P(a, t) of three groups and three tasks, so that the leans of a task do not cancel: P(a) is 0.4,
-# 0.3 and 0.3, P(t) 0.3, 0.2 and 0.5.
-JOINT = np.array([[0.05, 0.1, 0.25], [0.2, 0.05, 0.05], [0.05, 0.05, 0.2]])
-GROUPS, OFTEN = (0.4, 0.3, 0.3), (0.3, 0.2, 0.5)
-LEAN = np.sign(JOINT - np.outer(GROUPS, OFTEN))
+# 0.3 and 0.3, P(t) 0.3, 0.2 and 0.5. In the second table only the last task is done by all groups,
+# and of the groups only the first does all tasks.
+WHOLE = np.array([[0.05, 0.1, 0.25], [0.2, 0.05, 0.05], [0.05, 0.05, 0.2]])
+HOLES = np.array([[0.3, 0.1, 0.1], [0.0, 0.1, 0.1], [0.0, 0.0, 0.3]])
+LEAN = np.sign(WHOLE - np.outer(WHOLE.sum(axis=1), WHOLE.sum(axis=0)))
 
 
 @pytest.fixture
-def result(made: Any) -> ProbeResult:
-    """A probe whose base is the table above."""
+def probed(made: Any) -> ProbeResult:
     words = {"attributes": ("he", "she", "they"), "tasks": ("x", "y", "z")}
-    return with_joint(made(**words, bases=("labor", "uniform")), JOINT)
+    return with_joint(made(**words, bases=("labor", "uniform")), WHOLE)
 
 
 def with_joint(probe: ProbeResult, joint: Any) -> ProbeResult:
@@ -43,82 +41,54 @@ def with_joint(probe: ProbeResult, joint: Any) -> ProbeResult:
     return replace(probe, rows=tuple(rows))
 
 
-def row(result: ProbeResult, direction: Direction) -> ProbeRow:
-    return result.row("labor", direction)
-
-
+@pytest.mark.parametrize("joint", [WHOLE, HOLES])
 @pytest.mark.parametrize("direction", [T_TO_A, A_TO_T])
 def test_a_model_without_a_link_has_the_margins_of_the_base(
-    result: ProbeResult, direction: Direction
+    probed: ProbeResult, direction: Direction, joint: Any
 ) -> None:
-    assert no_association(result, row(result, direction)) == pytest.approx(
-        by_hand(JOINT, GROUPS, OFTEN, direction)
-    )
-
-
-def by_hand(joint: Any, groups: Any, often: Any, direction: Direction) -> float:
     """The mean of lean times (margin - conditional), pair by pair."""
+    groups, tasks = joint.sum(axis=1), joint.sum(axis=0)
     total = 0.0
     for a, t in itertools.product(range(3), range(3)):
-        given = often[t] if direction is T_TO_A else groups[a]
-        margin = groups[a] if direction is T_TO_A else often[t]
+        given, margin = (tasks[t], groups[a]) if direction is T_TO_A else (groups[a], tasks[t])
         total += LEAN[a, t] * (margin - joint[a, t] / given)
-    return total / 9
+    result = with_joint(probed, joint)
+    found = no_association(result, result.row("labor", direction))
+    assert found == pytest.approx(total / 9)
 
 
-@pytest.mark.parametrize("direction", [T_TO_A, A_TO_T])
-def test_what_one_group_never_does_says_nothing_of_the_margins(
-    result: ProbeResult, direction: Direction
-) -> None:
-    """Only the last task is done by all groups; of the groups, only the first does all tasks."""
-    table = np.array([[0.3, 0.1, 0.1], [0.0, 0.1, 0.1], [0.0, 0.0, 0.3]])
-    changed = with_joint(result, table)
-    found = no_association(changed, row(changed, direction))
-    assert found == pytest.approx(by_hand(table, (0.5, 0.2, 0.3), (0.3, 0.2, 0.5), direction))
-
-
-def test_without_both_directions_or_a_whole_column_there_is_no_level(result: ProbeResult) -> None:
-    one = row(result, T_TO_A)
-    alone = replace(result, rows=(one,))
-    assert no_association(alone, one) is None
-    other = row(result, A_TO_T)
-    assert no_association(replace(result, rows=(other,)), other) is None
+def test_without_both_directions_or_a_whole_column_there_is_no_level(probed: ProbeResult) -> None:
+    first, other = probed.row("labor", T_TO_A), probed.row("labor", A_TO_T)
+    assert no_association(replace(probed, rows=(first,)), first) is None
+    assert no_association(replace(probed, rows=(other,)), other) is None
     cut = replace(other, base_rate=other.base_rate[:, :2])
-    assert no_association(replace(result, rows=(one, cut)), one) is None
-    nobody = with_joint(result, np.array([[0.5, 0.3, 0.2], [0.0] * 3, [0.0] * 3]))
-    assert no_association(nobody, row(nobody, T_TO_A)) is None
+    assert no_association(replace(probed, rows=(first, cut)), first) is None
+    nobody = with_joint(probed, np.array([[0.5, 0.3, 0.2], [0.0] * 3, [0.0] * 3]))
+    assert no_association(nobody, nobody.row("labor", T_TO_A)) is None
 
 
-def truth(folder: Path, value: float, **changes: Any) -> str:
+def truth(folder: Path, value: float, schema: str = "lmprobe.reference/1", **changes: Any) -> str:
+    """Write what was planted in a model and return its folder."""
     planted = {
         "base": "labor",
         "attributes": ["he", "she", "they"],
         "values": {"task->attribute": value, "attribute->task": -value},
     }
-    document = {"schema": SCHEMA, "planted_amplification": {**planted, **changes}}
-    document |= {name: changes[name] for name in ("schema",) if name in changes}
     folder.mkdir(exist_ok=True)
+    document = {"schema": schema, "planted_amplification": {**planted, **changes}}
     (folder / "truth.json").write_text(json.dumps(document))
     return str(folder)
 
 
-def test_what_was_planted_is_a_level(result: ProbeResult, tmp_path: Path) -> None:
+def test_what_was_planted_in_all_models_is_a_level(probed: ProbeResult, tmp_path: Path) -> None:
     model, same = truth(tmp_path / "a", 0.25), truth(tmp_path / "b", 0.25)
     for direction, value in ((T_TO_A, 0.25), (A_TO_T, -0.25)):
-        levels = levels_of(result, row(result, direction), [model])
+        row = probed.row("labor", direction)
+        levels = levels_of(probed, row, [model, same])
         assert list(levels) == ["no association", "planted"]
         assert levels["planted"] == value
-        assert levels_of(result, row(result, direction), [model, same]) == levels
-
-
-def test_models_that_differ_have_no_planted_level(result: ProbeResult, tmp_path: Path) -> None:
-    one = row(result, T_TO_A)
-    models = [truth(tmp_path / "a", 0.25), truth(tmp_path / "b", 0.5)]
-    assert "planted" not in levels_of(result, one, models)
-    assert "planted" not in levels_of(result, one, [models[0], str(tmp_path)])
-    assert "planted" not in levels_of(result, one, ["acme/bert"])
-    alone = replace(result, rows=(one,))
-    assert levels_of(alone, one, models[:1]) == {"planted": 0.25}
+        for other in (truth(tmp_path / "c", 0.5), str(tmp_path), "acme/bert"):
+            assert "planted" not in levels_of(probed, row, [model, other])
 
 
 @pytest.mark.parametrize(
@@ -127,16 +97,19 @@ def test_models_that_differ_have_no_planted_level(result: ProbeResult, tmp_path:
         {"base": "wikipedia"},
         {"attributes": ["he", "they"]},
         {"schema": "lmprobe.reference/0"},
-        {"schema": "other", "base": "wikipedia"},
         {"values": {}},
         {"values": {"task->attribute": "much"}},
+        {"values": None},
         {"attributes": 3},
+        "no JSON",
+        "[]",
+        '{"schema": "lmprobe.reference/1", "planted_amplification": 1}',
     ],
 )
-def test_a_file_of_another_kind_plants_nothing(
-    result: ProbeResult, tmp_path: Path, changes: dict[str, Any]
+def test_the_truth_of_a_strange_model_says_nothing(
+    probed: ProbeResult, tmp_path: Path, changes: Any
 ) -> None:
-    model = truth(tmp_path, 0.25, **changes)
-    assert "planted" not in levels_of(result, row(result, T_TO_A), [model])
-    (tmp_path / "truth.json").write_text("no JSON")
-    assert "planted" not in levels_of(result, row(result, T_TO_A), [model])
+    model = truth(tmp_path, 0.25, **(changes if isinstance(changes, dict) else {}))
+    if isinstance(changes, str):
+        (tmp_path / "truth.json").write_text(changes)
+    assert "planted" not in levels_of(probed, probed.row("labor", T_TO_A), [model])

@@ -2,162 +2,263 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from lmprobe.probing.result import ProbeResult
-from lmprobe.results.figure import HeatMap, IntervalPlot, SeriesPlot
-from lmprobe.sweeping import page as page_module
+from lmprobe.core.direction import Direction
+from lmprobe.results import Estimate, Interval, Section, decide
 from lmprobe.sweeping.figures import curve, forest, heat_map
-from lmprobe.sweeping.jobs import subjects
-from lmprobe.sweeping.result import SweepResult
-from lmprobe.sweeping.summary import Entry, summarise
-from lmprobe.sweeping.tables import all_rows
-from tests.made_up_sweeps import made_up_sweep
-
-Made = Callable[..., ProbeResult]
+from lmprobe.sweeping.result import Curve, Order, SweepResult
+from tests.made_up_sweeps import made_up_sweep, plain_row, plain_sweep
 
 
-@pytest.fixture(scope="module")
-def twelve(made: Made) -> SweepResult:
-    return made_up_sweep(made, 12, bases=("labor",), failures=1)
+def models(count: int, **changes: Any) -> list[Any]:
+    return [plain_row(f"m{number:02}", number / 100, **changes) for number in range(count)]
 
 
-def test_brackets_are_the_groups(twelve: SweepResult) -> None:
-    order = twelve.orders[0]
-    plot = forest(twelve, order.question)
-    assert isinstance(plot, IntervalPlot)
-    assert [line.label for line in plot.lines] == list(order.models)
-    found = [tuple(order.models[line] for line in one.lines) for one in plot.brackets]
-    assert found == [group for group in order.groups if len(group) > 1]
-    assert plot.brackets[0].label == "group a: 2 models that cannot be told apart"
+# ---- figures ----------------------------------------------------------------------------------
 
 
-def test_many_models_are_the_rows_of_a_heat_map_and_few_the_columns(
-    twelve: SweepResult, made: Made
+def test_the_lines_of_a_forest_are_what_is_claimed() -> None:
+    ends = Interval(0.2, 0.3, 0.95, "bootstrap")
+    corrected = Estimate(0.5, ends, decide(ends), 0.25, 0.25)
+    result = plain_sweep(plain_row("a"), plain_row("b", estimate=corrected))
+    line = forest(result, result.questions[0]).lines[1]
+    assert (line.value, line.interval, line.tone) == (0.25, ends, corrected.verdict.tone)
+
+
+@pytest.mark.parametrize(
+    ("groups", "brackets", "said"),
+    [
+        (None, [], "0 groups"),
+        ([["a"], ["b"], ["c"]], [], "0 groups"),
+        ([["a", "b"], ["b", "c"]], [(0, 1), (1, 2)], "2 groups"),
+        ([["a"], ["b", "c"]], [(1, 2)], "1 group of"),
+    ],
+)
+def test_brackets_join_two_models_or_more(
+    groups: list[list[str]] | None, brackets: list[tuple[int, ...]], said: str
 ) -> None:
-    wide = heat_map(made_up_sweep(made, 3, bases=("labor",)), twelve.questions[0])
-    tall = heat_map(twelve, twelve.questions[0])
-    assert isinstance(tall, HeatMap)
-    assert len(tall.rows) == 12
-    assert len(wide.rows) == 32
-    assert len(wide.blocks[0].columns) == 3
-    row = twelve.by_value(twelve.questions[0])[4]
-    column = tall.blocks[0].columns.index("nurse")
-    assert tall.blocks[0].values[4][column] == row.by_task["nurse"]
+    rows = [plain_row(name, number / 10) for number, name in enumerate("abc")]
+    result = plain_sweep(*rows, groups=groups)
+    plot = forest(result, result.questions[0])
+    assert [one.lines for one in plot.brackets] == brackets
+    assert f", with {said}" in plot.alternative
 
 
-def test_a_curve_has_its_levels_and_a_logarithmic_axis(made: Made) -> None:
-    result = made_up_sweep(made, 8, bases=("labor",), steps=True)
-    run = result.curves[0]
-    plot = curve(result, run)
-    assert isinstance(plot, SeriesPlot)
-    assert plot.x_scale == "log"
-    # The product of the base's margins, pair by pair: P(a) of a table with equal P(t).
-    row = made(bases=("labor",), seed=3).row("labor", "T->A")
-    given_task = row.base_rate
-    given_attribute = made(bases=("labor",), seed=3).row("labor", "A->T").base_rate
-    total, count = 0.0, 0
-    for a in range(2):
-        ratios = [given_task[x, 0] / given_attribute[x, 0] for x in range(2)]
-        margin = ratios[a] / sum(ratios)
-        for t in range(32):
-            total += row.lean[a, t] * (margin - given_task[a, t])
-            count += 1
-    assert run.levels["no association"] == pytest.approx(total / count)
-    assert [one.name.split(" (")[0] for one in plot.series] == [
-        "value",
-        "the base",
-        "no association",
-    ]
-    assert result.page().headline[0].text.startswith("fitbert, labor, task->attribute: from ")
-    assert "at step 128" in result.page().headline[0].text
+def test_a_forest_of_many_models_is_drawn_as_its_ends() -> None:
+    """A group of the middle alone, which is not shown, has no bracket."""
+    rows = models(70)
+    names = [row.model for row in rows]
+    groups = [names[:29], names[29:31], names[31:33], names[33:]]
+    result = plain_sweep(*reversed(rows), groups=groups)
+    plot = forest(result, result.questions[0])
+    assert [line.label for line in plot.lines] == names[:30] + names[-30:]
+    assert plot.title == "task->attribute, labor (fitbert), the 60 at the ends of 70"
+    assert [one.lines for one in plot.brackets] == [tuple(range(29)), (29,), tuple(range(30, 60))]
+    assert plot.brackets[1].label == "group b: 2 models that cannot be told apart"
+    assert plot.alternative.startswith("70 models from m00 (0.0000) to m69 (+0.6900)")
 
 
-def test_each_training_run_has_its_own_curve(made: Made) -> None:
-    """Revisions of two models, of which one has no step; given in any order."""
-    entries = [
-        Entry(one, "fitbert", made(model=one.label, bases=("labor",), seed=number))
-        for number, one in enumerate(
-            subjects(["acme/a", "acme/b"], revisions=["step200", "step30", "main"])
-        )
-    ]
-    result = summarise(entries)
-    assert not result.over_steps
-    assert [(one.run, one.models) for one in result.curves[:2]] == [
-        (model, (f"{model}@step30", f"{model}@step200")) for model in ("acme/a", "acme/b")
-    ]
-    values = {(row.model, row.direction): row.estimate.value for row in result.rows}
-    for run in result.curves:
-        plot = curve(result, run)
-        own = tuple(values[model, run.question.direction] for model in run.models)
-        assert (plot.series[0].x, plot.series[0].y) == ((30.0, 200.0), own)
-        assert plot.title.startswith(f"{run.run}, ")
-    assert len({figure.name for figure in result.figures()}) == len(result.figures())
-    assert result.page().title == "6 models compared"
-    assert " at step " not in result.page().headline[0].text
-    assert SweepResult.from_json(result.to_json()).curves == result.curves
+@pytest.mark.parametrize("count", [10, 11])
+def test_a_few_models_are_the_columns_of_a_heat_map_and_many_its_rows(count: int) -> None:
+    result = plain_sweep(*models(count))
+    plot = heat_map(result, result.questions[0])
+    names, tasks = tuple(row.model for row in result.rows), ("nurse", "baker")
+    (block,) = plot.blocks
+    assert (plot.rows, block.columns) == ((tasks, names) if count == 10 else (names, tasks))
+    cell = block.values[1][3] if count == 10 else block.values[3][1]
+    assert cell == -0.03
 
 
-def test_one_model_is_not_ranked(made: Made) -> None:
-    page = made_up_sweep(made, 1, bases=("labor",)).page()
-    assert page.title == "Does acme/model-000 exaggerate the base rates?"
-    assert page.subtitle.startswith("1 model · ")
-    headings = [column.heading for column in page.sections[0].tables[0].columns]
-    assert "rank" not in headings
-    (statement,) = page.headline
-    assert "comparisons" in statement.text
+def test_a_task_that_is_undefined_or_was_not_asked_has_no_number() -> None:
+    rows = (
+        plain_row("a", by_task={"nurse": 0.1, "baker": None}),
+        plain_row("b", by_task={"nurse": -0.4, "cook": 0.2}),
+    )
+    plot = heat_map(plain_sweep(*rows), rows[0].question)
+    assert plot.rows == ("nurse", "baker", "cook")
+    nurse, baker, cook = plot.blocks[0].values
+    assert nurse == (0.1, -0.4)
+    assert baker[0] is not None
+    assert math.isnan(baker[0])
+    assert (baker[1], cook) == (None, (None, 0.2))
+    assert plot.alternative.endswith("the largest, 0.4000 in size, is nurse of b.")
 
 
-def test_the_command_runs_the_same_sweep_again(made: Made) -> None:
-    result = made_up_sweep(made, 2, bases=("labor",))
+def over_steps(*steps: int, runs: tuple[str, ...] = ("run",), **changes: Any) -> SweepResult:
+    """Checkpoints of training runs, whose values are a tenth of their number."""
+    rows, curves = [], []
+    for run in runs:
+        own = [
+            plain_row(f"{run}@{step}", number / 10, step=step, **changes)
+            for number, step in enumerate(steps)
+        ]
+        band = tuple(Interval(n / 10 - 1, n / 10 + 1, 0.95, "t") for n in range(len(own)))
+        names = tuple(row.model for row in own)
+        curves.append(Curve(own[0].question, run, names, band, {"planted": 0.25}))
+        rows += own
+    return plain_sweep(*rows, curves=curves)
+
+
+def test_a_curve_has_its_value_its_band_and_its_levels() -> None:
+    result = over_steps(10, 20, 40)
+    plot = curve(result, result.curves[0])
+    value, base, planted = plot.series
+    assert value.x == base.x == planted.x == (10.0, 20.0, 40.0)
+    assert value.y == (0.0, 0.1, 0.2)
+    assert value.low == pytest.approx((-1.0, -0.9, -0.8))
+    assert value.high == pytest.approx((1.0, 1.1, 1.2))
+    assert value.labels == ("step 10", "step 20", "step 40")
+    assert (base.name, base.y) == ("the base (0.0000)", (0.0,) * 3)
+    assert (planted.name, planted.y) == ("planted (+0.2500)", (0.25,) * 3)
+    assert plot.alternative == "From 0.0000 at step 10 to +0.2000 at step 40."
+    # A step without a band has its value.
+    none = Interval.undefined(0.95, "t")
+    unsure = replace(result.curves[0], band=(none, *result.curves[0].band[1:]))
+    value = curve(result, unsure).series[0]
+    assert (value.low[0], value.high[0]) == (0.0, 0.0)
+
+
+def test_the_association_is_drawn_where_every_step_has_one() -> None:
+    part = Estimate(0.5, Interval(0.4, 0.6, 0.95, "t"), plain_row("a").estimate.verdict)
+    result = over_steps(1, 2, association=part)
+    plot = curve(result, result.curves[0])
+    assert [one.name for one in plot.series][:2] == ["value", "association"]
+    assert plot.series[1].y == (0.5, 0.5)
+    some = replace(result, rows=(result.rows[0], replace(result.rows[1], association=None)))
+    assert curve(some, some.curves[0]).series[1].name.startswith("the base")
+
+
+def test_curves_of_several_runs_are_numbered_and_named() -> None:
+    result = over_steps(1, 2, runs=("x", "y"))
+    first, second = (curve(result, one) for one in result.curves)
+    assert (first.name[-2:], second.name[-2:]) == ("-1", "-2")
+    assert (first.title[:3], second.title[:3]) == ("x, ", "y, ")
+
+
+@pytest.mark.parametrize(
+    ("steps", "scale"), [((2, 60), "linear"), ((2, 40, 61), "log"), ((0, 1, 100), "linear")]
+)
+def test_steps_that_differ_by_a_large_factor_are_on_a_logarithmic_axis(
+    steps: tuple[int, ...], scale: str
+) -> None:
+    result = over_steps(*steps)
+    assert curve(result, result.curves[0]).x_scale == scale
+
+
+# ---- page -------------------------------------------------------------------------------------
+
+
+def section(result: SweepResult, title: str) -> Section:
+    (found,) = (one for one in result.page().sections if one.title == title)
+    return found
+
+
+def sentences(result: SweepResult) -> list[str]:
+    return [one.text for one in result.page().headline]
+
+
+def test_what_a_page_cannot_carry_is_said() -> None:
+    """1,200 lines of forests and 30,000 cells of tasks are drawn, and no more."""
+    rows = [row for number in range(21) for row in models(60, base=f"base-{number}")]
+    drawn = section(plain_sweep(*rows), "Each question")
+    assert len(drawn.figures) == 20
+    assert drawn.text[1].startswith("The first 20 of 21 questions are drawn")
+    tasks = {f"task {number}": 0.1 for number in range(300)}
+    last = plain_row("m00", base="one more")
+    drawn = section(plain_sweep(*models(100, by_task=tasks), last), "Tasks")
+    assert len(drawn.figures) == 1
+    assert drawn.text[0].startswith("The first 1 of 2 questions are drawn")
+    assert drawn.collapsed
+    whole = plain_sweep(*models(40))
+    assert len(section(whole, "Each question").text) == 1
+    assert not section(whole, "Tasks").text
+    assert not section(whole, "Tasks").collapsed
+
+
+def test_the_title_compares_two_models_or_asks_of_one() -> None:
+    one, two = plain_sweep(plain_row("a")), plain_sweep(plain_row("a"), plain_row("b"))
+    assert one.page().title == "Does a exaggerate the base rates?"
+    assert two.page().title == "2 models compared"
+    assert two.page().subtitle == "2 models · 1 template set · 1 base"
+    assert "comparison" in sentences(one)[0]
+    first = one.page().sections[0]
+    assert first.searchable
+    assert "rank" not in first.text[0]
+    ranked = plain_sweep(plain_row("a"), plain_row("b"), groups=[["a", "b"]])
+    assert "The rank is the range that the data allow" in ranked.page().sections[0].text[0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (["abc"], "no two of 3 models can be told apart."),
+        (["a", "b", "c"], "from a (+0.1000) to c (+0.3000); all can be told apart."),
+        (["ab", "c"], "; 1 group of models that cannot be told apart."),
+        (["ab", "bc"], "; 2 groups of models that cannot be told apart."),
+    ],
+)
+def test_a_question_has_a_sentence(groups: list[str], said: str) -> None:
+    rows = [plain_row(name, number / 10) for number, name in enumerate("abc", start=1)]
+    (sentence,) = sentences(plain_sweep(*rows, groups=groups))
+    assert sentence.startswith("fitbert, labor, task->attribute: ")
+    assert sentence.endswith(said)
+
+
+@pytest.mark.parametrize("count", [6, 7])
+def test_more_than_six_questions_share_a_sentence(count: int) -> None:
+    rows = [row for number in range(count) for row in models(2, base=f"base-{number}")]
+    made = plain_sweep(*rows, groups=[["m00"], ["m01"]])
+    # The first question cannot tell its models apart.
+    first = replace(made.orders[0], groups=(made.orders[0].models,))
+    said = sentences(replace(made, orders=(first, *made.orders[1:])))
+    if count == 6:
+        assert len(said) == 6
+    else:
+        assert said == [
+            "6 of 7 questions (template set, base, direction) tell some of 2 models apart.",
+        ]
+
+
+def test_a_training_run_is_told_from_its_first_to_its_last_step() -> None:
+    """Two directions, of which one lacks the last step; checkpoints are given in any order."""
+    other = {"direction": Direction.ATTRIBUTE_TO_TASK}
+    rows, curves, orders = [], [], []
+    for changes, steps in (({}, (1000, 100, 10)), (other, (100, 10))):
+        own = [plain_row(f"s{step}", step / 1000, step=step, **changes) for step in steps]
+        names = tuple(row.model for row in reversed(own))
+        band = (Interval(0.0, 1.0, 0.95, "t"),) * len(own)
+        curves.append(Curve(own[0].question, "run", names, band, {}))
+        groups = (("s10", "s100"), ("s1000",)) if len(own) == 3 else (names,)
+        orders.append(Order(own[0].question, names, groups))
+        rows += own
+    result = SweepResult(tuple(rows), tuple(orders), tuple(curves), (), {"settings": {}})
+    first, second = sentences(result)
+    assert first == (
+        "fitbert, labor, task->attribute: from +0.0100 at step 10 to +1.0000 at step 1,000."
+    )
+    assert second.endswith("to +0.1000 at step 100, which cannot be told apart.")
+    assert result.page().title == "3 checkpoints compared"
+    assert len(section(result, "Over the training run").figures) == 2
+
+
+def test_the_command_runs_the_same_sweep_again() -> None:
     settings = {
         "models": ["list.txt"], "templates": ["neutral"], "base": ["labor", "uniform"],
         "checkpoints": "runs/a b", "tasks": ["nurse", "cook"], "dtype": "float64", "kind": "masked",
     }  # fmt: skip
-    again = replace(result, provenance={**result.provenance, "settings": settings}).page()
-    assert again.sections[-1].commands == (
+    result = replace(plain_sweep(plain_row("a")), provenance={"settings": settings})
+    assert section(result, "Run it again").commands == (
         "lmprobe sweep list.txt --templates neutral --base labor --base uniform --checkpoints "
         "'runs/a b' --task nurse,cook --kind masked --dtype float64 --output sweep",
     )
 
 
-def test_many_questions_have_one_headline_and_what_is_not_drawn_is_said(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page_module, "_MOST_CELLS", 7 * 4 * 32)
-    sets = [f"set-{number}" for number in range(4)]
-    result = made_up_sweep(made, 4, sets=sets, bases=("labor",), levels=2)
-    page = result.page()
-    (statement,) = page.headline
-    assert statement.text.startswith("8 of 8 questions")
-    (tasks,) = (section for section in page.sections if section.title == "Tasks")
-    assert len(tasks.figures) == 7
-    assert tasks.text[0].startswith("The first 7 of 8 questions are drawn")
-
-
-def test_six_questions_have_a_statement_each_and_a_column_that_tells_them_apart(made: Made) -> None:
-    result = made_up_sweep(made, 2, bases=("labor", "wikipedia", "corpus"))
-    assert len(result.page().headline) == 6
-    for sets, bases, told_apart in (
-        (("one", "two"), ("labor", "wikipedia"), ["set", "base"]),
-        (("one", "two"), ("labor",), ["set"]),
-        (("one",), ("labor",), []),
-    ):
-        result = made_up_sweep(made, 2, sets=sets, bases=bases)
-        headings = [column.heading for column in all_rows(result).columns]
-        assert headings[: headings.index("value")] == ["model", *told_apart, "direction"]
-
-
-def test_a_model_that_failed_has_its_line(twelve: SweepResult) -> None:
-    assert "acme/broken-0" in twelve.to_markdown()
-
-
-@pytest.mark.parametrize(("models", "scale"), [(5, "linear"), (6, "log")])
-def test_steps_that_differ_by_a_large_factor_have_a_logarithmic_axis(
-    made: Made, models: int, scale: str
-) -> None:
-    result = made_up_sweep(made, models, bases=("labor",), steps=True)
-    assert curve(result, result.curves[0]).x_scale == scale
+def test_figures_have_names_of_their_own_and_failures_their_lines(made: Any) -> None:
+    result = made_up_sweep(made, 2, bases=("labor",), sets=("a", "b"), steps=True, failures=1)
+    assert len({figure.name for figure in result.figures()}) == len(result.figures()) == 12
+    assert "acme/broken-0" in result.to_markdown()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmprobe.core.tally import Floats
-from lmprobe.sweeping.ranking import Contest, Ranking, _spread_of_differences, bands, rank
+from lmprobe.sweeping.ranking import Contest, Ranking, bands, rank
 
 TASKS = tuple(f"task {number}" for number in range(12))
 FAMILIES = tuple(f"template {number}" for number in range(10))
@@ -59,22 +59,27 @@ def test_two_models_share_a_group_if_and_only_if_they_are_not_separated(
     assert not any(set(one) < set(other) for one in groups for other in groups)
 
 
-def test_clear_differences_are_ranked_and_equal_models_are_not() -> None:
+def test_what_differs_is_separated_and_the_pairing_makes_it_narrow() -> None:
     rng = np.random.default_rng(3)
     shared = rng.normal(0, 0.1, (len(FAMILIES), 1, len(TASKS)))
     cells = [shared + noisy(rng, shift, 0.01) for shift in (0.3, 0.0, 0.0, 0.6)]
+    # A template without a defined pair takes no part.
+    cells[0][3] = np.nan
     (found,) = rank([contest(*cells)], replicates=1000)
     assert found.models[2:] == ("m0", "m3")
     assert found.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
-    # What the models share is no part of their differences: the pairing makes them narrow.
-    assert found.halfwidth.max() < 0.05
+    assert found.halfwidth[1:, 1:].max() < 0.05
 
 
-def test_identical_models_are_never_separated() -> None:
-    rng = np.random.default_rng(4)
-    cells = noisy(rng, 0.1, 0.1)
-    (found,) = rank([contest(cells, cells.copy(), cells + 1e-6)], replicates=500)
-    assert found.groups == (("m0", "m1", "m2"),)
+@pytest.mark.parametrize(
+    ("shift", "separated"), [(0.0, False), (1e-6, False), (4.9e-5, False), (6e-5, True)]
+)
+def test_a_difference_that_four_decimals_do_not_show_separates_nothing(
+    shift: float, separated: bool
+) -> None:
+    cells = noisy(np.random.default_rng(4), 0.1, 0.1)
+    (found,) = rank([contest(cells, cells + shift)], replicates=500)
+    assert len(found.groups) == (2 if separated else 1)
 
 
 def test_one_family_separates_nothing() -> None:
@@ -82,63 +87,98 @@ def test_one_family_separates_nothing() -> None:
     cells = [noisy(rng, shift, 0.01) for shift in (0.0, 1.0)]
     (found,) = rank([contest(*cells, families=("all",) * len(FAMILIES))], replicates=200)
     assert found.groups == (("m0", "m1"),)
+    assert np.isinf(found.halfwidth).all()
 
 
-def test_two_models_have_the_interval_of_the_paired_bootstrap() -> None:
-    """A slow path: resample template by template, task by task, and take Student's tail."""
-    rng = np.random.default_rng(6)
-    first, second = noisy(rng, 0.0, 0.1), noisy(rng, 0.1, 0.1)
-    (found,) = rank([contest(first, second)], replicates=4000)
-    difference = (second - first).mean(axis=1)
-    draws = np.random.default_rng(7)
+def bootstrap(cells: Floats, replicates: int = 4000) -> float:
+    """A slow path: the spread of the mean, resampled template by template and task by task."""
+    rng = np.random.default_rng(7)
     values = []
-    for _ in range(4000):
-        rows = draws.integers(len(FAMILIES), size=len(FAMILIES))
-        columns = draws.integers(len(TASKS), size=len(TASKS))
-        values.append(difference[np.ix_(rows, columns)].mean())
-    spread = np.std(values, ddof=1)
-    units = len(FAMILIES)
-    wide = stats.t.ppf(0.975, units - 1) * np.sqrt(units / (units - 1))
-    assert found.halfwidth[0, 1] == pytest.approx(wide * spread, rel=0.06)
+    for _ in range(replicates):
+        rows = rng.integers(len(FAMILIES), size=len(FAMILIES))
+        columns = rng.integers(len(TASKS), size=len(TASKS))
+        values.append(cells.mean(axis=1)[np.ix_(rows, columns)].mean())
+    return float(np.std(values, ddof=1))
+
+
+def student(claims: int, units: int = len(FAMILIES), confidence: float = 0.95) -> float:
+    """Student's quantile with Bonferroni, stretched by what resampling takes from a variance."""
+    tail = (1 - confidence) / (2 * claims)
+    return float(stats.t.isf(tail, units - 1) * np.sqrt(units / (units - 1)))
+
+
+def test_intervals_are_those_of_the_paired_bootstrap_for_all_pairs_at_once() -> None:
+    """Three models have three pairs; those of another contest are claims too."""
+    rng = np.random.default_rng(6)
+    cells = [noisy(rng, shift, 0.1) for shift in (0.0, 0.1, 0.2)]
+    (found,) = rank([contest(*cells)])
+    assert found.models == ("m0", "m1", "m2")
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        expected = student(3) * bootstrap(cells[j] - cells[i])
+        assert found.halfwidth[i, j] == found.halfwidth[j, i] == pytest.approx(expected, rel=0.06)
+    few = Contest(("a", "b"), (cells[0][:, :, :3], cells[1][:, :, :3]), TASKS[:3], FAMILIES, "set")
+    together, _ = rank([contest(*cells), few])
+    # Four pairs, and three tasks are the fewest units that are drawn.
+    ratio = student(4, units=3) / student(3)
+    np.testing.assert_allclose(together.halfwidth, found.halfwidth * ratio, rtol=0.1)
+    wide = rank([contest(*cells)], confidence=0.99)[0].halfwidth
+    np.testing.assert_allclose(
+        wide, found.halfwidth * student(3, confidence=0.99) / student(3), rtol=1e-12
+    )
 
 
 def test_a_band_covers_every_step_at_once() -> None:
     rng = np.random.default_rng(8)
     cells = [noisy(rng, shift, 0.1) for shift in (0.0, 0.1, 0.2)]
-    ((first, second, third),) = bands([contest(*cells)], replicates=1000)
-    (alone,) = bands([contest(cells[0])], replicates=1000)
-    assert alone[0].width < first.width
-    assert 0.0 in first
-    assert 0.1 in second
-    assert 0.2 in third
+    (band,) = bands([contest(*cells)], confidence=0.9)
+    for interval, own in zip(band, cells, strict=True):
+        half = student(3, confidence=0.9) * bootstrap(own)
+        ends = (own.mean() - half, own.mean() + half)
+        assert (interval.low, interval.high) == pytest.approx(ends, abs=0.06 * half)
+        assert (interval.confidence, interval.method) == (0.9, "bonferroni-t")
+    flat = np.full((len(FAMILIES), 2, len(TASKS)), 0.25)
+    ((step,),) = bands([contest(flat)], replicates=50)
+    assert not step.bounded
 
 
-def test_spreads_of_differences_are_those_of_a_loop() -> None:
-    rng = np.random.default_rng(9)
-    values = rng.normal(0, 1, (300, 1)) + rng.normal(0, 1e-5, (300, 5))
-    values[rng.random(values.shape) < 0.1] = np.nan
-    values[:, 4] = np.nan
-    found = _spread_of_differences(values)
-    for i in range(4):
-        for j in range(4):
-            slow = np.nanstd(values[:, i] - values[:, j], ddof=1)
-            assert found[i, j] == pytest.approx(slow, rel=1e-6, abs=1e-15)
-    assert np.isnan(found[4]).all()
+def test_families_are_drawn_whole() -> None:
+    """Templates of one family that cancel each other do not vary, whatever is drawn."""
+    cells = np.array([[[1.0, 1.0]], [[-1.0, -1.0]], [[2.0, 2.0]], [[-2.0, -2.0]]])
+    pair = Contest(
+        ("a", "b"), (cells, np.zeros_like(cells)), ("t", "u"), ("f", "f", "g", "g"), "a set"
+    )
+    (found,) = rank([pair], replicates=50)
+    assert found.halfwidth[0, 1] == pytest.approx(0, abs=1e-12)
 
 
-def test_a_template_without_a_defined_pair_takes_no_part() -> None:
-    rng = np.random.default_rng(10)
-    cells = [noisy(rng, shift, 0.01) for shift in (0.0, 0.5)]
-    cells[0][3] = np.nan
-    (found,) = rank([contest(*cells)], replicates=200)
-    assert found.ranks == ((1, 1), (2, 2))
+def test_contests_of_one_set_share_their_draws_and_a_seed_gives_them_again() -> None:
+    rng = np.random.default_rng(2)
+    first = contest(noisy(rng, 0, 0.1), noisy(rng, 0, 0.1))
+    other = Contest(first.models, first.cells, first.tasks, first.families, "another set")
+    same, again, apart = rank([first, first, other], replicates=50)
+    assert same.halfwidth.tolist() == again.halfwidth.tolist() != apart.halfwidth.tolist()
+    plain, zero, one = (rank([first], **seed)[0].halfwidth[0, 1] for seed in SEEDS)
+    assert plain == zero != one
+
+
+SEEDS: tuple[dict[str, int], ...] = ({}, {"seed": 0}, {"seed": 1})
+
+
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_spreads_do_not_drown_in_what_models_share_or_differ_by(far: float) -> None:
+    rng = np.random.default_rng(0)
+    shared = 100 * rng.normal(0, 1, (len(FAMILIES), 1, len(TASKS)))
+    small = [noisy(rng, 0, 1e-3) for _ in range(2)]
+    (plain,) = rank([contest(*small)])
+    (found,) = rank([contest(shared + small[0], shared + small[1] + far)])
+    np.testing.assert_allclose(found.halfwidth, plain.halfwidth, rtol=1e-4, atol=1e-9)
 
 
 # What differs between copies of one model: single cells, whole templates, whole tasks.
 NOISE = {"cells": (10, 2, 12), "templates": (10, 1, 1), "tasks": (1, 1, 12)}
 
 
-@pytest.mark.parametrize(("axis", "sweeps"), [("cells", 500), ("templates", 150), ("tasks", 150)])
+@pytest.mark.parametrize(("axis", "sweeps"), [("cells", 300), ("templates", 100), ("tasks", 100)])
 def test_equal_models_are_seldom_separated(axis: str, sweeps: int) -> None:
     """20 copies of one model with independent noise: a false ranking is as rare as promised,
     by a one-sided binomial test at 0.01. docs/coverage.md has the shares."""
@@ -150,12 +190,3 @@ def test_equal_models_are_seldom_separated(axis: str, sweeps: int) -> None:
         (found,) = rank([contest(*cells)], replicates=600, seed=seed)
         separated += bool(found.separated.any())
     assert stats.binomtest(separated, sweeps, 0.05, alternative="greater").pvalue > 0.01
-
-
-def test_spreads_do_not_drown_in_what_models_differ_by() -> None:
-    noise = np.random.default_rng(0).normal(0, 1e-3, (200, 3))
-    values = noise + np.array([0.0, 1e6, -3e6])
-    spreads = _spread_of_differences(values)
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        expected = np.std(noise[:, i] - noise[:, j], ddof=1)
-        assert spreads[i, j] == pytest.approx(expected, rel=1e-4)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from random import Random
+from typing import Any
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from lmprobe import ProbeResult, probe
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.models.device import torch_threads
-from lmprobe.results import NoteKind
-from lmprobe.sweeping.engines import local
 from lmprobe.sweeping.engines.engine import Outcome, sweep_engines
 from lmprobe.sweeping.jobs import Job, Subject
 from lmprobe.sweeping.result import SweepResult
 from lmprobe.sweeping.sweep import sweep
-from lmprobe.sweeping.worker import THREADS, Prober, answer
+from lmprobe.sweeping.worker import THREADS, Prober, answer, keep
 from tests.checkpoints import own_cache, save_checkpoint
-from tests.sweeping import kills
 
 __all__ = ["own_cache"]
 
@@ -32,6 +24,25 @@ Made = Callable[..., ProbeResult]
 
 TASKS = ["nurse", "baker", "janitor", "hairdresser", "lawyer"]
 OPTIONS = {"tasks": TASKS, "scorer": "word-l2r", "seed": 3}
+
+
+class Ready:
+    """An engine that keeps made-up probes; models called `broken` fail."""
+
+    def __init__(self, made: Made) -> None:
+        self.made, self.workers = made, 0
+        self.jobs: list[Job] = []
+
+    def __call__(self, jobs: Sequence[Job], folder: Path, *, workers: int) -> Iterator[Outcome]:
+        self.jobs += jobs
+        self.workers = workers
+        for number, job in enumerate(jobs):
+            if "broken" in job.subject.model:
+                yield Outcome(job, "no such model")
+                continue
+            result = self.made(tasks=("nurse", "baker"), bases=job.base, seed=number)
+            (folder / f"{job.key}.json").write_text(result.to_json())
+            yield Outcome(job)
 
 
 def in_this_process(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Iterator[Outcome]:
@@ -42,207 +53,100 @@ def in_this_process(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> I
             yield Outcome(job, answer(prober, job, folder).get("error"))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def inline() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def ready(own_registries: None, made: Made) -> Ready:
+    """Register the two engines; return the one that has its probes ready."""
+    engine = Ready(made)
+    sweep_engines.register("ready")(engine)
     sweep_engines.register("inline")(in_this_process)
-    yield
-    del sweep_engines._found["inline"]
+    return engine
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("models")
-    ranges = {"one": 0.4, "two": 0.2, "three": 0.8}
-    return [
-        str(save_checkpoint(folder / name, "Bert", initializer_range=size))
-        for name, size in ranges.items()
+def run(*models: str, **options: Any) -> SweepResult:
+    """Sweep with probes that are ready."""
+    return sweep(list(models), ["neutral"], ["labor"], engine="ready", **options)
+
+
+# ---- what is asked of an engine, and what is kept ---------------------------------------------
+
+
+def test_every_model_and_set_is_a_job_with_the_options_of_the_probe(ready: Ready) -> None:
+    sweep(
+        ["acme/a", "acme/b"], ["neutral", "fitbert"], "labor",
+        engine="ready", seed=3, dtype="float64", batch_size=4, workers=2,
+    )  # fmt: skip
+    assert [(job.subject.model, job.templates) for job in ready.jobs] == [
+        *(("acme/a", "neutral"), ("acme/a", "fitbert")),
+        *(("acme/b", "neutral"), ("acme/b", "fitbert")),
     ]
+    job = ready.jobs[0]
+    assert (job.base, job.probe["seed"], job.probe["cache"]) == (("labor",), 3, True)
+    assert (job.model["dtype"], str(job.model["batch_size"])) == ("float64", "4")
+    assert ready.workers == 2
+    run("acme/a", cache=False)
+    assert ready.jobs[-1].probe["cache"] is False
 
 
-@pytest.fixture(scope="module")
-def reference(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
-    output = tmp_path_factory.mktemp("reference")
-    return run(models[:2], output)
+def test_revisions_are_part_of_the_models(ready: Ready) -> None:
+    found = run("acme/a", revisions=["step1", "step20"], runs=True)
+    assert [job.subject.revision for job in ready.jobs] == ["step1", "step20"]
+    assert found.models == ("acme/a@step1", "acme/a@step20")
+    assert len(found.run_means) == 2
+    settings = found.provenance["settings"]
+    assert (settings["models"], settings["revisions"]) == (["acme/a"], ["step1", "step20"])
+    # Where a sweep ran does not belong to its result.
+    assert {"engine", "workers", "revision"}.isdisjoint(settings)
+    assert {"dtype", "device", "seed", "confidence", "base", "templates"} <= set(settings)
+    assert run("acme/a", revision="step1").models == ("acme/a@step1",)
 
 
-def run(models: list[str], output: Path | None = None, **options: object) -> SweepResult:
-    chosen = {"engine": "inline", **OPTIONS, **options}
-    return sweep(models, ["neutral"], ["labor"], output=output, **chosen)  # type: ignore[arg-type]
-
-
-def test_the_rows_are_those_of_the_probes(reference: SweepResult, models: list[str]) -> None:
-    alone = probe(models[1], "neutral", "labor", **OPTIONS)  # type: ignore[arg-type]
-    rows = [row for row in reference.rows if row.model == models[1]]
-    for ours, theirs in zip(rows, alone.rows, strict=True):
-        assert ours.estimate.value == pytest.approx(theirs.value, abs=1e-5)
-        assert ours.direction is theirs.direction
-    assert len(reference.rows) == 4
-    assert len(reference.to_frame()) == 4
-
-
-def test_models_may_be_training_runs_of_one(models: list[str]) -> None:
-    found = run(models, runs=True)
-    assert [(one.question.base, one.question.direction.short) for one in found.run_means] == [
-        ("labor", "T->A"),
-        ("labor", "A->T"),
-    ]
-    for mean in found.run_means:
-        rows = [row for row in found.rows if row.question == mean.question]
-        values = [row.estimate.value for row in rows]
-        low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
-        assert mean.over_runs.value == pytest.approx(np.mean(values))
-        ends = (mean.over_runs.interval.low, mean.over_runs.interval.high)
-        assert ends == pytest.approx((low, high))
-        widths = [row.estimate.interval.width for row in rows]
-        assert mean.estimate.interval.width == pytest.approx(np.mean(widths))
-    assert NoteKind.RUNS in {note.kind for note in found.notes}
-    assert found.table("runs").rows[0][3] == found.run_means[0].estimate.value
-    assert "Over training runs" in found.to_html()
-    assert SweepResult.from_json(found.to_json()).to_json() == found.to_json()
-    with pytest.raises(InputError, match="steps of one run"):
-        sweep([], checkpoints="runs", runs=True)
-
-
-def test_the_result_survives_json(reference: SweepResult) -> None:
-    assert SweepResult.from_json(reference.to_json()).to_json() == reference.to_json()
-
-
-def test_processes_change_nothing_and_a_kept_probe_is_not_made_again(
-    reference: SweepResult, models: list[str], tmp_path: Path
-) -> None:
-    found = run(models[:2], tmp_path, engine="local", workers=2)
-    assert found.to_json() == reference.to_json()
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "probes").iterdir()}
-    assert len(kept) == 2
+def test_what_is_kept_is_not_made_again(ready: Ready, tmp_path: Path) -> None:
+    output = tmp_path / "not" / "there yet"
     steps: list[tuple[int, int]] = []
-    again = run(models[:2], tmp_path, progress=lambda done, total: steps.append((done, total)))
-    assert again.to_json() == reference.to_json()
+
+    def progress(done: int, total: int) -> None:
+        steps.append((done, total))
+
+    first = run("acme/a", "acme/b", output=output, progress=progress)
+    assert steps == [(0, 2), (1, 2), (2, 2)]
+    kept = {path.name for path in (output / "probes").iterdir()}
+    assert kept == {f"{job.key}.json" for job in ready.jobs}
+    steps.clear()
+    again = run("acme/a", "acme/b", output=output, progress=progress)
+    assert again.to_json() == first.to_json()
     assert steps == [(2, 2)]
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(ready.jobs) == 2
+    # A damaged file is made anew, and a third model is another job.
+    damaged = output / "probes" / f"{ready.jobs[0].key}.json"
+    damaged.write_text(damaged.read_text()[:1000])
+    steps.clear()
+    run("acme/a", "acme/b", "acme/c", output=output, progress=progress)
+    assert [job.subject.model for job in ready.jobs[2:]] == ["acme/a", "acme/c"]
+    assert steps == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_a_changed_table_or_set_is_another_probe(
-    models: list[str], tmp_path: Path, own_set: str, monkeypatch: pytest.MonkeyPatch
+def test_a_worker_keeps_what_another_kept_already(tmp_path: Path) -> None:
+    job = Job(Subject("m", "m"), "fitbert", ("labor",), {}, {})
+    assert keep(job, tmp_path, "first") == keep(job, tmp_path, "second") == f"{job.key}.json"
+    assert (tmp_path / f"{job.key}.json").read_text() == "first"
+
+
+def test_without_an_output_nothing_is_left(
+    ready: Ready, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rates = tmp_path / "rates.csv"
-    rates.write_text("task,he,she\nnurse,10,90\nbaker,60,40\nlawyer,60,40\n")
-
-    def value() -> float:
-        chosen = {"engine": "inline", "output": tmp_path / "out"}
-        found = sweep(models[:1], own_set, [rates], **chosen)  # type: ignore[arg-type]
-        return found.rows[0].estimate.value
-
-    first = value()
-    rates.write_text("task,he,she\nnurse,50,50\nbaker,60,40\nlawyer,60,40\n")
-    second = value()
-    assert second != first
-    # Another file in the folder where the command runs changes nothing.
-    (tmp_path / "notes.txt").write_text("later")
-    assert value() == second
-    text = Path(own_set).read_text().replace("is", "was")
-    Path(own_set).write_text(text)
-    assert value() != second
-    assert len(list((tmp_path / "out" / "probes").iterdir())) == 3
+    assert sweep(Path("acme/a"), "neutral", engine="ready").models == ("acme/a",)
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture
-def own_set(tmp_path: Path) -> str:
-    path = tmp_path / "own.toml"
-    path.write_text(
-        'name = "own"\ndescription = "x"\nsource = "x"\nlanguage = "en"\n'
-        'attribute = "pronoun"\ntask = "occupation"\nsentences = ["{pronoun} is {a:occupation}."]\n'
-        '[slots]\npronoun = { lexicon = "pronouns" }\noccupation = ["nurse", "baker", "lawyer"]\n'
-    )
-    return str(path)
-
-
-def test_a_revision_is_not_ignored(models: list[str]) -> None:
-    with pytest.raises(LmprobeError, match="a revision belongs to a hub id"):
-        run(models[:1], revision="v2")
-
-
-def test_options_of_loading_reach_the_model_and_the_command(models: list[str]) -> None:
-    found = run(models[:1], dtype="float64", batch_size=3)
-    assert {one["dtype"] for one in found.provenance["probes"]} == {"float64"}
-    assert "--dtype float64 --batch-size 3" in found.page().sections[-1].commands[0]
-
-
-def test_the_counts_of_each_models_own_text_are_a_base(tmp_path: Path) -> None:
-    found = sweep(
-        ["reference:faithful", "reference:amplified"], "neutral", ["corpus"],
-        engine="inline", tasks=TASKS, output=tmp_path,
-    )  # fmt: skip
-    assert [row.base for row in found.rows] == ["corpus"] * 4
-
-
-def test_each_worker_keeps_its_model_and_no_two_begin_the_same() -> None:
-    jobs = [Job(Subject(m, m), t, (), {}, {}) for m in "abc" for t in ("x", "y")]
-    waiting = local._Queue(jobs)
-    first, second = waiting.next(None), waiting.next(None)
-    assert first is not None
-    assert second is not None
-    assert (first.subject.model, second.subject.model) == ("a", "b")
-    again = waiting.next(first)
-    assert again is not None
-    assert (again.subject.model, again.templates) == ("a", "y")
-    third = waiting.next(again)
-    assert third is not None
-    assert third.subject.model == "c"
-
-
-def test_a_damaged_probe_is_made_again(models: list[str], tmp_path: Path) -> None:
-    run(models[:2], tmp_path)
-    first, second = sorted((tmp_path / "probes").iterdir())
-    before = second.stat().st_mtime_ns
-    text = first.read_text()
-    first.write_text(text[: len(text) // 2])
-    run(models[:2], tmp_path)
-    assert first.read_text() == text
-    assert second.stat().st_mtime_ns == before
-
-
-def test_a_model_that_fails_stops_nothing(models: list[str], tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "config.json").write_text("{}")
-    found = run([models[0], str(broken)])
-    assert found.models == (models[0],)
-    (failure,) = found.failures
-    assert failure.model == str(broken)
-    assert "broken" in failure.error
-    with pytest.raises(LmprobeError, match="no model of the sweep could be probed"):
-        run([str(broken)])
-
-
-def test_a_process_that_dies_every_time_is_a_failed_model(
-    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local, "COMMAND", (sys.executable, "-c", "import os; os._exit(9)"))
-    with pytest.raises(LmprobeError, match=r"ended 3 times \(exit code 9\)"):
-        run(models[:1], tmp_path, engine="local")
-
-
-def test_an_interrupted_sweep_ends_its_workers_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker that answers once and then works for ten minutes is not waited for."""
-    code = (
-        "import os, sys, time; sys.stdin.readline(); print('{}', flush=True); "
-        "sys.stdin.readline(); open(sys.argv[1] + '/pid', 'w').write(str(os.getpid())); "
-        "time.sleep(600)"
-    )
-    monkeypatch.setattr(local, "COMMAND", (sys.executable, "-c", code))
-    jobs = [Job(Subject(name, name), "neutral", (), {}, {}) for name in "ab"]
-    outcomes = local.local(jobs, tmp_path)
-    assert next(outcomes).error is None
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        time.sleep(0.02)
-    start = time.monotonic()
-    outcomes.close()  # type: ignore[attr-defined]
-    assert time.monotonic() - start < 30
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+def test_a_model_that_fails_is_told_and_the_others_are_kept(ready: Ready) -> None:
+    found = run("acme/broken", "acme/a")
+    assert found.models == ("acme/a",)
+    assert [(one.model, one.templates, one.error) for one in found.failures] == [
+        ("acme/broken", "neutral", "no such model"),
+    ]
+    with pytest.raises(LmprobeError, match="could be probed; the first: no such model"):
+        run("acme/broken")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +164,9 @@ def test_an_interrupted_sweep_ends_its_workers_at_once(
         ({"templates": ["neutral", "neutral"]}, 'template set "neutral" appears twice'),
         ({"base": ["labor", "labor"]}, 'base "labor" appears twice'),
         ({"revision": "x", "revisions": ["y"]}, "a revision or several revisions"),
+        ({"checkpoints": "runs", "runs": True}, "steps of one run"),
         ({"models": []}, "at least one model"),
+        ({"models": [object()]}, "a sweep takes names and paths"),
     ],
 )
 def test_a_mistake_is_found_before_any_model_is_loaded(
@@ -270,42 +176,54 @@ def test_a_mistake_is_found_before_any_model_is_loaded(
         sweep(**{"models": ["acme/not-there"], **arguments})  # type: ignore[arg-type]
 
 
-def test_an_unknown_option_is_a_type_error() -> None:
+def test_other_mistakes_are_clear_too(ready: Ready, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'tempo'"):
         sweep(["acme/not-there"], tempo=1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write to .*file/probes"):
+        run("acme/a", output=tmp_path / "file")
 
 
-def test_checkpoints_get_a_band(models: list[str], tmp_path: Path) -> None:
-    for step, model in zip((100, 200), models, strict=False):
-        (tmp_path / f"checkpoint-{step}").symlink_to(model, target_is_directory=True)
-    found = run([], checkpoints=tmp_path)
-    assert [row.step for row in found.rows] == [100, 100, 200, 200]
-    assert found.over_steps
-    assert len(found.curves) == 2
-    for curve in found.curves:
-        for row, band in zip(found.of(curve.question), curve.band, strict=True):
-            assert row.estimate.value in band
+# ---- with models ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("models")
+    return [
+        str(save_checkpoint(folder / name, "Bert", initializer_range=size))
+        for name, size in {"one": 0.4, "two": 0.2}.items()
+    ]
+
+
+def probed(models: list[str], output: Path | None = None, **options: Any) -> SweepResult:
+    options = {"engine": "inline", **OPTIONS, **options}
+    return sweep(models, ["neutral"], ["labor"], output=output, **options)
+
+
+@pytest.fixture
+def reference(models: list[str]) -> SweepResult:
+    """Return the sweep of both models, which are probed once for all tests."""
+    return probed(models, Path(models[0]).parent / "reference")
+
+
+def test_the_rows_are_those_of_the_probes(reference: SweepResult, models: list[str]) -> None:
+    alone = probe(models[1], "neutral", "labor", **OPTIONS)  # type: ignore[arg-type]
+    rows = [row for row in reference.rows if row.model == models[1]]
+    for ours, theirs in zip(rows, alone.rows, strict=True):
+        assert ours.estimate.value == pytest.approx(theirs.value, abs=1e-5)
+        assert ours.direction is theirs.direction
+    assert len(reference.rows) == len(reference.to_frame()) == 4
+    assert SweepResult.from_json(reference.to_json()).to_json() == reference.to_json()
 
 
 @pytest.mark.slow
-def test_kills_lose_nothing_and_repeat_nothing(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_processes_change_nothing(
+    reference: SweepResult, models: list[str], tmp_path: Path
 ) -> None:
-    """SIGKILL of the driver and of workers at random moments: the same bytes in the end."""
-    names = [f"model-{number}" for number in range(6)]
-    for number, name in enumerate(names):
-        (tmp_path / name).write_text(made(model=name, seed=number, bases=["labor"]).to_json())
-    output = tmp_path / "killed"
-    killed = kills.kill_until_done(names, output, 2, Random(1), prepared=str(tmp_path))
-    assert killed["drivers"] == 1
-    assert killed["workers"] >= 1
-    assert all(path.suffix == ".json" for path in (output / "probes").iterdir())
-    # The same sweep in this process, which nobody kills.
-    monkeypatch.setattr(local, "COMMAND", local.COMMAND)
-    monkeypatch.setenv("PREPARED", "")
-    kills.drive(names, tmp_path / "whole", str(tmp_path))
-    whole = (tmp_path / "whole" / "sweep.json").read_bytes()
-    assert (output / "sweep.json").read_bytes() == whole
+    found = probed(models, tmp_path, engine="local", workers=2)
+    assert found.to_json() == reference.to_json()
+    assert len(list((tmp_path / "probes").iterdir())) == 2
 
 
 @pytest.mark.slow
@@ -315,9 +233,79 @@ def test_ray_gives_the_same_bytes(
 ) -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     # One worker, which starts once; benchmarks/sweep.py compares two.
-    found = run(models[:2], tmp_path, engine="ray", workers=1)
+    found = probed(models, tmp_path, engine="ray", workers=1)
     assert found.to_json() == reference.to_json()
 
 
-def test_both_engines_are_listed() -> None:
-    assert {"local", "ray"} <= set(sweep_engines.names())
+SET = """
+name = "own"
+description = "x"
+source = "x"
+language = "en"
+attribute = "pronoun"
+task = "occupation"
+sentences = ["{pronoun} is {a:occupation}."]
+[slots]
+pronoun = { lexicon = "pronouns" }
+occupation = ["nurse", "baker", "lawyer"]
+"""
+
+
+def test_a_changed_table_or_set_is_another_probe(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rates, own = tmp_path / "rates.csv", tmp_path / "own.toml"
+    own.write_text(SET)
+
+    def value() -> float:
+        options: dict[str, Any] = {"engine": "inline", "output": tmp_path / "out"}
+        return sweep(models[:1], own, [rates], **options).rows[0].estimate.value
+
+    rates.write_text("task,he,she\nnurse,10,90\nbaker,60,40\nlawyer,60,40\n")
+    first = value()
+    rates.write_text("task,he,she\nnurse,50,50\nbaker,60,40\nlawyer,60,40\n")
+    second = value()
+    assert second != first
+    # Another file in the folder where the command runs changes nothing.
+    (tmp_path / "notes.txt").write_text("later")
+    assert value() == second
+    own.write_text(SET.replace(" is ", " was "))
+    assert value() != second
+    assert len(list((tmp_path / "out" / "probes").iterdir())) == 3
+
+
+def test_options_of_loading_reach_the_model_and_the_command(models: list[str]) -> None:
+    found = probed(models[:1], dtype="float64", batch_size=3)
+    assert {one["dtype"] for one in found.provenance["probes"]} == {"float64"}
+    assert "--dtype float64 --batch-size 3" in found.page().sections[-1].commands[0]
+    with pytest.raises(LmprobeError, match="a revision belongs to a hub id"):
+        probed(models[:1], revision="v2")
+
+
+def test_the_counts_of_each_models_own_text_are_a_base(tmp_path: Path) -> None:
+    found = sweep(
+        ["reference:faithful", "reference:amplified"], "neutral", ["corpus"],
+        engine="inline", tasks=TASKS, output=tmp_path,
+    )  # fmt: skip
+    assert [row.base for row in found.rows] == ["corpus"] * 4
+
+
+def test_checkpoints_get_a_band_and_a_broken_one_stops_nothing(
+    models: list[str], tmp_path: Path
+) -> None:
+    for step, model in zip((100, 200), models, strict=True):
+        (tmp_path / f"checkpoint-{step}").symlink_to(model, target_is_directory=True)
+    broken = tmp_path / "checkpoint-300"
+    broken.mkdir()
+    (broken / "config.json").write_text("{}")
+    found = probed([], checkpoints=tmp_path)
+    assert [row.step for row in found.rows] == [100, 100, 200, 200]
+    assert found.over_steps
+    assert len(found.curves) == 2
+    for curve in found.curves:
+        for row, band in zip(found.of(curve.question), curve.band, strict=True):
+            assert row.estimate.value in band
+    (failure,) = found.failures
+    assert failure.model == "checkpoint-300"
+    assert str(broken) in failure.error

@@ -1,0 +1,246 @@
+"""Saved results and other documents that are damaged or hostile: one clear error, or cleaned."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import lmprobe
+from lmprobe.errors import (
+    DataFileError,
+    InputError,
+    LmprobeError,
+    ModelError,
+    did_you_mean,
+    printable,
+)
+from lmprobe.io.documents import json_text, parse_json, parse_toml
+from lmprobe.io.sealed import seal
+from lmprobe.io.tables import read_columns
+from lmprobe.models.cache import Entry
+from lmprobe.sweeping.jobs import subjects
+from lmprobe.vision.convert import write_table
+from tests.conftest import Made, Run
+from tests.made_up_sweeps import plain_row, plain_sweep
+
+# ---- results ----------------------------------------------------------------------------------
+
+Change = Callable[[dict[str, Any]], Any]
+SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds" / "results"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda one: one["rows"][0].update(base=5), r"base must be str, found 5"),
+        (lambda one: one["rows"][0]["interval"].update(low="0.5"), "must be real number, not str"),
+        (lambda one: one["rows"][0]["interval"].update(low=9.0), "no interval"),
+        (lambda one: one["rows"][0]["interval"].update(confidence=95), "no interval"),
+        (lambda one: one["rows"][0]["interval"].update(confidence=True), "must be float"),
+        (lambda one: one["rows"][0]["interval"].update(status="fine"), "fine"),
+        (lambda one: one["rows"][0]["interval"].pop("low"), "'low' is missing"),
+        (lambda one: one["rows"][0]["notes"].append({"kind": "data", "text": 3}), "must be str"),
+        (lambda one: one["rows"][0]["predicted"][0][0].__setitem__(0, 1e300), "between 0 and 1"),
+        (lambda one: one.update(split_words={"a": []}), "split_words.a must be int"),
+        (lambda one: one.update(perplexity=[1]), "perplexity must be"),
+        (lambda one: one.update(templates=[1] * 9), r"templates|families"),
+        (lambda one: one.update(rows=3), "damaged result"),
+        (lambda one: one.update(kind="prob"), 'no job "prob"; did you mean "probe"'),
+        (lambda one: one.update(schema="lmprobe.result/0"), r"its schema is 'lmprobe\.result/0'"),
+        (lambda one: one.update(schema="lmprobe.result/9"), "a newer lmprobe made it"),
+    ],
+)
+def test_a_damaged_result_is_refused(made: Made, change: Change, why: str) -> None:
+    document = json.loads(made(bases=("labor",)).to_json())
+    change(document)
+    with pytest.raises(DataFileError, match=why):
+        lmprobe.load_result(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda one: one["rows"][0].update(step=0.5), "step must be"),
+        (lambda one: one["rows"][0].update(undefined_pairs=True), "undefined_pairs must be int"),
+        (lambda one: one["rows"][0].update(ranks=[1, 2, 3]), "ranks must be"),
+        (lambda one: one["rows"][0].update(value="0.5"), "value must be float"),
+        (lambda one: one["rows"][0].update(association={}), "association must be"),
+        (lambda one: one["rows"][0]["by_task"].update(nurse="much"), "by_task"),
+        (lambda one: one["orders"][0]["models"].append("c"), "'c' is missing"),
+        (lambda one: one.update(failures=[{"model": "a"}]), "missing"),
+    ],
+)
+def test_a_damaged_sweep_is_refused(change: Change, why: str) -> None:
+    sweep = plain_sweep(plain_row("a"), plain_row("b"), groups=[["a"], ["b"]])
+    document = json.loads(sweep.to_json())
+    change(document)
+    with pytest.raises(DataFileError, match=why):
+        lmprobe.load_result(json.dumps(document))
+
+
+def test_a_number_that_follows_from_the_tables_is_computed_again(made: Made) -> None:
+    """What stands in the file in its place is not read, so it cannot be wrong."""
+    result = made(bases=("labor",))
+    document = json.loads(result.to_json())
+    document["rows"][0] |= {"value": 0.9, "template_sd": -1, "per_template": []}
+    again = lmprobe.load_result(json.dumps(document))
+    assert again.to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("count", [-1, 0.5, 1e300, 2**63, "2"])
+def test_a_count_must_be_a_whole_number(count: Any) -> None:
+    document = json.loads((SEEDS / "count.json").read_text())
+    assert lmprobe.load_result(json.dumps(document)).to_dict() == document
+    document["counts"][0][0] = count
+    with pytest.raises(DataFileError, match="damaged result"):
+        lmprobe.load_result(json.dumps(document))
+
+
+# ---- JSON, TOML and messages ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 5000 + "]" * 5000, "nested more than 100 deep"),
+        ("1" * 5000, "thousands of digits"),
+        ("[1e999]", "too large"),
+        ("9" * 400, "too large"),
+        ('{"a": NaN}', "NaN is no number"),
+        (r'["\ud800"]', "surrogate"),
+        (r'{"\udc00": 1}', "surrogate"),
+        ("{\n'a'", "line 2"),
+    ],
+)
+def test_json_that_no_reader_can_use(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        parse_json(text)
+
+
+def test_json_that_only_looks_like_it() -> None:
+    assert parse_json(r'["😀", 1e-300, 1e100, "\\ud800"]') == ["😀", 1e-300, 1e100, r"\ud800"]
+    assert parse_json("[" * 100 + "]" * 100)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 3000 + "]" * 3000, f"a = {'1' * 5000}"])
+def test_toml_that_no_reader_can_use(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"deep|digits"):
+        parse_toml(text)
+    path = tmp_path / "set.toml"
+    path.write_text(f"sentences = []\n{text}\n")
+    with pytest.raises(DataFileError, match="not valid TOML"):
+        lmprobe.load_templates(path)
+
+
+def test_json_is_printed_without_orders_to_the_terminal() -> None:
+    text = json_text({"a\x9b": "b\x1b\x7f\u202e\ud800"})
+    assert not {"\x9b", "\x1b", "\x7f", "\u202e", "\ud800"} & set(text)
+    assert json.loads(text) == {"a\x9b": "b\x1b\x7f\u202e\ud800"}
+
+
+def test_messages_are_one_short_line() -> None:
+    message = str(LmprobeError("a\nb\x1b[2J\u202e" + "x" * 5000 + "; do this"))
+    assert message.startswith("a b\ufffd[2J\ufffdxxx")
+    assert message.endswith("x; do this")
+    assert len(message) <= 600
+    assert printable("a  b\r\n\tc") == "a  b c"
+    assert did_you_mean("z", map(str, range(1000))).endswith("and 960 more")
+
+
+def test_an_adapter_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("[" * 5000)
+    with pytest.raises(ModelError, match="does not name its base model"):
+        lmprobe.load_model(tmp_path)
+
+
+@pytest.mark.parametrize("threads", [math.inf, None, [], "one"])
+def test_a_cache_entry_with_a_right_checksum_and_wrong_content(threads: object) -> None:
+    content = {"model": "m", "threads": threads, "numbers": {"log": [-1.0]}}
+    assert Entry.from_json(seal(content, "key"), "key") is None
+    right = seal({**content, "threads": 2}, "key")
+    assert Entry.from_json(right, "key") == Entry("m", {"log": (-1.0,)}, 2)
+
+
+# ---- tables and names of files ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "memory"])
+def test_columns_that_differ_in_case_alone_are_refused(kind: str, tmp_path: Path) -> None:
+    """DuckDB would give the first of them for both."""
+    frame = pd.DataFrame({"a": [1, 3], "A": [2, 4]})
+    table: Any = frame
+    if kind != "memory":
+        table = tmp_path / f"t.{kind}"
+        {
+            "csv": lambda: frame.to_csv(table, index=False),
+            "jsonl": lambda: frame.to_json(table, orient="records", lines=True),
+            "parquet": lambda: frame.to_parquet(table),
+        }[kind]()
+    with pytest.raises(LmprobeError, match='"a" and "A" differ in case alone'):
+        read_columns(table)
+
+
+def test_words_that_duckdb_reads_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n0x1F,1\n2,3\n")
+    assert read_columns(path).to_dict("list") == {"a": ["0x1F", "2"], "b": [1, 3]}
+    with pytest.raises(InputError, match="NUL"):
+        read_columns(pd.DataFrame({"a\0b": [1]}))
+    packed = bytearray(gzip.compress(b"a,b\n1,2\n"))
+    packed[-8] ^= 1
+    (tmp_path / "t.csv.gz").write_bytes(packed)
+    with pytest.raises(DataFileError, match=r"a whole gzip file: .*data check"):
+        read_columns(tmp_path / "t.csv.gz")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, command: Callable[..., Run]) -> None:
+    names = ("result.json", "table.csv", "table.jsonl", "table.parquet", "list.json", "models.txt")
+    for name in names:
+        os.mkfifo(tmp_path / name)
+    readers: list[Callable[[], Any]] = [
+        lambda: lmprobe.load_result(tmp_path / "result.json"),
+        lambda: lmprobe.load_result(tmp_path),
+        lambda: read_columns(tmp_path / "table.csv"),
+        lambda: read_columns(tmp_path / "table.jsonl"),
+        lambda: read_columns(tmp_path / "table.parquet"),
+        lambda: lmprobe.vision.imsitu(tmp_path / "list.json"),
+        lambda: subjects([tmp_path / "models.txt"]),
+    ]
+    for read in readers:
+        with pytest.raises(DataFileError, match="no regular file"):
+            read()
+    text = tmp_path / "corpus"
+    text.write_text("She is a nurse.\n")
+    code, _, message = command("count")(
+        text, "--tasks", "nurse,cook", "--checkpoint", tmp_path / "list.json"
+    )
+    assert (code, "no regular file" in message) == (2, True)
+
+
+def test_names_that_are_not_utf_8_are_refused(tmp_path: Path, command: Callable[..., Run]) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv")).write_text("a,b\n1,2\n")
+    with pytest.raises(DataFileError, match=r"is not valid UTF-8; rename the file"):
+        read_columns(tmp_path)
+    code, _, error = command()("amplify", os.fsdecode(b"bad\xff.csv"))
+    assert (code, error) == (2, 'lmprobe: "bad\ufffd.csv" is not valid UTF-8; rename the file\n')
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[31m", "a\u202eb"])
+def test_a_table_has_a_printable_name(name: str, command: Callable[..., Run]) -> None:
+    code, _, error = command("count")("none.txt", "--name", name)
+    assert code == 2
+    assert "must be a name such as wiki" in error
+
+
+def test_a_converted_table_has_no_formulas(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    write_table(pd.DataFrame({"=cmd": ["@SUM(A1)", "a"], "n": [-1, 2]}), path)
+    assert path.read_text() == '"\'=cmd","n"\n"\'@SUM(A1)",-1\n"a",2\n'
