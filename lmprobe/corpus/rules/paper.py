@@ -44,22 +44,15 @@ class PaperRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        line_end, heading = -1, False
-        for start, end in self._spans(block):
-            sentence = block[start:end]
-            # The attribute first: it rules out most sentences.
-            tokens = self._tokens.find_matches_as_indexes(b" %b " % sentence, overlapping=True)
-            groups = {self._group[match[0]] for match in tokens}
-            task = self._selected(sentence) if len(groups) == 1 else None
-            if task is None:
-                continue
-            if start > line_end:
-                line = block.rfind(b"\n", max(line_end, 0), start) + 1
-                line_end = block.find(b"\n", start)
-                line_end = line_end if line_end >= 0 else len(block)
-                heading = block.find(b"=", line, line_end) >= 0
-            if not heading:
-                yield groups.pop(), task
+        spans = list(self._spans(block))
+        sentences = [block[start:end] for start, end in spans]
+        headings = _Headings(block)
+        # The attribute first: it rules out most sentences.
+        for number, groups in self._groups_of(sentences).items():
+            if len(groups) == 1 and spans[number][0] not in headings:
+                task = self._selected(sentences[number])
+                if task is not None:
+                    yield groups.pop(), task
 
     def _spans(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield start and end of each sentence in which a task may match."""
@@ -75,8 +68,40 @@ class PaperRule:
             end = line_feed if line_feed >= 0 else end
             yield start, end
 
+    def _groups_of(self, sentences: list[bytes]) -> dict[int, set[int]]:
+        """Return the attributes in each sentence that has any.
+
+        All sentences are searched at once, because a call costs more than a search.
+        """
+        found: dict[int, set[int]] = {}
+        joined = b" %b " % b" \n ".join(sentences)
+        number, end = -1, -1
+        for word, start, _ in self._tokens.find_matches_as_indexes(joined, overlapping=True):
+            while start >= end:
+                number += 1
+                end += len(sentences[number]) + 3
+            found.setdefault(number, set()).add(self._group[word])
+        return found
+
     def _selected(self, sentence: bytes) -> int | None:
         matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
         tasks = {self._task[match[0]] for match in matches}
         # Each task switches the selection on or off, so an odd number leaves the last one.
         return max(tasks) if len(tasks) % 2 else None
+
+
+class _Headings:
+    """The lines with a "=" in them, as Wikipedia's headings have; asked for in ascending order."""
+
+    def __init__(self, block: bytes) -> None:
+        self._block = block
+        self._end = -1
+        self._heading = False
+
+    def __contains__(self, place: int) -> bool:
+        if place > self._end:
+            start = self._block.rfind(b"\n", max(self._end, 0), place) + 1
+            end = self._block.find(b"\n", place)
+            self._end = end if end >= 0 else len(self._block)
+            self._heading = self._block.find(b"=", start, self._end) >= 0
+        return self._heading
