@@ -226,17 +226,6 @@ def test_processes_change_nothing(
     assert len(list((tmp_path / "probes").iterdir())) == 2
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("ray")
-def test_ray_gives_the_same_bytes(
-    reference: SweepResult, models: list[str], tmp_path: Path
-) -> None:
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    # One worker, which starts once; benchmarks/sweep.py compares two.
-    found = probed(models, tmp_path, engine="ray", workers=1)
-    assert found.to_json() == reference.to_json()
-
-
 SET = """
 name = "own"
 description = "x"
