@@ -27,8 +27,8 @@ from lmprobe.io.documents import json_text, parse_json, parse_toml
 from lmprobe.io.sealed import seal
 from lmprobe.io.tables import read_columns
 from lmprobe.models.cache import Entry
+from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
 from lmprobe.models.problems import first_line
-from lmprobe.models.reference import truth
 from lmprobe.plot.strip_plot import _shown
 from lmprobe.plot.svg import shortened as svg_shortened
 from lmprobe.results.figure import DotPlot, Dots, HeatBlock, HeatMap, Series, Strip
@@ -189,8 +189,8 @@ def test_a_file_in_a_folder_whose_name_is_not_utf8(tmp_path: Path) -> None:
 def test_the_truth_of_a_strange_model_says_nothing(
     change: object, tmp_path: Path, made: Made
 ) -> None:
-    known = {"schema": truth.SCHEMA, **change} if isinstance(change, dict) else change
-    (tmp_path / truth.TRUTH_FILE).write_text(json.dumps(known))
+    known = {"schema": TRUTH_SCHEMA, **change} if isinstance(change, dict) else change
+    (tmp_path / TRUTH_FILE).write_text(json.dumps(known))
     row = made(tasks=("nurse", "cook"), bases=("labor",), templates=("a", "b")).rows[0]
     assert levels._planted(str(tmp_path), row) is None
 

@@ -19,6 +19,8 @@ from lmprobe.models.problems import first_line
 
 _REFERENCE = "reference:"
 _BUNDLED = Path(__file__).resolve().parent / "reference"
+TRUTH_FILE, TRUTH_SCHEMA = "truth.json", "lmprobe.reference/1"
+"""The file beside the weights of a reference model that says what was planted in it."""
 
 _ADAPTER = "adapter_config.json"
 # Addresses, and names under which companies serve their models; hub ids have a slash.

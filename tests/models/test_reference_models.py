@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,28 +15,39 @@ import pytest
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import DIRECTIONS
-from lmprobe.models.checkpoint import reference_names
-from lmprobe.models.reference import vocabulary
-from lmprobe.models.reference.grammar import article_of
-from lmprobe.models.reference.rates import (
-    KINDS,
-    Kind,
-    labor,
-)
-from lmprobe.models.reference.train import NAMES
+from lmprobe.models.checkpoint import TRUTH_FILE, find_checkpoint, reference_names
 from lmprobe.probing.probe import probe
+from lmprobe.sources import load_base_rates
 from lmprobe.templates import load_templates
-from tests.models.reference_truth import (
-    BUNDLED,
-    CAUSAL,
-    PAIR,
-    each_kind,
-    each_model,
-    shipped_counts,
-    shipped_truth,
-)
 
+PAIR = ("he", "she")
+KINDS = ("faithful", "amplified")
+CAUSAL = tuple(f"causal-{kind}" for kind in KINDS)
+each_kind = pytest.mark.parametrize("kind", KINDS)
+each_model = pytest.mark.parametrize("name", [*KINDS, *CAUSAL])
+TASKS = load_templates("fitbert").tasks
+WORLD = load_base_rates("labor").association(PAIR, TASKS)
 ADJECTIVES = ("new", "known", "single", "large", "small", "major", "French", "old", "short", "good")
+
+
+def folder_of(name: str) -> Path:
+    return find_checkpoint(f"reference:{name}").folder
+
+
+def shipped_truth_file(name: str) -> Path:
+    return folder_of(name) / TRUTH_FILE
+
+
+def shipped_truth(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(shipped_truth_file(name).read_text())
+    return read
+
+
+def shipped_counts(name: str) -> tuple[tuple[str, ...], np.ndarray]:
+    with (folder_of(name) / "corpus_counts.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    counts = np.array([[int(row[word]) for row in rows] for word in (*PAIR, "they")])
+    return tuple(row["task"] for row in rows), counts
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ def checkpoint(name: str) -> tuple[Any, Any]:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    folder = BUNDLED / name
+    folder = folder_of(name)
     auto = AutoModelForCausalLM if name in CAUSAL else AutoModelForMaskedLM
     return auto.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
 
@@ -94,15 +108,14 @@ def probed(name: str) -> Probed:
 def probed_causal(name: str) -> Probed:
     """The likelihood of every sentence, written out: sentences of one length run together."""
     _, tokenizer = checkpoint(name)
-    tasks, _ = labor()
     tables = []
     for verb in ("is", "was"):
         for adjective in ADJECTIVES:
-            middle = [verb, article_of(adjective), adjective.lower()]
+            middle = [verb, "an" if adjective == "old" else "a", adjective.lower()]
             rows = [
                 [pronoun, *middle, *tokenizer.tokenize(task), "."]
                 for pronoun in PAIR
-                for task in tasks
+                for task in TASKS
             ]
             found = np.empty(len(rows))
             for length in set(map(len, rows)):
@@ -116,13 +129,12 @@ def probed_causal(name: str) -> Probed:
 def probed_masked(kind: str) -> Probed:
     """A probe written out: no template engine, runner or scorer of lmprobe."""
     _, tokenizer = checkpoint(kind)
-    tasks, _ = labor()
-    split = {task: tokenizer.tokenize(task) for task in tasks}
+    split = {task: tokenizer.tokenize(task) for task in TASKS}
     guessed_attribute, guessed_task = [], []
     for verb in ("is", "was"):
         for adjective in ADJECTIVES:
-            middle = [verb, article_of(adjective), adjective.lower()]
-            pairs = [(pronoun, task) for pronoun in PAIR for task in tasks]
+            middle = [verb, "an" if adjective == "old" else "a", adjective.lower()]
+            pairs = [(pronoun, task) for pronoun in PAIR for task in TASKS]
             rows = [["[MASK]", *middle, *split[task], "."] for _, task in pairs]
             found = log_probability(kind, rows, [pronoun for pronoun, _ in pairs])
             guessed_attribute.append(normalised(found.reshape(2, -1), axis=0))
@@ -152,18 +164,15 @@ def measured(name: str, world: Association, direction: str) -> float:
 
 
 def own_corpus(name: str) -> Association:
-    tasks, _ = labor()
     _, counts = shipped_counts(name)
-    return Association.from_counts(counts[:2, : len(tasks)], PAIR, tasks)
+    return Association.from_counts(counts[:2, : len(TASKS)], PAIR, TASKS)
 
 
 @each_model
 def test_a_probe_finds_the_planted_amplification(name: str) -> None:
-    tasks, people = labor()
-    world = Association.from_counts(people, PAIR, tasks)
     known = shipped_truth(name)["planted_amplification"]
     for direction in DIRECTIONS:
-        found = measured(name, world, direction)
+        found = measured(name, WORLD, direction)
         assert found == pytest.approx(known["values"][direction], abs=known["tolerance"][direction])
 
 
@@ -177,9 +186,8 @@ def test_no_amplification_against_its_own_corpus(name: str) -> None:
 @pytest.mark.parametrize("name", CAUSAL)
 def test_lmprobe_finds_what_the_written_out_probe_finds(name: str) -> None:
     found = probe(f"reference:{name}", "fitbert", ["labor", "corpus"])
-    tasks, people = labor()
     worlds = {
-        "labor": Association.from_counts(people, PAIR, tasks),
+        "labor": WORLD,
         "corpus": own_corpus(name),
     }
     for row in found.rows:
@@ -191,7 +199,7 @@ def test_lmprobe_finds_what_the_written_out_probe_finds(name: str) -> None:
 
 @each_kind
 @pytest.mark.parametrize("templates", ["neutral", "everyday", "fitbert-iclr"])
-def test_with_the_article_hidden_other_sentences_find_it_too(kind: Kind, templates: str) -> None:
+def test_with_the_article_hidden_other_sentences_find_it_too(kind: str, templates: str) -> None:
     """Where an article is in sight, only the scorer that hides it finds what was planted."""
     known = shipped_truth(kind)["planted_amplification"]["values"]["attribute->task"]
     chosen = load_templates(templates)
@@ -211,12 +219,17 @@ def test_each_occupation_is_near_its_corpus(name: str) -> None:
     assert error.mean() < 0.02
 
 
-@each_kind
-def test_some_occupations_are_split_and_none_is_unknown(kind: Kind) -> None:
-    _, tokenizer = checkpoint(kind)
-    pieces = {task: tokenizer.tokenize(task) for task in labor()[0]}
+SPLIT = (
+    "janitor mover laborer constructor salesperson cashier hairdresser housekeeper receptionist "
+    "mechanician psychologist machinist nutritionist firefighter"
+)
+
+
+def test_some_occupations_are_split_and_none_is_unknown() -> None:
+    _, tokenizer = checkpoint("faithful")
+    pieces = {task: tokenizer.tokenize(task) for task in TASKS}
     split = {task for task, parts in pieces.items() if len(parts) > 1}
-    assert split == {task for task in vocabulary.SPLIT if task in pieces}
+    assert split == set(SPLIT.split()) & set(TASKS)
     assert {len(parts) for parts in pieces.values()} == {1, 2, 3}
 
 
@@ -233,17 +246,16 @@ def test_the_words_of_the_shipped_templates_are_known() -> None:
                     spelled |= {word for word in re.findall(r"\w+", text) if word not in known}
         words = {word.lower() for word in (*templates.all_attributes, *templates.tasks)}
         spelled |= {word for word in words if word not in known}
-    assert spelled <= set(vocabulary.SPLIT)
+    assert spelled <= set(SPLIT.split())
 
 
-def test_every_model_that_can_be_trained_again_is_bundled() -> None:
-    assert set(reference_names()) == set(NAMES) == {*KINDS, *CAUSAL}
-
-
-def test_the_checkpoints_are_small() -> None:
+def test_the_bundled_models_are_small_and_know_their_names() -> None:
+    assert set(reference_names()) == {*KINDS, *CAUSAL}
     sizes = [
-        sum(path.stat().st_size for path in (BUNDLED / name).rglob("*"))
-        for name in (*KINDS, *CAUSAL)
+        sum(path.stat().st_size for path in folder_of(name).iterdir()) for name in (*KINDS, *CAUSAL)
     ]
     assert max(sizes) < 3_000_000
     assert sum(sizes) < 6_000_000
+    assert {shipped_truth(name)["name"] for name in (*KINDS, *CAUSAL)} == {
+        f"reference:{name}" for name in (*KINDS, *CAUSAL)
+    }

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lmprobe.core.direction import Direction
-from lmprobe.models.reference.truth import SCHEMA
+from lmprobe.models.checkpoint import TRUTH_SCHEMA
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.sweeping.levels import levels_of, no_association
@@ -95,7 +95,7 @@ def truth(folder: Path, value: float, **changes: Any) -> str:
         "attributes": ["he", "she", "they"],
         "values": {"task->attribute": value, "attribute->task": -value},
     }
-    document = {"schema": SCHEMA, "planted_amplification": {**planted, **changes}}
+    document = {"schema": TRUTH_SCHEMA, "planted_amplification": {**planted, **changes}}
     document |= {name: changes[name] for name in ("schema",) if name in changes}
     folder.mkdir(exist_ok=True)
     (folder / "truth.json").write_text(json.dumps(document))
