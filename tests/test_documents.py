@@ -28,7 +28,7 @@ from lmprobe.io.sealed import seal
 from lmprobe.io.tables import read_columns
 from lmprobe.models.cache import Entry
 from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
-from lmprobe.models.problems import first_line
+from lmprobe.models.quiet import first_line
 from lmprobe.plot.strip_plot import _shown
 from lmprobe.plot.svg import shortened as svg_shortened
 from lmprobe.results.figure import DotPlot, Dots, HeatBlock, HeatMap, Series, Strip

@@ -21,7 +21,7 @@ from lmprobe.models import CausalModel, Cloze, TokenQuery, load_model
 from lmprobe.models.cloze import WORD_START
 from lmprobe.models.prefix_tree import plant
 from lmprobe.models.quiet import quiet_transformers
-from lmprobe.models.tree_input import TreeCheck
+from lmprobe.models.prefix_tree import TreeCheck
 from lmprobe.probing.scoring import score_directions
 from lmprobe.scorers import score
 from lmprobe.scorers.mass import mass_queries
@@ -374,7 +374,7 @@ def test_all_words_sum_to_one(at_start: bool, tmp_path: Path) -> None:
 
 
 def test_which_tokens_begin_a_word() -> None:
-    from lmprobe.models.word_tokens import word_tokens
+    from lmprobe.models.encoding import word_tokens
 
     for kind in ("bytes", "metaspace"):
         tokenizer = copy.deepcopy(tokenizer_of(kind))

@@ -15,7 +15,7 @@ from lmprobe.errors import ModelError
 from lmprobe.models import Cloze, MaskedModel, load_model
 from lmprobe.models.cloze import TokenQuery
 from lmprobe.models.forward import unless_out_of_memory
-from lmprobe.models.masked_runner import _run
+from lmprobe.models.kinds.masked import _run
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.scorers import score
 from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
