@@ -19,9 +19,8 @@ from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError, ModelError
 from lmprobe.models import CausalModel, Cloze, TokenQuery, load_model
 from lmprobe.models.cloze import WORD_START
-from lmprobe.models.prefix_tree import plant
+from lmprobe.models.prefix_tree import TreeCheck, plant
 from lmprobe.models.quiet import quiet_transformers
-from lmprobe.models.prefix_tree import TreeCheck
 from lmprobe.probing.scoring import score_directions
 from lmprobe.scorers import score
 from lmprobe.scorers.mass import mass_queries
