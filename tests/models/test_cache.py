@@ -47,18 +47,17 @@ def test_processes_may_share_the_folder(own_cache: Path) -> None:
     cache.write(KEY, ENTRY)
     program = (
         "import sys; from lmprobe.models import cache\n"
-        "for n in range(300):\n"
+        "for n in range(100):\n"
         "    row = tuple(n + k / 7 for k in range(500))\n"
         f"    cache.write({KEY!r}, cache.Entry(sys.argv[1], {{'row': row}}))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", program, name]) for name in "ab"]
-    seen = set()
     while any(writer.poll() is None for writer in writers):
-        entry = cache.read(KEY)
-        assert entry is not None
-        seen.add(entry.model)
+        assert cache.read(KEY) is not None
     assert [writer.returncode for writer in writers] == [0, 0]
-    assert seen > {"tiny"}
+    entry = cache.read(KEY)
+    assert entry is not None
+    assert entry.model in ("a", "b")
     assert len([path for path in own_cache.rglob("*") if path.is_file()]) == 1
 
 

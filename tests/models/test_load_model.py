@@ -368,14 +368,11 @@ def test_bad_options(checkpoint: Checkpoint, options: dict[str, Any], message: s
         load_model(checkpoint("Bert"), **options)
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="this machine may have MPS")
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_cuda_where_there_is_none(checkpoint: Checkpoint) -> None:
+def test_devices_that_are_not_there(checkpoint: Checkpoint) -> None:
     with pytest.raises(ModelError, match="needs CUDA, which this machine lacks; use cpu"):
         load_model(checkpoint("Bert"), device="cuda:1")
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="this machine may have MPS")
-def test_mps_where_there_is_none(checkpoint: Checkpoint) -> None:
     with pytest.raises(ModelError, match="needs a Mac"):
         load_model(checkpoint("Bert"), device="mps")
 

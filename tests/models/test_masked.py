@@ -15,17 +15,11 @@ from lmprobe.errors import ModelError
 from lmprobe.models import Cloze, TokenQuery, load_model
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.scorers import score
-from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
+from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint, cloze
 
 __all__ = ["checkpoint"]
 
 Checkpoint = Callable[[str], Path]
-
-
-def cloze(text: str) -> Cloze:
-    """Return the cloze of a sentence in which the word to guess stands in brackets."""
-    start, end = text.index("["), text.index("]") - 1
-    return Cloze(text.replace("[", "").replace("]", ""), start, end)
 
 
 # Of different lengths, so that batches need padding; words at the start, within, before a comma.
