@@ -43,19 +43,19 @@ class TokenizedText:
     def tokens_of(self, span: Span) -> tuple[Span, bool]:
         """Return the range of tokens that write `text[span]`, and whether it shares none."""
         start, end = span
-        found = []
+        numbers = []
         alone = True
         for number, place in enumerate(self.places):
             if place is not None and place[0] < end and place[1] > start and place[0] < place[1]:
-                found.append(number)
+                numbers.append(number)
                 alone = alone and start <= place[0] and place[1] <= end
-        if not found:
+        if not numbers:
             return (0, 0), False
-        first = found[0]
+        first = numbers[0]
         # A space that is a token of its own ("▁", "Ġ") belongs to the word it begins.
         while first and (before := self.places[first - 1]) is not None and before[0] == before[1]:
             first -= 1
-        return (first, found[-1] + 1), alone
+        return (first, numbers[-1] + 1), alone
 
 
 def tokenize(tokenizer: Any, texts: Sequence[str]) -> dict[str, TokenizedText]:

@@ -76,8 +76,8 @@ def rounding(network: Any) -> float:
 
 def most_positions(config: Any) -> int | None:
     """Return how many tokens a network can read; None without a limit (-1 in XLNet)."""
-    found: int | None = getattr(config, "max_position_embeddings", None)
-    return None if found == -1 else found
+    most: int | None = getattr(config, "max_position_embeddings", None)
+    return None if most == -1 else most
 
 
 def padded(rows: Sequence[Sequence[int]], value: int) -> NDArray[np.int64]:

@@ -74,8 +74,8 @@ def load_model(
 def as_model(model: Any, **options: Any) -> LanguageModel:
     """Return a model as it is if it can answer queries, else load it with the options."""
     if callable(getattr(model, "log_probabilities", None)):
-        found: LanguageModel = model
-        return found
+        answering: LanguageModel = model
+        return answering
     return load_model(model, **options)
 
 

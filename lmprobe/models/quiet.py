@@ -43,7 +43,7 @@ def _no_standard_output() -> Iterator[None]:
     JSON document on standard output would begin with them, and they could control a terminal.
     """
     try:
-        kept = os.dup(1)
+        saved = os.dup(1)
     except OSError:
         # Standard output is closed: nothing can be written to it.
         yield
@@ -56,8 +56,8 @@ def _no_standard_output() -> Iterator[None]:
         yield
     finally:
         sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 def first_line(problem: BaseException) -> str:

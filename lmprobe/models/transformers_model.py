@@ -55,8 +55,8 @@ class TransformersModel(ABC):
 
         if is_encoder_decoder(config) or is_vision(config):
             return None
-        found = getattr(modeling_auto, cls.architectures).get(config.model_type)
-        return None if found is None else str(found)
+        name = getattr(modeling_auto, cls.architectures).get(config.model_type)
+        return None if name is None else str(name)
 
     def __init__(self, weights: Weights, *, batch_size: int | str) -> None:
         """Keep what `load_model` found and checked; weights are read for the first query."""
@@ -133,4 +133,4 @@ class TransformersModel(ABC):
             if name.endswith("position_embeddings")
             and getattr(module, "padding_idx", None) is not None
         ]
-        return min([limit, *(int(len(one.weight) - one.padding_idx - 1) for one in tables)])
+        return min([limit, *(int(len(table.weight) - table.padding_idx - 1) for table in tables)])

@@ -309,8 +309,8 @@ def model_classes(network: Any) -> list[str]:
 
 
 def _name(network: Any) -> str:
-    found = getattr(network, "name_or_path", "") or getattr(network.config, "_name_or_path", "")
-    return found or model_classes(network)[-1]
+    name = getattr(network, "name_or_path", "") or getattr(network.config, "_name_or_path", "")
+    return name or model_classes(network)[-1]
 
 
 def _content_hash(network: Any, tokenizer: Any) -> str:
