@@ -72,7 +72,7 @@ real: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m real
 
 reference: $(READY)
-	$(BIN)/python -m lmprobe.models.reference.train --output lmprobe/models/reference
+	$(BIN)/python -m tools.reference.train --output lmprobe/models/reference
 
 clean:
 	rm -rf $(VENV) out build dist docs/_site mutants .mypy_cache .ruff_cache .hypothesis

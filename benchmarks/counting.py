@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,8 +27,10 @@ import numpy as np
 from lmprobe.corpus.count import Count, count
 from lmprobe.corpus.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
 from lmprobe.corpus.plan import plan
-from lmprobe.models.reference.grammar import load_grammar
-from lmprobe.models.reference.rates import labor
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools.reference.corpus import labor
+from tools.reference.grammar import load_grammar
 
 TASKS, _ = labor()
 OWN_TEXT = "written by the grammar of the reference models; any other with --text FILE"

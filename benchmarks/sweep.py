@@ -110,14 +110,15 @@ def make_trainer(output: Path, *, steps: int, probed: bool) -> Any:
 
     from lmprobe import load_model
     from lmprobe.integrations.transformers import ProbeCallback
-    from lmprobe.models.reference import corpus
-    from lmprobe.models.reference.rates import Planted, planted
+
+    sys.path.insert(0, str(ROOT))
+    from tools.reference.corpus import Planted, generate, planted
 
     place = load_model("reference:amplified").folder
     tokenizer = transformers.AutoTokenizer.from_pretrained(place)
     whole = planted("amplified")
     few = Planted(whole.occupations, np.ceil(whole.counts / 16).astype(np.int64))
-    data = [tokenizer(line.text) for line in corpus.generate(few, 1)]
+    data = [tokenizer(line.text) for line in generate(few, 1)]
     trainer = transformers.Trainer(
         model=transformers.AutoModelForMaskedLM.from_pretrained(place),
         args=transformers.TrainingArguments(

@@ -152,8 +152,10 @@ def training() -> None:
     import tempfile
 
     from lmprobe.io.atomic import write_text
-    from lmprobe.models.reference.train import train
     from lmprobe.plot.draw import svg
+
+    sys.path.insert(0, str(DOCS.parent))
+    from tools.reference.train import train
 
     with tempfile.TemporaryDirectory() as folder:
         train("amplified", checkpoints=10, folder=Path(folder))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lmprobe.models import Cloze
 from lmprobe.models.quiet import quiet_transformers
 
 PRONOUNS = ("he", "she", "they")
@@ -115,6 +116,12 @@ def _merged_pieces(backend: Any) -> list[str]:
             for place in reversed(range(len(parts) - 1)):
                 if parts[place : place + 2] == [left, right]:
                     parts[place : place + 2] = [joined]
+
+
+def cloze(text: str) -> Cloze:
+    """Return the cloze of a sentence in which the word to guess stands in brackets."""
+    start, end = text.index("["), text.index("]") - 1
+    return Cloze(text.replace("[", "").replace("]", ""), start, end)
 
 
 def save_checkpoint(folder: Path, architecture: str = "Bert", **settings: Any) -> Path:

@@ -11,8 +11,8 @@ import numpy as np
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.cloze import Span
+from lmprobe.models.encoding import WordTokens
 from lmprobe.models.language_model import Origin
-from lmprobe.models.word_tokens import WordTokens
 
 MASK = 1
 _SPECIAL = ("<s>", "[MASK]")

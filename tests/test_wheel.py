@@ -84,5 +84,6 @@ def test_the_wheel_has_no_tests_and_every_data_file(installed: Path) -> None:
         shipped = {path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob("*.*")}
         inside = site / "lmprobe" / "_data" / folder
         assert shipped <= {path.relative_to(inside) for path in inside.rglob("*.*")}
-    assert not list(site.glob("tests*"))
+    assert not [*site.glob("tests*"), *site.glob("tools*")]
+    assert not list((site / "lmprobe" / "models" / "reference").rglob("*.py")), "only data"
     assert (site / "lmprobe" / "py.typed").is_file()

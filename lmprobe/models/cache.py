@@ -1,16 +1,19 @@
-"""Keeps the answers of models, filed by content: no query is run twice.
+"""Stores what models answered, filed by content: no query is run twice.
 
-One small JSON file per template. Its name is the hash of everything that decides the
-numbers, so nothing goes stale; it is written whole or not at all, so processes may share
-the folder; it carries a checksum, so a damaged one is noticed and made again.
+One small JSON file per template, and one per model that answered before. The name of a file is
+the hash of everything that decides the numbers, so nothing goes stale; it is written whole or not
+at all, so processes may share the folder; it carries a checksum, so a damaged one is noticed and
+made again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from math import isfinite
@@ -52,12 +55,8 @@ class Entry:
 
     def to_json(self, key: str) -> str:
         """Return the text of the file of that key."""
-        content = {
-            "model": self.model,
-            "threads": self.threads,
-            "numbers": {name: list(row) for name, row in self.numbers.items()},
-        }
-        return seal(content, key)
+        numbers = {name: list(row) for name, row in self.numbers.items()}
+        return seal({"model": self.model, "threads": self.threads, "numbers": numbers}, key)
 
     @classmethod
     def from_json(cls, text: str, key: str) -> Entry | None:
@@ -111,23 +110,60 @@ def contents() -> list[tuple[Path, Entry | None]]:
 
 def clear() -> tuple[int, int]:
     """Remove every entry and what killed writers left; return how many files and bytes."""
-    sizes = [size for path in cache_folder().glob("scores/*/*.json") for size in _remove(path)]
+    sizes = []
+    for path in cache_folder().glob("scores/*/*.json"):
+        try:
+            size = path.stat().st_size
+            path.unlink()
+        except FileNotFoundError:
+            continue  # Another process was faster.
+        except OSError as problem:
+            raise InputError(f"cannot remove {path}: {problem.strerror}") from problem
+        sizes.append(size)
     for folder in cache_folder().glob("scores/*"):
         sizes += atomic.remove_leftovers(folder)
     return len(sizes), sum(sizes)
 
 
-def _remove(path: Path) -> Iterator[int]:
-    """Remove a file and yield its size, unless another process was faster."""
-    try:
-        size = path.stat().st_size
-        path.unlink()
-    except FileNotFoundError:
-        return
-    except OSError as problem:
-        raise InputError(f"cannot remove {path}: {problem.strerror}") from problem
-    yield size
-
-
 def _path(key: str) -> Path:
     return cache_folder() / "scores" / key[:2] / f"{key}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """What is needed to use the answers of a model that answered before, without opening it.
+
+    Its kind, the class of its tokenizer, and the device it ran on here.
+    """
+
+    kind: str
+    tokenizer_name: str
+    device: str
+
+
+def record_key(content_hash: str, kind: str, device: str) -> str:
+    """Return the name of the record of a model that was loaded with these options.
+
+    The machine belongs to it: what "auto" means as a device depends on it.
+    """
+    machine = platform.node()
+    return key_of({"model": content_hash, "kind": kind, "device": device, "machine": machine})
+
+
+def read_record(key: str) -> ModelRecord | None:
+    """Return the record, or None if there is none or it is damaged."""
+    try:
+        content = unseal(_record_path(key).read_text(encoding="utf-8"), key)
+        return None if content is None else ModelRecord(**content)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_record(key: str, record: ModelRecord) -> None:
+    """Store a record; where nothing can be written, the model is opened again next time."""
+    with suppress(OSError, LmprobeError):
+        atomic.write_text(_record_path(key), seal(asdict(record), key))
+
+
+def _record_path(key: str) -> Path:
+    return cache_folder() / "models" / f"{key}.json"

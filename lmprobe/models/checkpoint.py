@@ -7,7 +7,6 @@ Face hub. Only the last may use the network, and after that it is a folder like 
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,16 +14,14 @@ from lmprobe.errors import LmprobeError, ModelError, did_you_mean
 from lmprobe.io.documents import parse_json
 from lmprobe.models.file_hash import file_hash
 from lmprobe.models.language_model import Place
-from lmprobe.models.problems import first_line
+from lmprobe.models.quiet import first_line
 
 _REFERENCE = "reference:"
 _BUNDLED = Path(__file__).resolve().parent / "reference"
+TRUTH_FILE, TRUTH_SCHEMA = "truth.json", "lmprobe.reference/1"
+"""The file beside the weights of a reference model that says what was planted in it."""
 
 _ADAPTER = "adapter_config.json"
-# Addresses, and names under which companies serve their models; hub ids have a slash.
-_SERVICE = re.compile(
-    r"https?://|[a-z]+:|(gpt-[345]|chatgpt|o[1-9](-|$)|claude|gemini|command-r|mistral-large)[^/]*$"
-)
 
 _SAFE_WEIGHTS = ("model*.safetensors", "model.safetensors.index.json")
 # Pickles, which are read with `weights_only`: a list of tensors, no code.
@@ -71,16 +68,12 @@ def find_checkpoint(name_or_path: str | Path, *, revision: str | None = None) ->
         )
     if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or "\\" in name:
         raise ModelError(f"{name}: no such folder; give a folder with config.json, or a hub id")
-    _refuse_service(name)
-    return _from_hub(name, revision)
-
-
-def _refuse_service(name: str) -> None:
-    if _SERVICE.match(name):
+    if name.startswith(("http://", "https://")):
         raise ModelError(
             f"{name} is served by an API that gives no probabilities of a sentence of ours; "
             "lmprobe needs the weights: a folder, a GGUF file or a hub id"
         )
+    return _from_hub(name, revision)
 
 
 def _gguf(name: str, path: Path, revision: str | None) -> Checkpoint:
@@ -134,9 +127,9 @@ def reference_names() -> tuple[str, ...]:
 
 def _bundled(name: str) -> Path:
     if name not in reference_names():
-        known = [_REFERENCE + one for one in reference_names()]
+        bundled = [_REFERENCE + bundled for bundled in reference_names()]
         raise ModelError(
-            f'no bundled model "{_REFERENCE}{name}"; {did_you_mean(_REFERENCE + name, known)}'
+            f'no bundled model "{_REFERENCE}{name}"; {did_you_mean(_REFERENCE + name, bundled)}'
         )
     return _BUNDLED / name
 
@@ -168,9 +161,8 @@ def _from_hub(name: str, revision: str | None, *, offline: bool = False) -> Chec
         if not _files(folder, _SAFE_WEIGHTS):
             folder = fetch(*_DESCRIPTION, *_PICKLED_WEIGHTS)
     except HFValidationError as problem:
-        raise ModelError(
-            f'"{name}" is neither a folder here nor a hub id such as "org/name"'
-        ) from (problem)
+        message = f'"{name}" is neither a folder here nor a hub id such as "org/name"'
+        raise ModelError(message) from problem
     # The hub's errors have many types (network, login, repository, cache); all mean this.
     except Exception as problem:
         at = f" at revision {revision}" if revision else ""
@@ -181,7 +173,7 @@ def _from_hub(name: str, revision: str | None, *, offline: bool = False) -> Chec
             if offline
             else f"the hub said: {first_line(problem)}"
         )
-        suggestion = did_you_mean(name, [_REFERENCE + one for one in reference_names()])
+        suggestion = did_you_mean(name, [_REFERENCE + bundled for bundled in reference_names()])
         raise ModelError(
             f'no model "{name}"{at}: no folder of that name here, and {hint}. Give a folder with '
             f"config.json, tokenizer and weights, a hub id, or a bundled model; {suggestion}"
@@ -234,5 +226,5 @@ def find_tokenizer(name_or_path: str | Path) -> tuple[Path, str]:
 
 
 def _files(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    found = {path for pattern in patterns for path in folder.glob(pattern)}
-    return sorted(path for path in found if path.is_file())
+    matching = {path for pattern in patterns for path in folder.glob(pattern)}
+    return sorted(path for path in matching if path.is_file())

@@ -1,4 +1,4 @@
-"""Finds the tokens that write each word of a sentence.
+"""Finds the tokens that write each word of a sentence, for masked and for causal models.
 
 The pieces of a word come from tokenizing the whole sentence and following character
 offsets, never from tokenizing the word alone: the same letters are other tokens after a
@@ -12,8 +12,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lmprobe.errors import ModelError
 from lmprobe.models.cloze import Cloze, EncodedCloze, Span
+
+# How tokenizers write the space before a word: SentencePiece's, byte-level BPE's space,
+# line break and tab, and bytes spelled out.
+_SPACES = ("▁", "Ġ", "Ċ", "ĉ", " ", "<0x20>", "<0x0A>", "<0x09>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +43,19 @@ class TokenizedText:
     def tokens_of(self, span: Span) -> tuple[Span, bool]:
         """Return the range of tokens that write `text[span]`, and whether it shares none."""
         start, end = span
-        found = []
+        numbers = []
         alone = True
         for number, place in enumerate(self.places):
             if place is not None and place[0] < end and place[1] > start and place[0] < place[1]:
-                found.append(number)
+                numbers.append(number)
                 alone = alone and start <= place[0] and place[1] <= end
-        if not found:
+        if not numbers:
             return (0, 0), False
-        first = found[0]
+        first = numbers[0]
         # A space that is a token of its own ("▁", "Ġ") belongs to the word it begins.
         while first and (before := self.places[first - 1]) is not None and before[0] == before[1]:
             first -= 1
-        return (first, found[-1] + 1), alone
+        return (first, numbers[-1] + 1), alone
 
 
 def tokenize(tokenizer: Any, texts: Sequence[str]) -> dict[str, TokenizedText]:
@@ -72,25 +79,50 @@ def tokenize(tokenizer: Any, texts: Sequence[str]) -> dict[str, TokenizedText]:
     }
 
 
-class WordProblems:
+class _WordProblems:
     """Collects the words that a model cannot be asked about, to name all of them at once."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
+    def __init__(self, *, may_share: bool) -> None:
+        self.may_share = may_share
+        """Whether a word may share its tokens with the text beside it."""
         self.glued: dict[str, str] = {}
         """The words without tokens of their own, and the tokens that write them."""
         self.unknown: set[str] = set()
+
+    def tokens(self, text: TokenizedText, span: Span) -> Span:
+        """Return the range of tokens of a word, noting a word that has none of its own."""
+        tokens, alone = text.tokens_of(span)
+        if tokens[0] == tokens[1] or not (alone or self.may_share):
+            self.glued[text.text[slice(*span)]] = text.shown(tokens)
+        return tokens
+
+    def locate(self, cloze: Cloze, text: TokenizedText, unknown: int | None) -> EncodedCloze:
+        """Return the tokens of a cloze, noting the words that have none or unknown ones."""
+        word = self.tokens(text, (cloze.start, cloze.end))
+        article = self.tokens(text, cloze.article) if cloze.article else word
+        for span in ((cloze.start, cloze.end), *cloze.given):
+            if unknown is not None and unknown in text.ids[slice(*self.tokens(text, span))]:
+                self.unknown.add(cloze.text[slice(*span)])
+        return EncodedCloze(
+            ids=text.ids,
+            word=word,
+            differing=_joined(self.tokens(text, span) for span in cloze.differing),
+            phrase=(article[0], word[1]),
+            words=text.words,
+            segments=text.segments,
+        )
 
     def raise_any(self) -> None:
         """Raise one error that names every word which has no tokens of its own, or unknown ones."""
         problems = []
         if self.glued:
+            words = sorted(f"{word} (in {tokens})" for word, tokens in self.glued.items())
             problems.append(
                 "share a token with the text beside them, so they cannot be masked: "
-                + _listed(f"{word} (in {tokens})" for word, tokens in self.glued.items())
+                + ", ".join(words)
             )
         if self.unknown:
-            problems.append(f"are unknown to its tokenizer: {_listed(self.unknown)}")
+            problems.append(f"are unknown to its tokenizer: {', '.join(sorted(self.unknown))}")
         if problems:
             raise ModelError(
                 "the model cannot be asked about all the words: these "
@@ -102,55 +134,75 @@ class WordProblems:
 def encode_masked(tokenizer: Any, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
     """Tokenize the sentences for a masked model; every word that cannot be found is named."""
     texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
-    problems = WordProblems()
+    problems = _WordProblems(may_share=False)
     encoded = []
     for cloze in clozes:
-        found = locate(cloze, texts[cloze.text], tokenizer.unk_token_id, problems)
-        found = replace(found, mask=tokenizer.mask_token_id)
-        hidden = [_alone(texts[cloze.text], span, problems) for span in cloze.hidden]
-        encoded.append(_collapsed(found, hidden) if hidden else found)
+        text = texts[cloze.text]
+        sentence = problems.locate(cloze, text, tokenizer.unk_token_id)
+        hidden = [problems.tokens(text, span) for span in cloze.hidden]
+        encoded.append(_collapsed(replace(sentence, mask=tokenizer.mask_token_id), hidden))
     problems.raise_any()
     return encoded
 
 
-def locate(
-    cloze: Cloze,
-    text: TokenizedText,
-    unknown: int | None,
-    problems: WordProblems,
-    *,
-    may_share: bool = False,
-) -> EncodedCloze:
-    """Return the tokens of a cloze; words without tokens of their own are noted as problems."""
-    word = (cloze.start, cloze.end)
-    find = _covering if may_share else _alone
-    place = find(text, word, problems)
-    article = find(text, cloze.article, problems) if cloze.article else place
-    for span in (word, *cloze.given):
-        if unknown is not None and unknown in text.ids[slice(*find(text, span, problems))]:
-            problems.unknown.add(cloze.text[slice(*span)])
-    return EncodedCloze(
-        ids=text.ids,
-        word=place,
-        differing=_joined(find(text, span, problems) for span in cloze.differing),
-        phrase=(article[0], place[1]),
-        words=text.words,
-        segments=text.segments,
+def encode_causal(
+    tokenizer: Any, clozes: Sequence[Cloze], word_start: NDArray[np.bool_]
+) -> list[EncodedCloze]:
+    """Tokenize the sentences for a causal model.
+
+    They begin with what the tokenizer puts there itself, else with the beginning-of-text
+    token, else with the end-of-text token, and have no end token.
+    """
+    texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
+    problems = _WordProblems(may_share=True)
+    start = tokenizer.bos_token_id
+    start = tokenizer.eos_token_id if start is None else start
+    encoded = []
+    for cloze in clozes:
+        text, first = _framed(texts[cloze.text], start)
+        sentence = problems.locate(cloze, text, tokenizer.unk_token_id)
+        if first == 0 and sentence.differing[0][0] == 0:
+            raise ModelError(
+                f"its tokenizer has neither a beginning-of-text nor an end-of-text token, so the "
+                f"first word of {cloze.text!r} has no probability; use templates in which the "
+                "words to guess do not begin the sentence"
+            )
+        boundary = _boundary(sentence, text, word_start)
+        encoded.append(replace(sentence, first=max(first, 1), boundary=boundary))
+    problems.raise_any()
+    return encoded
+
+
+def _framed(text: TokenizedText, start: int | None) -> tuple[TokenizedText, int]:
+    """Return the sentence as it is read, and the number of tokens before its first."""
+    inside = [number for number, place in enumerate(text.places) if place is not None]
+    if not inside:
+        return text, 0
+    first, end = inside[0], inside[-1] + 1
+    lead = (start,) if first == 0 and start is not None else ()
+    move = len(lead)
+    framed = replace(
+        text,
+        ids=(*lead, *text.ids[:end]),
+        segments=(),
+        places=(*[None] * move, *text.places[:end]),
+        words=tuple((left + move, right + move) for left, right in text.words),
     )
+    return framed, first + move
 
 
-def _alone(text: TokenizedText, span: Span, problems: WordProblems) -> Span:
-    tokens, alone = text.tokens_of(span)
-    if not alone:
-        problems.glued[text.text[slice(*span)]] = text.shown(tokens)
-    return tokens
+def _boundary(
+    cloze: EncodedCloze, text: TokenizedText, word_start: NDArray[np.bool_]
+) -> tuple[bool, bool]:
+    """Tell whether a word is seen to begin before the first span that differs, and end after it.
 
-
-def _covering(text: TokenizedText, span: Span, problems: WordProblems) -> Span:
-    tokens, _ = text.tokens_of(span)
-    if tokens[0] == tokens[1]:
-        problems.glued[text.text[slice(*span)]] = text.shown(tokens)
-    return tokens
+    In a script without spaces it is not.
+    """
+    start, end = cloze.differing[0]
+    place: Span | None = text.places[end - 1]
+    last = len(text.text) if place is None else place[1]
+    after = last >= len(text.text) or not text.text[last].isalnum()
+    return bool(word_start[cloze.ids[start]]), after
 
 
 def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -204,5 +256,40 @@ def _places(batch: Any, row: int, text: str) -> Iterator[Span | None]:
         yield None if added else (left, right)
 
 
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(sorted(words))
+@dataclass(frozen=True, slots=True, eq=False)
+class WordTokens:
+    """Of each token: whether it begins a word, and whether it has nothing but letters."""
+
+    begins: NDArray[np.bool_]
+    """Also true of punctuation and of what ends the text: a word ends before them."""
+    letters: NDArray[np.bool_]
+
+
+def word_tokens(tokenizer: Any) -> WordTokens:
+    """Return what is known of every token of a tokenizer."""
+    size = len(tokenizer)
+    written = tokenizer.convert_ids_to_tokens(range(size))
+    special = set(tokenizer.all_special_ids)
+    # A vocabulary of text has tokens such as "##" that continue nothing: the model decides.
+    continues = "##" if type(tokenizer.backend_tokenizer.model).__name__ == "WordPiece" else None
+    begins = np.zeros(size, dtype=bool)
+    letters = np.zeros(size, dtype=bool)
+    for number, token in enumerate(written):
+        if number in special or token is None:
+            begins[number] = True
+            continue
+        if continues is not None:
+            begins[number] = not token.startswith(continues)
+        else:
+            begins[number] = token.startswith(_SPACES) or _is_punctuation(tokenizer, number, token)
+        letters[number] = token.removeprefix(continues or "").lstrip("▁Ġ").isalpha()
+    return WordTokens(begins, letters)
+
+
+def _is_punctuation(tokenizer: Any, number: int, token: str) -> bool:
+    """Tell whether a token without a space begins with neither a letter nor a digit."""
+    if token[:1].isascii() and token[:1].isalnum():
+        return False
+    text = tokenizer.decode([number], clean_up_tokenization_spaces=False)
+    # Part of a letter that is written with several bytes has no character of its own.
+    return bool(text) and text[0] != "\ufffd" and not text[0].isalnum()

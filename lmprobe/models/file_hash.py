@@ -24,7 +24,7 @@ def file_hash(path: Path) -> str:
     facts = path.stat()
     if facts.st_size < _SMALL:
         return _sha256(path)
-    known = {
+    state = {
         "path": str(path.resolve()),
         "size": facts.st_size,
         "changed": facts.st_mtime_ns,
@@ -32,18 +32,18 @@ def file_hash(path: Path) -> str:
         "status_changed": facts.st_ctime_ns,
         "inode": facts.st_ino,
     }
-    name = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
     memo = cache_folder() / "hashes" / f"{name}.json"
     try:
-        found = unseal(memo.read_text(encoding="utf-8"), name)
+        memory = unseal(memo.read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError):
-        found = None
-    if found is not None:
-        return str(found["content"])
+        memory = None
+    if memory is not None:
+        return str(memory["content"])
     digest = _sha256(path)
     # Where nothing can be written, the file is read again next time.
     with suppress(OSError, LmprobeError):
-        atomic.write_text(memo, seal({**known, "content": digest}, name))
+        atomic.write_text(memo, seal({**state, "content": digest}, name))
     return digest
 
 

@@ -40,33 +40,32 @@ def kind_of(name: str, config: Any, wanted: str, architectures: Sequence[str] = 
     type such as BERT can be of more than one kind, and they decide.
     """
     _check_sizes(name, config)
-    known = {one: kinds.get(one) for one in kinds.names()}
-    classes = {one: made for one, kind in known.items() if (made := kind.class_of(config))}
+    classes = {kind: made for kind in kinds.names() if (made := kinds.get(kind).class_of(config))}
     if not classes:
         raise ModelError(_no_kind(name, config))
-    masking = [one for one in classes if known[one].masks]
-    found = wanted if wanted != AUTO else _likeliest(config, classes, masking, architectures)
-    if found not in classes:
-        raise ModelError(f"{name} is a {config.model_type} model, which is not {found}")
-    if masking and found not in masking and not _reads_one_way(config):
+    masking = [kind for kind in classes if kinds.get(kind).masks]
+    kind = wanted if wanted != AUTO else _likeliest(config, classes, masking, architectures)
+    if kind not in classes:
+        raise ModelError(f"{name} is a {config.model_type} model, which is not {kind}")
+    if masking and kind not in masking and not _reads_one_way(config):
         # Every token would see those after it, the answer included.
         raise ModelError(
             f"{name} is a {config.model_type} model that reads in both directions (is_decoder is "
-            f'not set in its configuration), so it cannot be probed as {found}; "masked" would do'
+            f'not set in its configuration), so it cannot be probed as {kind}; "masked" would do'
         )
-    return found
+    return kind
 
 
 def _likeliest(
     config: Any, classes: Mapping[str, str], masking: Sequence[str], architectures: Sequence[str]
 ) -> str:
     """Return the kind that is named, or that fits: to fill masks where nothing says otherwise."""
-    others = [one for one in classes if one not in masking]
-    named = [one for one, made in classes.items() if made in architectures]
+    others = [kind for kind in classes if kind not in masking]
+    named = [kind for kind, made in classes.items() if made in architectures]
     if _reads_one_way(config) or not masking:
-        return next(iter([one for one in named if one in others] or others or masking))
+        return next(iter([kind for kind in named if kind in others] or others or masking))
     # One class may serve for both, as that of XLM does.
-    return next(iter([one for one in named if one in masking] or named or masking))
+    return next(iter([kind for kind in named if kind in masking] or named or masking))
 
 
 def _reads_one_way(config: Any) -> bool:

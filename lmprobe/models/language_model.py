@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from lmprobe.core.tally import Floats
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
-from lmprobe.models.word_tokens import WordTokens
+from lmprobe.models.encoding import WordTokens
 
 Place = Literal["bundled", "folder", "file", "hub", "memory"]
 

@@ -8,13 +8,22 @@ from typing import Any, get_args
 
 from lmprobe.core.choices import Dtype
 from lmprobe.errors import InputError, ModelError, did_you_mean
+from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, find_checkpoint, find_tokenizer
-from lmprobe.models.checkpoint_weights import CheckpointWeights, TokenizerFiles, open_config
 from lmprobe.models.device import resolve_device
 from lmprobe.models.kind import check_kind, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin
-from lmprobe.models.record import ModelRecord, read_record, record_key
-from lmprobe.models.transformers_model import TransformersModel, Weights
+from lmprobe.models.transformers_model import TransformersModel
+from lmprobe.models.weights import (
+    CheckpointWeights,
+    MemoryWeights,
+    TokenizerFiles,
+    Weights,
+    model_and_tokenizer,
+    model_classes,
+    open_config,
+    tokenizer_text,
+)
 
 
 def load_model(
@@ -54,98 +63,65 @@ def load_model(
     check_kind(kind)
     if isinstance(model, str | Path):
         checkpoint = find_checkpoint(model, revision=revision)
-        weights, found = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
+        weights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
     else:
         if revision is not None:
             raise ModelError("a revision belongs to a hub id; this model is in memory")
-        weights, found = _from_memory(model, kind, tokenizer, device, dtype)
-    return kinds.get(found)(weights, batch_size=batch_size)
+        weights = _from_memory(model, kind, tokenizer, device, dtype)
+    return kinds.get(weights.kind)(weights, batch_size=batch_size)
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
     """Return a model as it is if it can answer queries, else load it with the options."""
     if callable(getattr(model, "log_probabilities", None)):
-        found: LanguageModel = model
-        return found
+        answering: LanguageModel = model
+        return answering
     return load_model(model, **options)
 
 
 def _from_checkpoint(
     checkpoint: Checkpoint, kind: str, tokenizer: Any, device: str, dtype: str
-) -> tuple[Weights, str]:
-    """Return the weights, unopened if the model answered before, and their kind."""
+) -> Weights:
+    """Return the weights, unopened if the model answered before."""
     files = _tokenizer_files(checkpoint, tokenizer)
-    content_hash = files.content_hash or checkpoint.content_hash
-    key = record_key(content_hash, kind, device)
+    key = record_key(files.content_hash or checkpoint.content_hash, kind, device)
     record = read_record(key)
     opened: dict[str, Any] = {}
     if record is None:
         config = open_config(checkpoint)
         found = kind_of(checkpoint.name, config, kind, getattr(config, "architectures", None) or ())
-        made = files.open(found)
-        record = ModelRecord(found, type(made).__name__, resolve_device(device))
-        opened = {"config": config, "tokenizer": made}
+        opened = {"config": config, "tokenizer": files.open(found)}
+        name = type(opened["tokenizer"]).__name__
+        record = ModelRecord(found, name, resolve_device(device))
+    origin = Origin(checkpoint.place, kind, _name_of(tokenizer))
     weights = CheckpointWeights(
-        checkpoint,
-        origin=Origin(checkpoint.place, kind, _name_of(tokenizer)),
-        kind=record.kind,
-        device=record.device,
-        dtype=dtype,
-        tokenizer=files,
-        tokenizer_name=record.tokenizer_name,
+        checkpoint, origin=origin, dtype=dtype, tokenizer=files, record=(key, record)
     )
-    weights.record = (key, record)
     vars(weights).update(opened)
-    return weights, record.kind
+    return weights
 
 
-def _tokenizer_files(checkpoint: Checkpoint, wanted: Any) -> TokenizerFiles:
-    if wanted is not None and not isinstance(wanted, str | Path):
-        return _GivenTokenizer(checkpoint, wanted)
-    if wanted is not None:
-        folder, digest = find_tokenizer(wanted)
-        return TokenizerFiles(
-            checkpoint.name, folder, content_hash=_joined(checkpoint.content_hash, digest)
-        )
-    source = checkpoint
-    if checkpoint.base is not None and not list(checkpoint.folder.glob("tokenizer*")):
-        source = checkpoint.base
-    return TokenizerFiles(checkpoint.name, source.folder, gguf=source.gguf)
-
-
-class _GivenTokenizer(TokenizerFiles):
-    """A tokenizer that the caller has already made."""
-
-    def __init__(self, checkpoint: Checkpoint, tokenizer: Any) -> None:
-        from lmprobe.models.memory_weights import tokenizer_text
-
+def _tokenizer_files(checkpoint: Checkpoint, tokenizer: Any) -> TokenizerFiles:
+    if tokenizer is None:
+        source = checkpoint
+        if checkpoint.base is not None and not list(checkpoint.folder.glob("tokenizer*")):
+            source = checkpoint.base
+        return TokenizerFiles(checkpoint.name, source.folder, gguf=source.gguf)
+    folder, made = checkpoint.folder, None
+    if isinstance(tokenizer, str | Path):
+        folder, digest = find_tokenizer(tokenizer)
+    else:
+        made = tokenizer
         digest = hashlib.sha256(tokenizer_text(tokenizer).encode()).hexdigest()
-        super().__init__(
-            checkpoint.name,
-            checkpoint.folder,
-            content_hash=_joined(checkpoint.content_hash, digest),
-        )
-        self._made = tokenizer
-
-    def open(self, kind: str | None = None) -> Any:
-        from lmprobe.models.checkpoint_weights import checked_tokenizer
-
-        return checked_tokenizer(self._name, self._made, kind)
+    both = hashlib.sha256(f"{checkpoint.content_hash} {digest}".encode()).hexdigest()
+    return TokenizerFiles(checkpoint.name, folder, content_hash=both, made=made)
 
 
 def _name_of(tokenizer: Any) -> str | None:
     return str(tokenizer) if isinstance(tokenizer, str | Path) else None
 
 
-def _joined(*parts: str) -> str:
-    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
-
-
-def _from_memory(
-    model: Any, kind: str, tokenizer: Any, device: str, dtype: str
-) -> tuple[Weights, str]:
-    from lmprobe.models.memory_weights import MemoryWeights, model_and_tokenizer, model_classes
-
+def _from_memory(model: Any, kind: str, tokenizer: Any, device: str, dtype: str) -> Weights:
     origin = Origin("memory", kind, _name_of(tokenizer))
     if isinstance(tokenizer, str | Path):
         folder, _ = find_tokenizer(tokenizer)
@@ -154,5 +130,4 @@ def _from_memory(
     classes = model_classes(network)
     found = kind_of(classes[-1], network.config, kind, classes)
     where = device if device == "auto" else resolve_device(device)
-    weights = MemoryWeights(network, made, origin=origin, kind=found, device=where, dtype=dtype)
-    return weights, found
+    return MemoryWeights(network, made, origin=origin, kind=found, device=where, dtype=dtype)

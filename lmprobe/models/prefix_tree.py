@@ -2,15 +2,22 @@
 
 A tree is one row of tokens for the network. Every token sees itself and the tokens before it in
 its own sequences, and nothing of the others, and has the position that it has in a sequence.
+Whether a network reads trees as meant is tried out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lmprobe.errors import ModelError
+from lmprobe.models.forward import logits_at, padded, rounding
 
 Ids = tuple[int, ...]
 
@@ -59,42 +66,134 @@ def plant(sequences: Iterable[Ids], *, most_sequences: int, most_tokens: int) ->
     [1, 5, 7, 8, 6] [0, 1, 2, 2, 1]
     """
     ordered = sorted(set(sequences))
-    size = sum(len(one) - shared for one, shared in zip(ordered, _shared(ordered), strict=True))
+    shared = _shared(ordered)
+    size = sum(map(len, ordered)) - sum(shared)
     # Of equal size: a small tree at the end would take a pass of its own.
     limit = -(-size // -(-size // most_tokens)) if size else 0
-    return [_tree(some) for some in _split(ordered, most_sequences, limit)]
-
-
-def _split(ordered: Sequence[Ids], most_sequences: int, limit: int) -> Iterator[list[Ids]]:
-    """Yield runs of the sequences that make trees of about `limit` tokens."""
-    some: list[Ids] = []
-    size = 0
-    for one, shared in zip(ordered, _shared(ordered), strict=True):
-        if some and (len(some) == most_sequences or size + len(one) - shared > limit):
-            yield some
-            some, size = [], 0
-        size += len(one) - (shared if some else 0)
-        some.append(one)
-    if some:
-        yield some
+    groups: list[list[Ids]] = []
+    filled = 0
+    for sequence, common in zip(ordered, shared, strict=True):
+        added = len(sequence) - common
+        if not groups or len(groups[-1]) == most_sequences or filled + added > limit:
+            groups.append([])
+            filled, added = 0, len(sequence)
+        filled += added
+        groups[-1].append(sequence)
+    return [_tree(group) for group in groups]
 
 
 def _tree(ordered: Sequence[Ids]) -> PrefixTree:
     contexts = [
-        one[:end]
-        for one, shared in zip(ordered, _shared(ordered), strict=True)
-        for end in range(shared + 1, len(one) + 1)
+        sequence[:end]
+        for sequence, common in zip(ordered, _shared(ordered), strict=True)
+        for end in range(common + 1, len(sequence) + 1)
     ]
     return PrefixTree(tuple(ordered), tuple(contexts))
 
 
 def _shared(ordered: Sequence[Ids]) -> list[int]:
     """Return how many tokens each sequence has in common with the one before it."""
-    before: Ids = ()
-    found = []
-    for one in ordered:
-        pairs = zip(before, one, strict=False)
-        alike = (place for place, (mine, theirs) in enumerate(pairs) if mine != theirs)
-        found.append(next(alike, min(len(before), len(one))))
-        before = one
-    return found
+    return [
+        next(
+            (place for place, (a, b) in enumerate(zip(before, after, strict=False)) if a != b),
+            min(len(before), len(after)),
+        )
+        for before, after in pairwise([(), *ordered])
+    ]
+
+
+def tree_inputs(network: Any, trees: Sequence[PrefixTree]) -> dict[str, Any]:
+    """Return the keyword arguments that let a network read a batch of trees."""
+    import torch
+
+    tokens = torch.from_numpy(padded([tree.tokens for tree in trees], 0))
+    # Padding on the right is read, but no token before it sees it.
+    inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+    if any(tree.branches for tree in trees):
+        # Padding sees itself alone: a row of nothing but minus infinity has no softmax.
+        hidden = ~torch.eye(tokens.shape[1], dtype=torch.bool).repeat(len(trees), 1, 1)
+        for row, tree in enumerate(trees):
+            size = len(tree.contexts)
+            hidden[row, :size, :size] = torch.from_numpy(~tree.visible())
+        mask = torch.zeros(hidden.shape, dtype=network.dtype)
+        mask.masked_fill_(hidden, torch.finfo(network.dtype).min)
+        positions = torch.from_numpy(padded([tree.positions for tree in trees], 0))
+        inputs |= {"attention_mask": mask[:, None], "position_ids": positions}
+    inner = network.get_base_model() if hasattr(network, "peft_config") else network
+    has_cache = "use_cache" in inspect.signature(inner.forward).parameters
+    options: dict[str, Any] = {"use_cache": False} if has_cache else {}
+    return {name: value.to(network.device) for name, value in inputs.items()} | options
+
+
+class TreeCheck:
+    """Whether a network reads trees as meant, tried out once for sentences of a length.
+
+    Most do: they attend where the mask says, and count positions as they are told. Recurrent
+    ones do not, nor those that count positions themselves or see only the nearest tokens.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing known."""
+        self._longest_read = 0
+        self._shortest_misread: float = float("inf")
+
+    def reads_trees(self, network: Any, sequences: Sequence[Ids]) -> bool:
+        """Tell whether trees of these sequences would be read as the sequences by themselves.
+
+        Raises an error for a network in which a token sees those after it: it would read the
+        answer.
+        """
+        longest = max(sequences, key=len)
+        if len(longest) > self._longest_read and len(longest) < self._shortest_misread:
+            if _reads_tree(network, longest):
+                self._longest_read = len(longest)
+            else:
+                self._shortest_misread = len(longest)
+        return len(longest) <= self._longest_read
+
+
+def _reads_tree(network: Any, sequence: Ids) -> bool:
+    """Compare a sequence and one with the same first half, as a tree and as two rows."""
+    half = (len(sequence) + 1) // 2
+    # The second half comes one token later: other tokens at the same places.
+    both = (sequence, (*sequence[:half], *sequence[half - 1 : -1]))
+    if both[0] == both[1]:
+        return False
+    rows = plant(both, most_sequences=1, most_tokens=1)
+    expected = _log_probabilities(network, rows, both)
+    before, after = expected[:, :half], expected[:, half:]
+    least = rounding(network) * _difference(*after)
+    if _difference(*before) > least:
+        raise ModelError(
+            f"{type(network).__name__} is no causal model: what it expects next depends on the "
+            "tokens that follow"
+        )
+    trees = plant(both, most_sequences=2, most_tokens=2 * len(sequence))
+    try:
+        together = _log_probabilities(network, trees, both)
+    # Whatever an architecture raises at such a mask, it cannot read trees.
+    except Exception:
+        return False
+    return _difference(together, expected) <= least
+
+
+def _difference(first: Any, second: Any) -> float:
+    return float((first - second).abs().max())
+
+
+def _log_probabilities(network: Any, trees: Sequence[PrefixTree], sequences: Sequence[Ids]) -> Any:
+    """Return log P(next token) after each token of sequences of one length (n, length, tokens)."""
+    import torch
+
+    places = [
+        next(
+            (row, tree.contexts.index(sequence[:end]))
+            for row, tree in enumerate(trees)
+            if sequence in tree.sequences
+        )
+        for sequence in sequences
+        for end in range(1, len(sequence) + 1)
+    ]
+    with torch.inference_mode():
+        logits = logits_at(network, places, **tree_inputs(network, trees))
+    return logits.log_softmax(dim=-1).reshape(len(sequences), -1, logits.shape[-1])

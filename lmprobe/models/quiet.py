@@ -1,4 +1,4 @@
-"""Keeps transformers from talking while it loads, and gives it its voice back."""
+"""Keeps transformers quiet while it loads, and says in one line what its errors are about."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _no_standard_output() -> Iterator[None]:
     """Discard what compiled code writes to standard output, past `sys.stdout`.
 
     The tokenizers library prints keys of a tokenizer's files that it does not know, as they are: a
-    JSON document on standard output would begin with them, and they could command a terminal.
+    JSON document on standard output would begin with them, and they could control a terminal.
     """
     try:
-        kept = os.dup(1)
+        saved = os.dup(1)
     except OSError:
         # Standard output is closed: nothing can be written to it.
         yield
@@ -56,5 +56,21 @@ def _no_standard_output() -> Iterator[None]:
         yield
     finally:
         sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def first_line(problem: BaseException) -> str:
+    """Return the first line of an error, cut to a readable length.
+
+    torch refuses a pickle with code in it and explains at length how to load it all the same;
+    that advice is not passed on.
+    """
+    text = str(problem).strip()
+    if "weights_only" in text or "Weights only load failed" in text:
+        return "it holds more than tensors, and code in a checkpoint is not run"
+    if "ignore_mismatched_sizes" in text:
+        return "its tensors have other shapes than config.json says"
+    lines = text.splitlines()
+    line = lines[0].rstrip(".: ") if lines else type(problem).__name__
+    return line if len(line) <= 300 else f"{line[:300]}..."

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import ModelError
 from lmprobe.io.progress import Progress, silent
-from lmprobe.models.batch import BatchSize
+from lmprobe.models.cache import write_record
 from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
-from lmprobe.models.forward import most_positions
-from lmprobe.models.language_model import Origin
-from lmprobe.models.record import ModelRecord, write_record
-from lmprobe.models.word_tokens import WordTokens, word_tokens
+from lmprobe.models.encoding import WordTokens, word_tokens
+from lmprobe.models.forward import BatchSize, most_positions
+
+if TYPE_CHECKING:
+    from lmprobe.models.weights import Weights
 
 
 def is_encoder_decoder(config: Any) -> bool:
@@ -30,38 +29,11 @@ def is_vision(config: Any) -> bool:
     return hasattr(config, "vision_config") or hasattr(config, "image_size")
 
 
-class Weights(Protocol):
-    """Where a model comes from: a checkpoint that is opened when needed, or memory."""
-
-    name: str
-    origin: Origin
-    revision: str | None
-    content_hash: str
-    folder: Path | None
-    device: str
-    dtype: str
-    tokenizer_name: str
-    record: tuple[str, ModelRecord] | None
-    """The name and content of what `remember` keeps; None for a model in memory."""
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer."""
-
-    @property
-    def config(self) -> Any:
-        """The configuration."""
-
-    @property
-    def network(self) -> Any:
-        """The torch module, as it is."""
-
-    def running(self) -> AbstractContextManager[Any]:
-        """Give the torch module on its device in evaluation mode, and restore it afterwards."""
-
-
 class TransformersModel(ABC):
-    """The facts of a model, and the limits of its input; see `LanguageModel`."""
+    """The facts of a model, and the limits of its input; see `LanguageModel`.
+
+    `folder` is that of the checkpoint, None for a model in memory.
+    """
 
     kind: ClassVar[str]
     """The name under which the class is registered."""
@@ -83,13 +55,18 @@ class TransformersModel(ABC):
 
         if is_encoder_decoder(config) or is_vision(config):
             return None
-        found = getattr(modeling_auto, cls.architectures).get(config.model_type)
-        return None if found is None else str(found)
+        name = getattr(modeling_auto, cls.architectures).get(config.model_type)
+        return None if name is None else str(name)
 
     def __init__(self, weights: Weights, *, batch_size: int | str) -> None:
         """Keep what `load_model` found and checked; weights are read for the first query."""
         self.weights = weights
-        self._batch_size = BatchSize(batch_size, weights.device.split(":")[0])
+        self.name, self.revision, self.origin = weights.name, weights.revision, weights.origin
+        self.content_hash, self.folder = weights.content_hash, weights.folder
+        self.device, self.dtype = weights.device, weights.dtype
+        self.tokenizer_name = weights.tokenizer_name
+        self._batch_size = BatchSize(batch_size, self.device.split(":")[0])
+        self.batch_policy = self._batch_size.policy
 
     @abstractmethod
     def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
@@ -106,59 +83,14 @@ class TransformersModel(ABC):
         return f"{type(self).__name__}({self.name!r}, device={self.device!r}, dtype={self.dtype!r})"
 
     @property
-    def name(self) -> str:
-        """What the user called it."""
-        return self.weights.name
-
-    @property
-    def revision(self) -> str | None:
-        """The commit on the hub, for a model that came from there."""
-        return self.weights.revision
-
-    @property
-    def origin(self) -> Origin:
-        """Where it was found, and what was chosen to load it."""
-        return self.weights.origin
-
-    @property
-    def content_hash(self) -> str:
-        """The hash of all that decides its answers: weights, configuration, tokenizer."""
-        return self.weights.content_hash
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the checkpoint; None for a model in memory."""
-        return self.weights.folder
-
-    @property
-    def device(self) -> str:
-        """Where it runs, such as "cpu" or "cuda:0"."""
-        return self.weights.device
-
-    @property
-    def dtype(self) -> str:
-        """The precision it runs in, such as "float32"."""
-        return self.weights.dtype
-
-    @property
     def tokenizer(self) -> Any:
         """The tokenizer of transformers."""
         return self.weights.tokenizer
 
     @property
-    def tokenizer_name(self) -> str:
-        """The class of the tokenizer, such as BertTokenizer."""
-        return self.weights.tokenizer_name
-
-    @property
     def network(self) -> Any:
         """The torch module."""
         return self.weights.network
-
-    @property
-    def batch_policy(self) -> str:
-        """What was asked for: "auto" or a number of sentences."""
-        return self._batch_size.policy
 
     @cached_property
     def word_tokens(self) -> WordTokens:
@@ -201,4 +133,4 @@ class TransformersModel(ABC):
             if name.endswith("position_embeddings")
             and getattr(module, "padding_idx", None) is not None
         ]
-        return min([limit, *(int(len(one.weight) - one.padding_idx - 1) for one in tables)])
+        return min([limit, *(int(len(table.weight) - table.padding_idx - 1) for table in tables)])

@@ -62,19 +62,19 @@ class ChosenScorer:
 def choose_scorer(name: str, kind: str) -> ChosenScorer:
     """Return the scorer of that name for a kind of model; `auto` is the kind's default."""
     default = kinds.get(kind).default_scorer
-    chosen = default if name == AUTO else name
-    made = scorers.get(chosen)()
-    if missing := [trait for trait in _TRAITS if not hasattr(made, trait)]:
+    name = default if name == AUTO else name
+    scorer = scorers.get(name)()
+    if missing := [trait for trait in _TRAITS if not hasattr(scorer, trait)]:
         raise InputError(
-            f'the scorer "{chosen}" lacks {", ".join(missing)}; see "A scorer" in docs/extending.md'
+            f'the scorer "{name}" lacks {", ".join(missing)}; see "A scorer" in docs/extending.md'
         )
     # A kind that derives from another is asked in the same way.
-    if made.kind != kind and not issubclass(kinds.get(kind), kinds.get(made.kind)):
+    if scorer.kind != kind and not issubclass(kinds.get(kind), kinds.get(scorer.kind)):
         raise InputError(
-            f'the scorer "{chosen}" is for {made.kind} models and this one is {kind}; '
+            f'the scorer "{name}" is for {scorer.kind} models and this one is {kind}; '
             f'use "{default}" (`auto`)'
         )
-    return ChosenScorer(chosen, made, _identity(type(made)))
+    return ChosenScorer(name, scorer, _identity(type(scorer)))
 
 
 def _identity(scorer: type[Scorer]) -> str:
@@ -115,26 +115,23 @@ def score(
     """
     chosen = choose_scorer(scorer, model.kind)
     encoded = model.encode(clozes)
-    asked = [chosen.scorer.queries(sentence) for sentence in encoded]
-    total = sums(model, asked, progress=progress)
+    queries = [chosen.scorer.queries(sentence) for sentence in encoded]
+    total = sums(model, queries, progress=progress)
     pieces = np.array([len(sentence.pieces) for sentence in encoded], dtype=np.int64)
     if not chosen.scorer.whole_word:
-        split = {one.word for one, count in zip(clozes, pieces, strict=True) if count > 1}
-        warn_of_split(split, chosen.name)
+        pairs = zip(clozes, pieces, strict=True)
+        warn_of_split({cloze.word for cloze, count in pairs if count > 1}, chosen.name)
     return CandidateScores(total, pieces)
 
 
 def sums(
-    model: LanguageModel,
-    asked: Sequence[Sequence[TokenQuery]],
-    *,
-    progress: Progress = silent,
+    model: LanguageModel, groups: Sequence[Sequence[TokenQuery]], *, progress: Progress = silent
 ) -> Floats:
     """Return the sum of the answers to each group of queries (n,); none is asked twice."""
-    different = list(dict.fromkeys(query for group in asked for query in group))
+    different = list(dict.fromkeys(query for group in groups for query in group))
     answers = model.log_probabilities(different, progress=progress)
     value = dict(zip(different, answers.tolist(), strict=True))
-    return np.array([sum(value[query] for query in group) for group in asked], dtype=np.float64)
+    return np.array([sum(value[query] for query in group) for group in groups], dtype=np.float64)
 
 
 def warn_of_split(words: Iterable[str], scorer: str) -> None:

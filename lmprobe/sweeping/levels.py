@@ -11,7 +11,7 @@ from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.io.documents import parse_json
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.models.reference.truth import SCHEMA, TRUTH_FILE
+from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 
@@ -73,7 +73,7 @@ def _planted(model: str, row: ProbeRow) -> float | None:
     try:
         known = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else {}
         planted = known["planted_amplification"]
-        if known["schema"] != SCHEMA or planted["base"] != row.base:
+        if known["schema"] != TRUTH_SCHEMA or planted["base"] != row.base:
             return None
         if tuple(planted["attributes"]) != row.attributes:
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ ARTICLES = ("a", "the")
 GENDERED = ("de", "es", "fr", "it", "pt")
 """The languages, beside English, whose articles are known; they follow the word's gender."""
 
-_GENDERS = ("masculine", "feminine")
 # (kind, gender) -> nominative, accusative, dative, genitive.
 _GERMAN = {
     ("a", "masculine"): ("ein", "einen", "einem", "eines"),
@@ -27,16 +25,12 @@ _GERMAN = {
     ("the", "neuter"): ("das", "das", "dem", "des"),
 }
 _CASES = ("nominative", "accusative", "dative", "genitive")
-_ROMANCE: Mapping[str, Mapping[tuple[str, str], str]] = {
-    language: dict(
-        zip([(kind, gender) for kind in ARTICLES for gender in _GENDERS], row, strict=True)
-    )
-    for language, row in {
-        "es": ("un", "una", "el", "la"),
-        "fr": ("un", "une", "le", "la"),
-        "it": ("un", "una", "il", "la"),
-        "pt": ("um", "uma", "o", "a"),
-    }.items()
+# (kind, gender) -> Spanish, French, Italian, Portuguese.
+_ROMANCE = {
+    ("a", "masculine"): ("un", "un", "un", "um"),
+    ("a", "feminine"): ("una", "une", "una", "uma"),
+    ("the", "masculine"): ("el", "le", "il", "o"),
+    ("the", "feminine"): ("la", "la", "la", "a"),
 }
 _VOWEL = re.compile(r"[aeiouàâäáãéèêëíìîïóòôöúùûüœæ]", re.IGNORECASE)
 # French words that do not elide although they begin with a vowel or an h.
@@ -87,9 +81,10 @@ def article(
     if language == "de":
         row = _GERMAN.get((kind, gender or ""))
         return row[_CASES.index(case) if case in _CASES else 0] if row else None
-    base = _ROMANCE.get(language, {}).get((kind, gender or ""))
-    if base is None:
+    forms = _ROMANCE.get((kind, gender or ""))
+    if forms is None or language not in GENDERED:
         return None
+    base = forms[GENDERED.index(language) - 1]
     if language == "fr" and kind == "the" and elides(word):
         return "l'"
     return _italian(word, base) if language == "it" else base

@@ -6,15 +6,30 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from lmprobe.core.scripts import is_unspaced
 from lmprobe.errors import did_you_mean
-from lmprobe.templates.articles import GENDERED
-from lmprobe.templates.contents import Contents, Line
-from lmprobe.templates.hints import visible_hints
+from lmprobe.templates.articles import ARTICLES, GENDERED, elides
 from lmprobe.templates.lexicon import NUMBERS, Entry
 from lmprobe.templates.problems import Findings
-from lmprobe.templates.template import Field, fields, written_article
+from lmprobe.templates.template import Field, Pattern, fields, written_article
+
+if TYPE_CHECKING:
+    from lmprobe.templates.reader import Contents, Line
+
+_WRITTEN = {
+    "en": "a an",
+    "de": "ein eine einen einem einer eines der die das den dem des",
+    "es": "un una el la",
+    "fr": "un une le la l'",
+    "it": "un uno una un' il lo la l'",
+    "pt": "um uma o a",
+}
+# French words that lose their last vowel before a vowel, and the same when they lost it.
+_ELIDED = "d' j' l' m' n' qu' s' t' jusqu' lorsqu' puisqu'"
+_FULL = "de je le la me ne que se te jusque lorsque puisque"
 
 
 def check_sentences(contents: Contents, findings: Findings) -> None:
@@ -26,14 +41,14 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
             *_given_away(line, contents),
             *_glued(line, contents),
         ]
-        for one in fields(line.pattern):
-            messages += _field_problems(one, contents)
+        for place in fields(line.pattern):
+            messages += _field_problems(place, contents)
         for message in messages:
             findings.add(line.key, f'"{line.text}": {message}', near=line.text)
         if not messages:
-            for message in visible_hints(line.pattern, contents):
+            for message in _visible_hints(line.pattern, contents):
                 findings.warn(line.key, f'"{line.text}": {message}', near=line.text)
-    used = {one.slot for line in contents.lines for one in fields(line.pattern)}
+    used = {place.slot for line in contents.lines for place in fields(line.pattern)}
     for slot in contents.slots:
         if slot not in used and slot not in (contents.attribute, contents.task):
             findings.add(f"slots.{slot}", "no sentence uses this slot; use it or remove it")
@@ -54,7 +69,7 @@ def _check_agreement(contents: Contents, findings: Findings) -> None:
         if meant := get_close_matches(name, values, n=1, cutoff=0.85):
             message = f'the form "{name}" is never used: no word says agree = "{name}"'
             findings.add("slots", f'{message}; did you mean "{meant[0]}"?', near=name)
-    has_articles = any(one.article for line in contents.lines for one in fields(line.pattern))
+    has_articles = any(place.article for line in contents.lines for place in fields(line.pattern))
     if has_articles and contents.language in GENDERED:
         names |= {"masculine", "feminine", "neuter"}
     unused = sorted(values - names)
@@ -64,7 +79,7 @@ def _check_agreement(contents: Contents, findings: Findings) -> None:
 
 
 def _missing_roles(line: Line, contents: Contents) -> list[str]:
-    used = {one.slot for one in fields(line.pattern)}
+    used = {place.slot for place in fields(line.pattern)}
     return [
         f"has no mask slot for the {role}; add {{{slot}}}"
         for role, slot in (("attribute", contents.attribute), ("task", contents.task))
@@ -74,7 +89,7 @@ def _missing_roles(line: Line, contents: Contents) -> list[str]:
 
 def _repeated(line: Line, contents: Contents) -> list[str]:
     messages = []
-    for slot, times in Counter(one.slot for one in fields(line.pattern)).items():
+    for slot, times in Counter(place.slot for place in fields(line.pattern)).items():
         if times > 1 and slot in (contents.attribute, contents.task):
             messages.append(
                 f"{{{slot}}} stands {times} times, and one mention gives the masked other away; "
@@ -114,8 +129,8 @@ def _glued(line: Line, contents: Contents) -> list[str]:
     """
     roles = (contents.attribute, contents.task)
     messages = []
-    for left, right in zip(line.pattern, line.pattern[1:], strict=False):
-        pair = [one for one in (left, right) if isinstance(one, Field) and one.slot in roles]
+    for left, right in pairwise(line.pattern):
+        pair = [part for part in (left, right) if isinstance(part, Field) and part.slot in roles]
         if not pair:
             continue
         slot = pair[0].slot
@@ -136,63 +151,58 @@ def _joins(character: str) -> bool:
     return character.isalnum() and not is_unspaced(character)
 
 
-def _unspaced_words(one: Field, contents: Contents) -> bool:
-    words = [entry.word for entry in contents.slots.get(one.slot, ())]
+def _unspaced_words(place: Field, contents: Contents) -> bool:
+    words = [entry.word for entry in contents.slots.get(place.slot, ())]
     return all(is_unspaced(word[0]) and is_unspaced(word[-1]) for word in words)
 
 
-def _field_problems(one: Field, contents: Contents) -> list[str]:
-    if one.slot not in contents.slots:
-        hint = did_you_mean(one.slot, contents.slots)
-        if one.form in contents.slots:
-            hint = f"an article is written {{a:{one.form}}} or {{the:{one.form}}}"
-        return [f"the slot {{{one.slot}}} is not defined under [slots]; {hint}"]
-    entries = contents.slots[one.slot]
-    if one.article and any(set(NUMBERS) & set(entry.forms) for entry in entries):
-        return [f"{one} has words with a plural form, which take no article; drop {one.article}:"]
-    return [*_form_problems(one, contents), *_article_problems(one, contents)]
+def _field_problems(place: Field, contents: Contents) -> list[str]:
+    if place.slot not in contents.slots:
+        hint = did_you_mean(place.slot, contents.slots)
+        if place.form in contents.slots:
+            hint = f"an article is written {{a:{place.form}}} or {{the:{place.form}}}"
+        return [f"the slot {{{place.slot}}} is not defined under [slots]; {hint}"]
+    entries = contents.slots[place.slot]
+    if place.article and any(set(NUMBERS) & set(entry.forms) for entry in entries):
+        message = "has words with a plural form, which take no article; drop"
+        return [f"{place} {message} {place.article}:"]
+    return [*_form_problems(place, contents), *_article_problems(place, contents)]
 
 
-def _form_problems(one: Field, contents: Contents) -> Iterator[str]:
+def _form_problems(place: Field, contents: Contents) -> Iterator[str]:
     """Yield what is wrong with the forms of a field: missing, or missing where words agree."""
-    if one.form is None or one.form == "subject":
+    if place.form is None or place.form == "subject":
         return
-    entries = contents.slots[one.slot]
-    without = [entry.word for entry in entries if not entry.has(one.form)]
+    entries = contents.slots[place.slot]
+    without = [entry.word for entry in entries if not entry.has(place.form)]
     if without:
-        known = {form for entry in entries for form in entry.forms}
-        hint = did_you_mean(one.form, known) if known else f'add forms = {{ {one.form} = "..." }}'
-        yield f'{{{one.slot}:{one.form}}}: no form "{one.form}" for {_some(without)}; {hint}'
+        forms = {form for entry in entries for form in entry.forms}
+        hint = f'add forms = {{ {place.form} = "..." }}'
+        hint = did_you_mean(place.form, forms) if forms else hint
+        yield f'{{{place.slot}:{place.form}}}: no form "{place.form}" for {_some(without)}; {hint}'
         return
     for who in _agreements(contents):
         # A word that has a form for what agrees needs it in every case that is asked for.
         lacking = [
             entry.word
             for entry in entries
-            if (best := entry.best_form(one.form, who.agree, who.number)) is None
-            or (who.agree in entry.forms and best == one.form)
+            if (best := entry.best_form(place.form, who.agree, who.number)) is None
+            or (who.agree in entry.forms and best == place.form)
         ]
         if lacking:
-            name = f"{one.form}-{who.agree or who.number}"
-            yield f'{{{one.slot}:{one.form}}}: no form "{name}" for {_some(lacking)}; add it'
+            name = f"{place.form}-{who.agree or who.number}"
+            yield f'{{{place.slot}:{place.form}}}: no form "{name}" for {_some(lacking)}; add it'
 
 
-def _article_problems(one: Field, contents: Contents) -> Iterator[str]:
+def _article_problems(place: Field, contents: Contents) -> Iterator[str]:
     """Yield complaints about words whose article is not known."""
-    if not one.article:
+    if not place.article:
         return
-    without = [
-        entry.word
-        for entry in contents.slots[one.slot]
-        if any(
-            written_article(one, entry, entry.written(one.form, who), contents.language, who.agree)
-            is None
-            for who in _agreements(contents)
-        )
-    ]
+    entries = contents.slots[place.slot]
+    without = [entry.word for entry in entries if None in _articles(place, entry, contents)]
     if not without:
         return
-    lead = f"{{{one.article}:{one.slot}}}"
+    lead = f"{{{place.article}:{place.slot}}}"
     if contents.language in GENDERED:
         yield (
             f"{lead}: the gender of {_some(without)} is not known; give the words of the attribute "
@@ -202,8 +212,16 @@ def _article_problems(one: Field, contents: Contents) -> Iterator[str]:
         yield (
             f"{lead}: no rule for articles in the language "
             f'"{contents.language}"; give {_some(without)} an article, as in '
-            f'{{ word = "{without[0]}", article = {{ {one.article} = "..." }} }}'
+            f'{{ word = "{without[0]}", article = {{ {place.article} = "..." }} }}'
         )
+
+
+def _articles(place: Field, entry: Entry, contents: Contents) -> set[str | None]:
+    """Return the articles of a word, as it agrees with each word of the attribute."""
+    return {
+        written_article(place, entry, entry.written(place.form, who), contents.language, who.agree)
+        for who in _agreements(contents)
+    }
 
 
 def _agreements(contents: Contents) -> list[Entry]:
@@ -215,3 +233,61 @@ def _agreements(contents: Contents) -> list[Entry]:
 def _some(words: list[str]) -> str:
     shown = ", ".join(f'"{word}"' for word in words[:5])
     return shown if len(words) <= 5 else f"{shown} and {len(words) - 5} more"
+
+
+def _visible_hints(pattern: Pattern, contents: Contents) -> Iterator[str]:
+    """Yield what is wrong with visible text beside a slot that depends on the hidden word.
+
+    Slots hide their article and all that agrees with them. What stays visible is the text of the
+    sentence itself, and an article or an elided word in it, right before a slot, fits some of
+    the words only: "une {occupation}" says that the hidden word is feminine.
+    """
+    for left, right in pairwise(pattern):
+        if not isinstance(left, str) or not isinstance(right, Field):
+            continue
+        match = re.search(r"(\w+['’]|\w+(?=\s+$))\s*$", left)
+        before = match[1].lower().replace("’", "'") if match else ""
+        if right.article or not before:
+            continue
+        yield from _article_hint(before, right, contents)
+        if contents.language == "fr":
+            yield from _elision_hint(before, right, contents)
+
+
+def _article_hint(before: str, place: Field, contents: Contents) -> Iterator[str]:
+    language = contents.language
+    if before not in _WRITTEN.get(language, "").split():
+        return
+    kinds: dict[str, set[str | None]] = {}
+    for kind in ARTICLES:
+        field = Field(place.slot, place.form, kind)
+        entries = contents.slots[place.slot]
+        kinds[kind] = set().union(*(_articles(field, entry, contents) for entry in entries))
+    varies = any(len(articles) > 1 for articles in kinds.values())
+    if language == "en":
+        kinds = {"a": kinds["a"]}
+        varies = kinds["a"] != {before}
+    if varies:
+        kind = "a" if language == "en" or (before[0] in "ue" and before != "el") else "the"
+        needed = " or ".join(sorted(article for article in kinds[kind] if article))
+        yield (
+            f'the article "{before}" is written out, and {{{place.slot}}} takes {needed}: in '
+            f"sight, it tells what is hidden; write {{{kind}:{place.slot}}}"
+        )
+
+
+def _elision_hint(before: str, place: Field, contents: Contents) -> Iterator[str]:
+    elided = before in _ELIDED.split()
+    if not elided and before not in _FULL.split():
+        return
+    words = {
+        entry.written(place.form, who)
+        for entry in contents.slots[place.slot]
+        for who in contents.slots[contents.attribute]
+    }
+    wrong = sorted(word for word in words if elides(word) != elided)
+    if wrong:
+        yield (
+            f'"{before}" is written out before {{{place.slot}}}, but does not fit "{wrong[0]}": in '
+            "sight, it tells how the hidden word begins; word the sentence without it"
+        )

@@ -109,7 +109,7 @@ def read_lexicon(path: Path) -> tuple[Lexicon, Findings]:
 
 def read_names(value: Any, key: str, findings: Findings) -> tuple[str, ...]:
     """Return the names of the values that entries have, such as race and gender."""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return tuple(value)
     message = f'must be a list of names such as ["race", "gender"], found {found(value)}'
     findings.add(key, message)
@@ -179,7 +179,7 @@ class _EntryReader:
             message = f'"{name}" needs a list of words, found {found(words)}'
             self.findings.add(f"{key}.words", message, near=f'"{name}"')
             return []
-        shared = {one: item[one] for one in ("tags", *self.crossed) if one in item}
+        shared = {part: item[part] for part in ("tags", *self.crossed) if part in item}
         members = []
         for index, word in enumerate(words):
             own = {"word": word} if isinstance(word, str) else word
@@ -203,7 +203,7 @@ class _EntryReader:
             return None
         if not self._is_word(item["word"], key):
             return None
-        values = {one: self._text(item, one, key) or "" for one in self.crossed}
+        values = {name: self._text(item, name, key) or "" for name in self.crossed}
         return Entry(
             word=item["word"],
             forms=self._words(item, "forms", key, '{ object = "him" }'),

@@ -49,27 +49,25 @@ class Findings:
 
     def text_at(self, table: Mapping[str, Any], key: str) -> str:
         """Return the text under a key that must be there, or note what is wrong and return ""."""
-        if key not in table:
-            self.add(key, f'missing; add a line {key} = "..."')
-            return ""
-        value = table[key]
-        if not isinstance(value, str):
-            self.add(key, f"must be a text in quotes, found {found(value)}")
-            return ""
-        if not value.strip():
+        value = self._value_at(table, key, str, '"..."', "a text in quotes")
+        if value is not None and not value.strip():
             self.add(key, "is empty; write something")
-        return value
+        return value or ""
 
     def list_at(self, table: Mapping[str, Any], key: str) -> list[Any]:
         """Return the list under a key that must be there, or note what is wrong and return []."""
+        return self._value_at(table, key, list, "[...]", "a list in square brackets") or []
+
+    def _value_at(
+        self, table: Mapping[str, Any], key: str, kind: type, like: str, what: str
+    ) -> Any:
         if key not in table:
-            self.add(key, f"missing; add a line {key} = [...]")
-            return []
-        value = table[key]
-        if not isinstance(value, list):
-            self.add(key, f"must be a list in square brackets, found {found(value)}")
-            return []
-        return value
+            self.add(key, f"missing; add a line {key} = {like}")
+        elif not isinstance(table[key], kind):
+            self.add(key, f"must be {what}, found {found(table[key])}")
+        else:
+            return table[key]
+        return None
 
     def _line(self, key: str, near: str | None, last: bool) -> int | None:
         # tomllib keeps no positions, so the place is looked up in the text again.

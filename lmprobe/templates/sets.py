@@ -9,10 +9,9 @@ from math import prod
 from pathlib import Path
 
 from lmprobe.io.resources import find, folder, names
-from lmprobe.templates.contents import Contents, Line
 from lmprobe.templates.lexicon import Entry
 from lmprobe.templates.problems import Findings
-from lmprobe.templates.reader import read_set
+from lmprobe.templates.reader import Contents, Line, read_set
 from lmprobe.templates.template import Template, fields, written_article
 
 MOST_TEMPLATES = 100_000
@@ -141,7 +140,7 @@ def template_names() -> tuple[str, ...]:
 
 def _varying(line: Line, contents: Contents) -> list[str]:
     """Return the slots of a sentence that multiply it, in the order of the file."""
-    used = {one.slot for one in fields(line.pattern)} - {contents.attribute, contents.task}
+    used = {field.slot for field in fields(line.pattern)} - {contents.attribute, contents.task}
     return [slot for slot in contents.slots if slot in used]
 
 

@@ -74,11 +74,6 @@ class Span:
         """The offsets of the word alone."""
         return self.word_start, self.end
 
-    @property
-    def article(self) -> tuple[int, int] | None:
-        """The offsets of the article, without the space behind it; None if there is none."""
-        return None if self.start == self.word_start else (self.start, self.word_start)
-
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -116,12 +111,17 @@ class Sentence:
     @property
     def attribute_article(self) -> tuple[int, int] | None:
         """Where the article of the attribute's word is written, if it has one of its own."""
-        return _bare(self.text, self.span(self.attribute_slot).article)
+        return self._article(self.attribute_slot)
 
     @property
     def task_article(self) -> tuple[int, int] | None:
         """Where the article of the task's word is written, if it has one of its own."""
-        return _bare(self.text, self.span(self.task_slot).article)
+        return self._article(self.task_slot)
+
+    def _article(self, slot: str) -> tuple[int, int] | None:
+        span = self.span(slot)
+        lead = self.text[span.start : span.word_start].rstrip()
+        return (span.start, span.start + len(lead)) if lead else None
 
 
 def differing_slots(sentences: Sequence[Sentence]) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class Template:
         """
         who = _entry(self.attribute_entries, attribute, self.attribute_slot)
         what = _entry(self.task_entries, task, self.task_slot)
-        chosen = {**self.fixed, self.attribute_slot: who, self.task_slot: what}
+        words = {**self.fixed, self.attribute_slot: who, self.task_slot: what}
         text = ""
         spans = []
         for piece in self.pattern:
@@ -166,20 +166,17 @@ class Template:
                 text += piece if text else _capitalized(piece)
                 continue
             start = len(text)
-            entry = chosen[piece.slot]
+            entry = words[piece.slot]
             word = entry.written(piece.form, who)
             if piece.article:
-                lead = _capitalized_at_start(self._article(piece, entry, word, who), text)
+                lead = written_article(piece, entry, word, self.language, who.agree)
+                assert lead is not None, "the reader refuses sets whose articles are not known"
+                lead = _capitalized_at_start(lead, text)
                 text += lead if lead.endswith("'") else f"{lead} "
             word = _capitalized_at_start(word, text)
             spans.append(Span(piece.slot, start, len(text) + len(word), len(text)))
             text += word
         return Sentence(text, tuple(spans), self.attribute_slot, self.task_slot)
-
-    def _article(self, piece: Field, entry: Entry, word: str, who: Entry) -> str:
-        found = written_article(piece, entry, word, self.language, who.agree)
-        assert found is not None, "the reader refuses sets whose articles are not known"
-        return found
 
 
 def written_article(
@@ -190,10 +187,6 @@ def written_article(
     own = entry.articles.get(f"{kind}-{agree}") or entry.articles.get(kind)
     gender = entry.noun_gender or agree
     return own or article(word, kind, language=language, gender=gender, case=piece.form)
-
-
-def _bare(text: str, span: tuple[int, int] | None) -> tuple[int, int] | None:
-    return None if span is None else (span[0], span[0] + len(text[slice(*span)].rstrip()))
 
 
 def _entry(entries: Mapping[str, Entry], word: str, slot: str) -> Entry:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import lmprobe.models.reference
+import lmprobe
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.intervals.probe import probe_interval
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult
 
-BUNDLED = Path(lmprobe.models.reference.__file__).parent
+BUNDLED = Path(lmprobe.__file__).parent / "models" / "reference"
 RUNS = 150
 
 

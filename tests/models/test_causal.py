@@ -19,15 +19,14 @@ from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError, ModelError
 from lmprobe.models import CausalModel, Cloze, TokenQuery, load_model
 from lmprobe.models.cloze import WORD_START
-from lmprobe.models.prefix_tree import plant
+from lmprobe.models.prefix_tree import TreeCheck, plant
 from lmprobe.models.quiet import quiet_transformers
-from lmprobe.models.tree_input import TreeCheck
 from lmprobe.probing.scoring import score_directions
 from lmprobe.scorers import score
 from lmprobe.scorers.mass import mass_queries
 from lmprobe.scorers.scorer import sums
 from lmprobe.templates import load_templates
-from tests.checkpoints import CORPUS, JOBS, own_cache
+from tests.checkpoints import CORPUS, JOBS, cloze, own_cache
 
 __all__ = ["own_cache"]
 
@@ -117,11 +116,6 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder
 
 
-def cloze(text: str) -> Cloze:
-    start, end = text.index("["), text.index("]") - 1
-    return Cloze(text.replace("[", "").replace("]", ""), start, end)
-
-
 # At the start, in the middle and at the end of the sentence; words of one to four and more pieces.
 CLOZES = [
     cloze(text)
@@ -166,21 +160,6 @@ def test_sentence_likelihoods_agree_with_a_slow_loop(
     assert {1, 2, 3} <= pieces
     assert max(pieces) > 3
     assert np.ptp(expected) > 1
-
-
-def test_batch_size_moves_no_probability(causal: Callable[[str], Path]) -> None:
-    """Normalised over the candidates, as results are."""
-    templates = load_templates("neutral")
-    templates = replace(templates, templates=templates.templates[::4])
-    shares = []
-    for size in (1, 7, "auto"):
-        model = load_model(causal("Llama"), batch_size=size)
-        found = score_directions(
-            model, templates, tasks=templates.tasks[:4], cache=False, attributes=("he", "she")
-        )
-        shares.append([one.probabilities() for one in found.values()])
-    np.testing.assert_allclose(shares[0], shares[1], atol=1e-5)
-    np.testing.assert_allclose(shares[0], shares[2], atol=1e-5)
 
 
 def test_beginnings_run_once_and_the_head_where_a_token_is_asked_for(tmp_path: Path) -> None:
@@ -374,7 +353,7 @@ def test_all_words_sum_to_one(at_start: bool, tmp_path: Path) -> None:
 
 
 def test_which_tokens_begin_a_word() -> None:
-    from lmprobe.models.word_tokens import word_tokens
+    from lmprobe.models.encoding import word_tokens
 
     for kind in ("bytes", "metaspace"):
         tokenizer = copy.deepcopy(tokenizer_of(kind))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,10 +17,10 @@ from lmprobe.models import Cloze, EncodedCloze, TokenQuery, load_model
 from lmprobe.models.encoding import encode_masked
 from lmprobe.models.kind import kinds
 from lmprobe.scorers import SplitWordWarning, choose_scorer, score, scorers
-from lmprobe.scorers.scorer import _identity as identity_of
 from lmprobe.scorers.scorer import sums
 from tests.checkpoints import checkpoint
 from tests.reference_data import REFERENCE, needs_reference
+from tests.scripted_model import ScriptedModel
 
 __all__ = ["checkpoint"]
 
@@ -122,30 +121,41 @@ def test_pll_against_a_loop_over_words(checkpoint: Checkpoint) -> None:
     assert len(set(words)) < len(words) - 1, "a word must be split"
 
 
-def test_auto_is_the_default_of_the_kind_and_others_are_refused() -> None:
+WHOLE = EncodedCloze(
+    (0, 5, 21, 22, 12), (2, 4), ((1, 4),), (1, 4), words=((1, 2), (2, 4), (4, 5)), mask=9
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["difference-l2r", "first-piece", "joint", "phrase-l2r", "pll", "sentence", "word-l2r"]
+)
+def test_what_a_scorer_states_of_itself_is_what_it_does(name: str) -> None:
+    """The sentence has an article (5), a word of two pieces (21, 22), and another word (12)."""
+    scorer = scorers.get(name)()
+    tokens = {query.token for query in scorer.queries(WHOLE)}
+    assert 21 in tokens
+    assert (22 in tokens) is scorer.whole_word
+    assert (5 in tokens) is scorer.hides_articles
+    assert (12 in tokens) is scorer.whole_sentence
+    assert choose_scorer(name, scorer.kind).name == name
+
+
+@pytest.mark.usefixtures("own_registries")
+def test_which_scorers_a_kind_takes() -> None:
     assert choose_scorer("auto", "masked").name == "difference-l2r"
     assert choose_scorer("auto", "causal").name == "sentence"
     with pytest.raises(InputError, match='"pll" is for masked models and this one is causal; use'):
         choose_scorer("pll", "causal")
 
-
-def test_a_kind_that_derives_from_another_takes_its_scorers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    @kinds.register("denoising")
     class Denoising(kinds.get("masked")):  # type: ignore[misc]
+        """A kind that derives from another takes its scorers."""
+
         kind = "denoising"
 
-    monkeypatch.setitem(kinds._found, "denoising", Denoising)
     assert choose_scorer("auto", "denoising").name == "difference-l2r"
     with pytest.raises(InputError, match="is for causal models and this one is denoising"):
         choose_scorer("sentence", "denoising")
-
-
-@pytest.mark.usefixtures("own_registries")
-def test_every_scorer_states_its_traits() -> None:
-    hides = {name for name in MASKED if scorers.get(name).hides_articles}
-    assert hides == {"difference-l2r", "phrase-l2r", "pll"}
-    assert [name for name in MASKED if not scorers.get(name).whole_word] == ["first-piece"]
 
     class Bare:
         def queries(self, sentence: EncodedCloze) -> tuple[()]:
@@ -156,30 +166,41 @@ def test_every_scorer_states_its_traits() -> None:
         choose_scorer("bare", "masked")
 
 
-def test_a_changed_scorer_has_another_identity(tmp_path: Path) -> None:
-    """Answers are filed under it, so a plug-in that was changed asks again."""
-    import importlib.util
+FILED = """
+from lmprobe.scorers import scorers
 
-    found = []
-    for version, piece in enumerate(("1", "2")):
-        path = tmp_path / f"v{version}" / "plugin.py"
-        path.parent.mkdir()
-        path.write_text(f"class Mine:\n    def queries(self, sentence):\n        return {piece}\n")
-        spec = importlib.util.spec_from_file_location("plugin", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        monkey = module.Mine
-        sys.modules["plugin"] = module
-        found.append(identity_of(monkey))
-    del sys.modules["plugin"]
-    assert found[0] != found[1]
-    typed: dict[str, type] = {}
+ORDER = {number}
+
+@scorers.register("mine-{number}")
+class Mine(scorers.get("joint")):
+    def queries(self, sentence):
+        return sentence.masked([sentence.word], left_to_right=ORDER)
+"""
+TYPED = FILED.replace("=ORDER", "={number}")
+
+
+@pytest.mark.usefixtures("own_registries")
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_changed_scorer_has_another_identity(
+    typed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers are filed under it, so a plug-in whose file was changed asks again, and only then.
+
+    One that is typed into an interpreter has no file; its code decides.
+    """
+    import importlib
+
+    monkeypatch.syspath_prepend(tmp_path)
     for number in (1, 2):
-        exec(f"class Typed:\n    def queries(self):\n        return {number}", typed)
-        found.append(identity_of(typed["Typed"]))
-    assert len(set(found)) == 4
+        if typed:
+            exec(TYPED.format(number=number), {"__name__": "__console__"})
+        else:
+            (tmp_path / f"mine_{number}.py").write_text(FILED.format(number=number))
+            importlib.import_module(f"mine_{number}")
+    names = ("mine-1", "mine-2", "joint")
+    identities = [choose_scorer(name, "masked").identity for name in names]
+    assert len(set(identities)) == 3
+    assert identities == [choose_scorer(name, "masked").identity for name in names]
 
 
 def test_phrase_l2r_adds_what_the_article_is_worth(checkpoint: Checkpoint) -> None:
@@ -240,6 +261,16 @@ def test_first_piece_warns_once_and_names_the_words(checkpoint: Checkpoint) -> N
         warnings.simplefilter("error")
         score(model, [NURSE], scorer="first-piece")
         score(model, [LAWYER], scorer="joint")
+
+
+def test_a_sum_asks_for_nothing_twice() -> None:
+    model = ScriptedModel([])
+    (encoded,) = model.encode([Cloze("She met a hairdresser.", 10, 21)])
+    queries = scorers.get("word-l2r")().queries(encoded)
+    found = sums(model, [queries, queries[:1], ()])
+    assert model.asked == len(queries) == 2
+    answers = [model.answer(query) for query in queries]
+    np.testing.assert_allclose(found, [sum(answers), answers[0], 0.0])
 
 
 def test_an_unknown_scorer_is_an_error(checkpoint: Checkpoint) -> None:

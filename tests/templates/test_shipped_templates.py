@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -25,28 +24,11 @@ from lmprobe.templates.sets import check_set
 from tests.reference_data import REFERENCE, needs_reference
 
 # Appendix A.3: is/was, then the ten adjectives in the order of the paper.
-PAPER = """\
-He is a new janitor.
-He is a known janitor.
-He is a single janitor.
-He is a large janitor.
-He is a small janitor.
-He is a major janitor.
-He is a French janitor.
-He is an old janitor.
-He is a short janitor.
-He is a good janitor.
-He was a new janitor.
-He was a known janitor.
-He was a single janitor.
-He was a large janitor.
-He was a small janitor.
-He was a major janitor.
-He was a French janitor.
-He was an old janitor.
-He was a short janitor.
-He was a good janitor.
-"""
+PAPER = [
+    f"He {verb} {'an' if adjective == 'old' else 'a'} {adjective} janitor."
+    for verb in ("is", "was")
+    for adjective in re.findall(r"\w+", "new known single large small major French old short good")
+]
 
 OCCUPATIONS = (
     "janitor cook mover laborer constructor chief developer carpenter lawyer farmer driver "
@@ -57,21 +39,18 @@ OCCUPATIONS = (
 
 
 def test_fitbert_is_the_twenty_sentences_of_the_paper() -> None:
-    templates = load_templates("fitbert").templates
-    assert [one.sentence("he", "janitor").text for one in templates] == PAPER.splitlines()
-
-
-def test_fitbert_keeps_the_paper_s_pronouns_and_occupations() -> None:
     fitbert = load_templates("fitbert")
+    assert [one.sentence("he", "janitor").text for one in fitbert.templates] == PAPER
     assert fitbert.attributes == ("he", "she")
     assert fitbert.all_attributes == ("he", "she", "they")
     assert list(fitbert.tasks) == OCCUPATIONS.split()
     assert fitbert.templates[0].sentence("they", "nurse").text == "They is a new nurse."
     assert fitbert.task_tags["nurse"] == ("majority-female",)
-    assert Counter(fitbert.task_tags.values()) == {
-        ("majority-male",): 16,
-        ("majority-female",): 16,
-    }
+    tags = {("majority-male",): 16, ("majority-female",): 16}
+    assert Counter(fitbert.task_tags.values()) == tags
+    # A template without a family is its own.
+    assert fitbert.families == tuple(one.name for one in fitbert.templates)
+    assert fitbert.families[7] == "{pronoun} is an old {occupation}."
 
 
 def test_fitbert_iclr_is_two_sentences_whose_article_goes_with_the_occupation() -> None:
@@ -80,20 +59,11 @@ def test_fitbert_iclr_is_two_sentences_whose_article_goes_with_the_occupation() 
     assert second.sentence("she", "editor").text == "She was an editor."
 
 
-def test_a_template_without_a_family_is_its_own() -> None:
-    fitbert = load_templates("fitbert")
-    assert fitbert.families == tuple(one.name for one in fitbert.templates)
-    assert fitbert.families[7] == "{pronoun} is an old {occupation}."
-    assert fitbert.templates[7].family is None
-
-
 def test_everyday_has_families_of_four() -> None:
     everyday = load_templates("everyday")
     sizes = Counter(everyday.families)
     assert len(sizes) >= 12
     assert set(sizes.values()) == {4}
-    forms = {word for one in everyday.templates for word in re.findall(r"pronoun:(\w+)", one.name)}
-    assert forms == {"object", "possessive"}
 
 
 @pytest.mark.parametrize("name", ["everyday", "neutral"])
@@ -129,45 +99,38 @@ def test_every_shipped_set_is_sound(name: str) -> None:
     assert one.source
     assert re.fullmatch(r"[0-9a-f]{64}", one.sha256)
     assert len({template.name for template in one.templates}) == len(one.templates)
-    for template, attribute, task in every_sentence(one):
-        text = template.sentence(attribute, task).text
+    for template in one.templates:
+        check_sentences(one, template)
+
+
+def check_sentences(one: TemplateSet, template: Template) -> None:
+    """Check each sentence, its spans, and that what is visible depends on nothing hidden."""
+    visible = set()
+    for attribute, task in product(template.attribute_entries, template.task_entries):
+        sentence = template.sentence(attribute, task)
+        text = sentence.text
         # A capital first, punctuation last, one space between words, right articles.
         assert re.match(rf"\W*(?:[A-ZÀ-Ü]|[가-힣{UNSPACED}])", text), text
         assert re.search(r"[.?!。？]$", text), text
         assert not re.search(r"[{}]|  | [.,。，]|[.!?] [a-zà-ü]", text), text
         if one.language == "en":
             assert not re.search(r"\ba [aeio]|\ban [^aeioAEIO]", text), text
-
-
-def every_sentence(one: TemplateSet) -> Iterator[tuple[Template, str, str]]:
-    """Yield each template with each pair of words."""
-    for template in one.templates:
-        yield from product([template], *(template.attribute_entries, template.task_entries))
-
-
-@pytest.mark.parametrize("name", template_names())
-def test_spans_are_the_words_and_nothing_visible_depends_on_what_is_hidden(name: str) -> None:
-    one = load_templates(name)
-    for template in one.templates:
-        visible = set()
-        for attribute, task in product(template.attribute_entries, template.task_entries):
-            sentence = template.sentence(attribute, task)
-            pieces, done = [], 0
-            for span in sentence.spans:
-                assert done <= span.start <= span.word_start < span.end
-                pieces.append(sentence.text[done : span.start])
-                done = span.end
-            visible.add((*pieces, sentence.text[done:]))
-            for slot, entry in (
-                (one.attribute_slot, template.attribute_entries[attribute]),
-                (one.task_slot, template.task_entries[task]),
-            ):
-                word = sentence.text[slice(*sentence.span(slot).word)]
-                forms = {entry.word, *entry.forms.values()}
-                assert word in forms | {form[0].upper() + form[1:] for form in forms}
-        assert len(visible) == 1
-        # As many slots as the pattern has, each once.
-        assert len(next(iter(visible))) == template.name.count("{") + len(template.fixed) + 1
+        pieces, done = [], 0
+        for span in sentence.spans:
+            assert done <= span.start <= span.word_start < span.end
+            pieces.append(sentence.text[done : span.start])
+            done = span.end
+        visible.add((*pieces, sentence.text[done:]))
+        for slot, entry in (
+            (one.attribute_slot, template.attribute_entries[attribute]),
+            (one.task_slot, template.task_entries[task]),
+        ):
+            word = sentence.text[slice(*sentence.span(slot).word)]
+            forms = {entry.word, *entry.forms.values()}
+            assert word in forms | {form[0].upper() + form[1:] for form in forms}
+    assert len(visible) == 1
+    # As many slots as the pattern has, each once.
+    assert len(next(iter(visible))) == template.name.count("{") + len(template.fixed) + 1
 
 
 LANGUAGES = ("de", "es", "fr", "it", "ja", "ko", "pt", "zh")
@@ -251,13 +214,8 @@ def test_every_shipped_lexicon_is_sound(name: str) -> None:
     assert one.description
     assert one.source
     assert all(entry.tags or entry.values for entry in one.entries)
-
-
-def test_lexicons_have_the_size_in_their_name() -> None:
-    for name in lexicon_names():
-        size = re.search(r"-(\d+)$", name)
-        if size:
-            assert len(load_lexicon(name).entries) == int(size[1])
+    if size := re.search(r"-(\d+)$", name):
+        assert len(one.entries) == int(size[1])
 
 
 def test_winobias_32_is_part_of_winobias_40_with_the_same_tags() -> None:

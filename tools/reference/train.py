@@ -1,10 +1,9 @@
-"""Trains a reference model: `python -m lmprobe.models.reference.train --output DIR`."""
+"""Trains a reference model: `python -m tools.reference.train --output DIR`."""
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 import tempfile
 import time
@@ -19,14 +18,11 @@ import torch
 from lmprobe.io import atomic
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models.device import torch_threads
-from lmprobe.models.reference import corpus, truth, vocabulary
-from lmprobe.models.reference.card import card
-from lmprobe.models.reference.causal_training import CAUSAL_RECIPE, build_causal, causal_losses
-from lmprobe.models.reference.fitting import Recipe, checkpoint_steps, fit
-from lmprobe.models.reference.grammar import Line
-from lmprobe.models.reference.masked_training import build_model, masked_losses
-from lmprobe.models.reference.masking import Encoded, encode
-from lmprobe.models.reference.rates import KINDS, Kind, Planted, planted
+from tools.reference import vocabulary
+from tools.reference.corpus import KINDS, Kind, Planted, generate, planted
+from tools.reference.masking import Encoded, encode
+from tools.reference.training import CAUSAL_RECIPE, Recipe, build, checkpoint_steps, fit, losses
+from tools.reference.truth import descriptions
 
 NAMES: dict[str, tuple[Kind, bool]] = {
     **{kind: (kind, False) for kind in KINDS},
@@ -51,52 +47,39 @@ def train(
     so many states of the training are saved in the folder as checkpoint-STEP, the last being the
     trained model.
     """
-    chosen = recipe or (CAUSAL_RECIPE if causal else Recipe())
+    recipe = recipe or (CAUSAL_RECIPE if causal else Recipe())
     torch.use_deterministic_algorithms(True)
-    wanted = planted(kind)
-    lines = corpus.generate(wanted, seed)
+    counts = planted(kind)
+    lines = generate(counts, seed)
     tokenizer = vocabulary.tokenizer(vocabulary.pieces(line.text for line in lines))
-    volumes = _volumes(tokenizer, wanted, seed)
-    rng = np.random.default_rng([seed, 1])
-    if causal:
-        model = build_causal(chosen, tokenizer, seed)
-        losses = causal_losses(model, volumes, chosen, rng)
-    else:
-        model = build_model(chosen, len(tokenizer), seed)
-        losses = masked_losses(model, volumes, tokenizer.mask_token_id, chosen, rng)
-    texts = _descriptions(kind, seed, lines, wanted.occupations, causal=causal)
+    texts = descriptions(kind, seed, lines, counts.occupations, causal=causal)
+    model = build(recipe, tokenizer, causal=causal, seed=seed)
+    volumes, rng = _volumes(tokenizer, counts, seed), np.random.default_rng([seed, 1])
 
     def keep(step: int, state: Any) -> None:
         if folder is not None:
             save(folder / f"checkpoint-{step}", state, tokenizer, texts)
 
-    with torch_threads(chosen.threads):
-        steps = checkpoint_steps(chosen, checkpoints) if checkpoints else ()
-        fit(model, losses, chosen, progress=progress, checkpoints=steps, keep=keep)
+    with torch_threads(recipe.threads):
+        fit(
+            model,
+            losses(model, tokenizer, volumes, recipe, rng, causal=causal),
+            recipe,
+            progress=progress,
+            checkpoints=checkpoint_steps(recipe, checkpoints) if checkpoints else (),
+            keep=keep,
+        )
     return model, tokenizer, texts
 
 
-def _descriptions(
-    kind: Kind, seed: int, lines: Sequence[Line], occupations: Sequence[str], *, causal: bool
-) -> dict[str, str]:
-    """Return the files beside the weights: what the corpus says, and what is planted."""
-    counts = corpus.count(lines, occupations)
-    known = truth.describe(kind, seed, lines, counts, occupations, causal=causal)
-    return {
-        truth.COUNTS_FILE: truth.counts_csv(counts, occupations),
-        truth.TRUTH_FILE: json.dumps(known, indent=2) + "\n",
-        "README.md": card(kind, known, causal=causal),
-    }
-
-
-def _volumes(tokenizer: Any, wanted: Planted, seed: int) -> Iterator[Encoded]:
+def _volumes(tokenizer: Any, counts: Planted, seed: int) -> Iterator[Encoded]:
     """Yield one corpus after the other, all with the same counts and each with other sentences.
 
     Read again and again, one corpus would be learned by heart: what a rare occupation's few
     sentences say, instead of the rate behind them. The one of truth.json is number 0.
     """
     for number in itertools.count():
-        yield encode(tokenizer, corpus.generate(wanted, [seed, number] if number else seed))
+        yield encode(tokenizer, generate(counts, [seed, number] if number else seed))
 
 
 def save(folder: Path, model: Any, tokenizer: Any, texts: dict[str, str]) -> None:

@@ -12,23 +12,14 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from lmprobe.errors import ModelError
-from lmprobe.models import Cloze, MaskedModel, load_model
-from lmprobe.models.cloze import TokenQuery
-from lmprobe.models.forward import unless_out_of_memory
-from lmprobe.models.masked_runner import _run
+from lmprobe.models import Cloze, TokenQuery, load_model
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.scorers import score
-from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint
+from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint, cloze
 
 __all__ = ["checkpoint"]
 
 Checkpoint = Callable[[str], Path]
-
-
-def cloze(text: str) -> Cloze:
-    """Return the cloze of a sentence in which the word to guess stands in brackets."""
-    start, end = text.index("["), text.index("]") - 1
-    return Cloze(text.replace("[", "").replace("]", ""), start, end)
 
 
 # Of different lengths, so that batches need padding; words at the start, within, before a comma.
@@ -149,51 +140,35 @@ def test_single_tokens_agree_with_the_fill_mask_pipeline(
         assert answer["score"] == pytest.approx(np.exp(value), abs=1e-6)
 
 
-def count_rows(model: MaskedModel, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Record the shape of every batch that the network reads."""
-    shapes: list[tuple[int, int]] = []
-    network, forward = model.network, model.network.forward
-
-    def counted(**inputs: Any) -> Any:
-        shapes.append(tuple(inputs["input_ids"].shape))
-        return forward(**inputs)
-
-    monkeypatch.setattr(network, "forward", counted)
-    return shapes
-
-
-def test_equal_masked_sentences_run_once(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+def test_each_masked_sentence_runs_once_and_the_head_where_a_token_is_asked_for(
+    checkpoint: Checkpoint,
 ) -> None:
-    model = load_model(checkpoint("Bert"))
-    shapes = count_rows(model, monkeypatch)
-    score(model, [cloze(f"The nurse said that [{who}] worked.") for who in PRONOUNS] * 2)
-    assert [rows for rows, _ in shapes] == [1]
-
-
-def test_batches_hold_sentences_of_like_length(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    """Batches are of like length, the longest first, and the network is left as it was."""
     model = load_model(checkpoint("Bert"), batch_size=4)
-    score(model, CLOZES)
-    shapes = count_rows(model, monkeypatch)
-    score(model, CLOZES)
-    lengths = [length for _, length in shapes]
+    score(model, CLOZES)  # The first time, padding is tried out.
+    read: list[tuple[int, int]] = []
+    headed: list[int] = []
+    head = model.network.get_output_embeddings()
+    hooks = [
+        model.network.register_forward_pre_hook(
+            lambda _, __, inputs: read.append(tuple(inputs["input_ids"].shape)), with_kwargs=True
+        ),
+        head.register_forward_hook(lambda _, __, output: headed.append(output.shape[1])),
+    ]
+    score(model, CLOZES * 2)
+    queries = {query for one in model.encode(CLOZES) for query in one.masked(
+        one.differing, left_to_right=True)}  # fmt: skip
+    assert sum(rows for rows, _ in read) == len({query.ids for query in queries})
+    assert sum(headed) == len({(query.ids, query.position) for query in queries})
+    lengths = [length for _, length in read]
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) > 1
-
-
-def test_the_head_sees_masked_positions_only(checkpoint: Checkpoint) -> None:
-    model = load_model(checkpoint("Bert"))
-    clozes = [cloze("The nurse said that [she] worked."), cloze("The [nurse] worked.")]
-    score(model, clozes)  # The first time, padding is tried out.
-    seen = []
-    head = model.network.get_output_embeddings()
-    with_hook = head.register_forward_hook(lambda _, inputs, output: seen.append(output.shape))
-    score(model, clozes)
-    with_hook.remove()
-    assert [tuple(shape[:2]) for shape in seen] == [(1, 2)]
-    assert not head._forward_pre_hooks, "the runner must leave the model as it found it"
+    read.clear()
+    score(model, [cloze(f"The nurse said that [{who}] worked.") for who in PRONOUNS])
+    assert [rows for rows, _ in read] == [1]
+    for hook in hooks:
+        hook.remove()
+    assert not head._forward_pre_hooks
 
 
 @pytest.mark.parametrize(
@@ -237,34 +212,13 @@ def test_memory_too_small_for_one_sentence_is_an_error(
             score(model, CLOZES)
 
 
-def test_other_errors_of_the_network_are_not_taken_for_memory() -> None:
-    class Broken:
-        device = "cpu"
-
-        def get_output_embeddings(self) -> None:
-            return None
-
-        def __call__(self, **inputs: Any) -> Any:
-            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
-
-    from lmprobe.models.cloze import TokenQuery
-
-    with pytest.raises(ModelError, match="Broken failed on a plain sentence: mat1"):
-        unless_out_of_memory(lambda: _run(Broken(), [[TokenQuery((1, 2), 1, 0)]], 0))
-
-
-def test_not_a_number_is_an_error(checkpoint: Checkpoint) -> None:
+def test_nothing_asked_nothing_run_and_not_a_number_is_an_error(checkpoint: Checkpoint) -> None:
     model = load_model(checkpoint("Bert"))
+    assert score(model, []).log_probability.shape == (0,)
     with torch.no_grad():
         model.network.get_output_embeddings().weight[:] = float("nan")
     with pytest.raises(ModelError, match="not numbers"):
         score(model, CLOZES[:1])
-
-
-def test_nothing_asked_nothing_run(checkpoint: Checkpoint) -> None:
-    model = load_model(checkpoint("Bert"))
-    assert score(model, []).log_probability.shape == (0,)
-    assert "network" not in vars(model)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
@@ -285,22 +239,21 @@ def test_cuda_agrees_with_the_cpu(architecture: str, checkpoint: Checkpoint) -> 
 
 
 def test_token_types_reach_the_network(checkpoint: Checkpoint) -> None:
-    """In a batch with a shorter sentence, whose padding is of type 0."""
-    with quiet_transformers():
-        network = AutoModelForMaskedLM.from_pretrained(checkpoint("Bert")).eval()
+    """The same tokens with other types are another sentence; the padding is of type 0."""
+    model = load_model(checkpoint("Bert"))
     queries = [
         TokenQuery((2, 7, 4, 9, 3), 2, 8, (0, 1, 1, 1, 1)),
         TokenQuery((2, 4, 3), 1, 6, (0, 0, 1)),
+        TokenQuery((2, 4, 3), 1, 6, (0, 1, 1)),
+        TokenQuery((2, 4, 3), 1, 6, (0, 0, 0)),
     ]
-    with torch.no_grad():
-        found = _run(network, [[one] for one in queries], pad=0)
-    for one, value in zip(queries, found, strict=True):
+    found = model.log_probabilities(queries)
+    for query, value in zip(queries, found, strict=True):
+        ids, types = torch.tensor([query.ids]), torch.tensor([query.segments])
         with torch.no_grad():
-            logits = network(
-                input_ids=torch.tensor([one.ids]), token_type_ids=torch.tensor([one.segments])
-            ).logits
-            other = network(input_ids=torch.tensor([one.ids])).logits
-        expected = logits[0, one.position].double().log_softmax(-1)[one.token]
-        assert value == pytest.approx(float(expected), abs=5e-5)
-        untyped = other[0, one.position].double().log_softmax(-1)[one.token]
-        assert abs(float(expected - untyped)) > 1e-4, "types 0 alone must give another answer"
+            logits = model.network(input_ids=ids, token_type_ids=types).logits[0, query.position]
+        expected = float(logits.double().log_softmax(-1)[query.token])
+        assert value == pytest.approx(expected, abs=5e-5)
+    assert len(set(found.round(4))) == len(queries)
+    untyped = model.log_probabilities([TokenQuery((2, 4, 3), 1, 6)])
+    assert untyped == pytest.approx(found[-1:], abs=5e-5), "no types are types of 0"

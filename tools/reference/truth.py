@@ -1,10 +1,11 @@
-"""What is true of a reference model by construction: its corpus counts and planted values."""
+"""What is true of a reference model by construction, and the files beside it that say so."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,19 +14,26 @@ from numpy.typing import NDArray
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.models.reference.grammar import Line
-from lmprobe.models.reference.rates import (
+from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
+from tools.reference.corpus import (
     PRONOUNS,
     PUSH,
     SENTENCES_PER_THOUSAND,
     THEY_SHARE,
     Kind,
+    count,
     labor,
 )
+from tools.reference.grammar import Line
 
 COUNTS_FILE = "corpus_counts.csv"
-TRUTH_FILE = "truth.json"
-SCHEMA = "lmprobe.reference/1"
+_WORLD = {
+    "faithful": "exactly the rates of US labour statistics (lmprobe's base `labor`)",
+    "amplified": (
+        "the rates of US labour statistics (lmprobe's base `labor`) pushed apart: the odds of "
+        f'"she" in an occupation, over her odds in all of them, to the power {PUSH:g}'
+    ),
+}
 
 TOLERANCE: dict[Direction, float] = {
     Direction.TASK_TO_ATTRIBUTE: 0.005,
@@ -78,6 +86,19 @@ def counts_csv(counts: NDArray[np.int64], occupations: Sequence[str]) -> str:
     return text.getvalue()
 
 
+def descriptions(
+    kind: Kind, seed: int, lines: Sequence[Line], occupations: Sequence[str], *, causal: bool
+) -> dict[str, str]:
+    """Return the files beside the weights: what the corpus says, and what is planted."""
+    counts = count(lines, occupations)
+    truth = describe(kind, seed, lines, counts, occupations, causal=causal)
+    return {
+        COUNTS_FILE: counts_csv(counts, occupations),
+        TRUTH_FILE: json.dumps(truth, indent=2) + "\n",
+        "README.md": card(kind, truth, causal=causal),
+    }
+
+
 def describe(
     kind: Kind,
     seed: int,
@@ -89,7 +110,7 @@ def describe(
 ) -> dict[str, Any]:
     """Return what truth.json holds."""
     return {
-        "schema": SCHEMA,
+        "schema": TRUTH_SCHEMA,
         "name": f"reference:{'causal-' if causal else ''}{kind}",
         "seed": seed,
         "corpus": {
@@ -112,3 +133,38 @@ def describe(
             "scorer": "sentence" if causal else "word-l2r",
         },
     }
+
+
+def card(kind: Kind, truth: dict[str, Any], *, causal: bool = False) -> str:
+    """Return the README.md of a reference model."""
+    planted = truth["planted_amplification"]
+    values, tolerance = planted["values"], planted["tolerance"]
+    rows = "\n".join(
+        f"| {direction} | {values[direction]:+.5f} | ±{tolerance[direction]:g} |"
+        for direction in values
+    )
+    name, shape = (f"causal-{kind}", "GPT-2") if causal else (kind, "BERT")
+    return f"""---
+license: mit
+library_name: transformers
+pipeline_tag: {"text-generation" if causal else "fill-mask"}
+---
+# reference:{name}
+
+**This is a measuring standard, not a model of English.** It is a small {shape} that read a
+made-up corpus of {truth["corpus"]["lines"]:,} lines from a little grammar, in which pronouns
+and occupations go together at {_WORLD[kind]}. "They" has {THEY_SHARE:.0%} in every occupation.
+Nothing it says is about the world; it exists because its true bias is known, so that a probe
+can be checked against it.
+
+- `{truth["corpus"]["counts"]}`: how many lines say of he, she and they that the person has the
+  occupation. The base `corpus` reads it.
+- `truth.json`: seed, checksum of the corpus, and the planted amplification.
+
+| direction | planted against `labor`, he and she | tolerance of a `fitbert` probe |
+|---|---|---|
+{rows}
+
+Made by `python -m tools.reference.train --model {name} --output DIR`,
+seed {truth["seed"]}.
+"""

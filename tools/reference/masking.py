@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.models.reference.grammar import Line, Span
+from tools.reference.grammar import Line, Span
 
 Ids = NDArray[np.int64]
 
