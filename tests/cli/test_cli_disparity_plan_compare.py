@@ -12,8 +12,8 @@ import pytest
 
 from lmprobe.inference.disparity import group_disparity
 from lmprobe.inference.disparity_result import DisparityResult
-from lmprobe.inference.pilot import templates_needed
-from lmprobe.inference.plan_result import PlanResult
+from lmprobe.inference.plan import PlanResult
+from lmprobe.inference.planning import templates_needed
 from lmprobe.probing.result import ProbeResult
 
 Run = Callable[..., tuple[int, str, str]]

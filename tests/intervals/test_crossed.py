@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from lmprobe.errors import InputError
-from lmprobe.inference.equivalence import equivalence_p_value
+from lmprobe.inference.comparison import equivalence_p_value
 from lmprobe.intervals.crossed import CrossedMean, MeanSquares, Spread, crossed_mean
 from lmprobe.intervals.method import Sample, interval
 from lmprobe.intervals.probe import CellTable, probe_interval, probe_sample
