@@ -21,7 +21,7 @@ from lmprobe.inference.comparison import unit_task_means
 from lmprobe.intervals.base_uncertainty import checked_counts, reliability
 from lmprobe.intervals.crossed import MeanSquares
 from lmprobe.intervals.exact_test import ScoreTest
-from lmprobe.intervals.method import checked_confidence
+from lmprobe.intervals.method import checked_confidence, intervals
 from lmprobe.intervals.methods import bernstein, betting
 from lmprobe.intervals.methods.bernstein import checked_group_share
 
@@ -159,6 +159,7 @@ class _Rows:
         if variance is not None and not (variance >= 0 and math.isfinite(variance)):
             raise InputError(f"`variance` must be finite and not negative: found {variance}")
         if self.method not in VARIANCE_IS:
+            intervals.refuse_removed(self.method)
             raise InputError(
                 f'no plan for "{self.method}"; {did_you_mean(self.method, VARIANCE_IS)}'
             )
@@ -316,6 +317,8 @@ def sentences_needed(counts: Floats, direction: Direction, *, reliable: float = 
     The tasks keep their shares of the sentences. None where no number is enough: the table
     shows no link that sentences could make clear.
     """
+    if not 0 < reliable < 1:
+        raise InputError(f"`reliable` must lie between 0 and 1, both excluded: found {reliable}")
     table = checked_counts(counts)
     total = float(table.sum())
 

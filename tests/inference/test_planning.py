@@ -213,6 +213,7 @@ class TestSampleSize:
         ({"n": 9, "variance": 0, "method": "bootstrap"}, "`variance` must be positive"),
         ({"n": 9, "method": "scor"}, 'no plan for "scor"; did you mean "score"'),
         ({"n": 9, "method": "t-crossed"}, 'no plan for "t-crossed"'),
+        ({"n": 9, "method": "hoeffding"}, 'the interval "hoeffding" was removed; use "exact" or'),
         ({"n": 9, "confidence": 1.0}, "`confidence`"),
         ({"n": 9, "group_share": 0.51}, "`group_share`"),
         ({"n": 9, "group_share": 0.0}, "`group_share`"),
@@ -362,6 +363,9 @@ class TestSentences:
         for counts in (np.full((2, 2), 2e11), np.array([[50.0], [50.0]])):
             assert sentences_needed(counts, Direction.TASK_TO_ATTRIBUTE) is None
 
-    def test_weights_are_no_counts(self) -> None:
+    def test_mistakes(self) -> None:
         with pytest.raises(InputError, match="whole numbers"):
             sentences_needed(np.full((2, 2), 9.5), Direction.TASK_TO_ATTRIBUTE)
+        for share in (0, 1, math.nan):
+            with pytest.raises(InputError, match="`reliable` must lie between 0 and 1"):
+                sentences_needed(np.ones((2, 2)), Direction.TASK_TO_ATTRIBUTE, reliable=share)
