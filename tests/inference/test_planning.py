@@ -355,6 +355,17 @@ class TestSentences:
         digits = 10 ** (len(str(int(exact))) - 2)
         assert sentences_needed(counts, direction) == math.ceil(exact / digits) * digits
 
+    def test_more_sentences_show_more(self) -> None:
+        counts = np.array([[9.0, 40, 6, 13, 9, 16, 20], [3, 5, 1, 3, 1, 1, 12]])
+        shares = [
+            reliability(
+                counts, Direction.TASK_TO_ATTRIBUTE, rng=np.random.default_rng(0), factor=factor
+            )
+            for factor in (1, 10, 100)
+        ]
+        assert shares[0].proportional < shares[1].proportional < shares[2].proportional <= 1
+        assert all(share.even < share.proportional for share in shares)
+
     def test_a_base_that_is_large_enough_needs_no_more(self) -> None:
         counts = np.array([[90_000.0, 10_000.0], [10_000.0, 90_001.0]])
         assert sentences_needed(counts, Direction.TASK_TO_ATTRIBUTE) == 210_000
