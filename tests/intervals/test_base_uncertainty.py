@@ -121,12 +121,6 @@ def test_the_concentration_has_the_largest_likelihood(counts: np.ndarray) -> Non
 def test_the_prior_tells_alike_tasks_from_different_ones() -> None:
     assert concentration(np.full((2, 5), 300.0)) == pytest.approx(4000)
     assert concentration(np.diag([900.0] * 40)) == pytest.approx(0.25)
-    draw = rng()
-    sizes = draw.integers(20, 60, 60)
-    for truth in (2.0, 20.0):
-        women = draw.binomial(sizes, draw.beta(truth * 0.4, truth * 0.6, 60))
-        found = concentration(np.stack([women, sizes - women]).astype(float))
-        assert truth / 2 < found < truth * 2
 
 
 def test_rates_are_drawn_from_their_posterior() -> None:

@@ -98,6 +98,12 @@ def test_a_lean_that_chance_may_decide_is_corrected() -> None:
     assert every[1].text.startswith("4 of 4 pairs are within two standard errors of a tie")
     assert "`corrected` uses the lean of other rows" in every[1].text
     assert "uses a lean that is cross-fitted on other rows" in every[0].text
+    # The percentile interval takes the lean as it is.
+    found, notes, every = rows(run(even), interval="bootstrap-percentile")
+    assert found[A_TO_T].estimate.corrected is None
+    assert notes == ["assumption", "tie"]
+    assert "the interval ignores this" in every[1].text
+    assert "takes the lean of these rows as known" in every[0].text
     # Without an interval nothing is said, and a train table has a lean of its own.
     found, notes, _ = rows(run(even), interval="none")
     assert (found[A_TO_T].estimate.corrected, notes) == (None, [])

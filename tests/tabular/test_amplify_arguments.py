@@ -78,6 +78,7 @@ def test_one_column_or_several_and_names_of_tables(asked: list[tuple[Any, ...]])
     )  # fmt: skip
     amplify(
         frame, attribute="sex", task=["t"], score="s", validation=Path("v.csv"), train="t.csv",
+        interval="bootstrap-percentile",
     )  # fmt: skip
     first, second = (settings for _, settings, *_ in asked)
     assert first.attribute == ("sex", "race")
@@ -89,7 +90,7 @@ def test_one_column_or_several_and_names_of_tables(asked: list[tuple[Any, ...]])
     assert asked[0][2] is frame
     assert asked[0][3] is None
     assert second.score == ("s",)
-    assert (second.threshold, second.interval) == (None, "bootstrap")
+    assert (second.threshold, second.interval) == (None, "bootstrap-percentile")
     assert (second.train, second.validation) == ("t.csv", "v.csv")
 
 
