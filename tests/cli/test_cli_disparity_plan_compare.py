@@ -12,8 +12,8 @@ import pytest
 
 from lmprobe.inference.disparity import group_disparity
 from lmprobe.inference.disparity_result import DisparityResult
-from lmprobe.inference.pilot import templates_needed
-from lmprobe.inference.plan_result import PlanResult
+from lmprobe.inference.plan import PlanResult
+from lmprobe.inference.planning import templates_needed
 from lmprobe.probing.result import ProbeResult
 
 Run = Callable[..., tuple[int, str, str]]
@@ -134,8 +134,8 @@ class TestPlan:
         code, out, err = run("plan", "--effect", "0.05", "--json")
         sizes = {row["method"]: row["n"] for row in json.loads(out)["rows"]}
         assert (code, err) == (0, "")
-        assert (sizes["bernstein"], sizes["stratified"]) == (11903, 2952)
-        assert set(sizes) > {"hoeffding", "score", "bootstrap"}
+        assert (sizes["bernstein"], sizes["exact"]) == (11903, 1641)
+        assert list(sizes) == ["bernstein", "exact", "betting", "score", "bootstrap"]
 
     def test_turned_round(self, run: Run) -> None:
         _, out, _ = run("plan", "--rows", "3160", "--method", "bernstein", "--json")
