@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lmprobe.core.direction import Direction
-from lmprobe.inference.comparison import CellComparison, TaskDifference
+from lmprobe.inference.comparison import TaskDifference
 from lmprobe.inference.equivalence import SMALLEST
 from lmprobe.report.result import Result
 from lmprobe.results import Estimate, Interval, Note, Page, Table, Verdict, decide
@@ -16,8 +16,6 @@ from lmprobe.results.estimate import from_nullable, nullable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lmprobe.probing.row import ProbeRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +41,6 @@ class ComparisonRow:
     foreign_lean: bool = False
     """Whether the lean comes from another source than the base."""
     notes: tuple[Note, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        compared: CellComparison,
-        names: tuple[str, str],
-        row: ProbeRow,
-        margin: float | None = None,
-    ) -> ComparisonRow:
-        """Return the row of a comparison against the base of `row`, on its own so far."""
-        return cls(
-            first=names[0],
-            second=names[1],
-            base=row.base,
-            direction=row.direction,
-            values=compared.values,
-            value=compared.value,
-            interval=compared.interval,
-            p_value=compared.p_value,
-            p_value_unadjusted=compared.p_value,
-            tasks=compared.tasks,
-            margin=margin,
-            p_equivalence=compared.p_equivalence,
-            foreign_lean=row.foreign_lean,
-            notes=compared.notes,
-        )
 
     @property
     def verdict(self) -> Verdict:
@@ -147,18 +119,15 @@ class ComparisonRow:
 
 
 def _read_task(task: Mapping[str, Any], confidence: float) -> TaskDifference:
-    numbers = {name: from_nullable(task[name]) for name in _TASK}
     # Files of earlier versions have no interval.
     ends = task.get("interval")
-    known = Interval.from_dict(ends) if ends else Interval.undefined(confidence, "bonferroni-t")
     return TaskDifference(
         task["task"],
-        numbers["value"],
-        numbers["p_value"],
-        numbers["p_holm"],
-        numbers["p_benjamini_hochberg"],
-        known,
-        int(task.get("units", 0)),
+        **{name: from_nullable(task[name]) for name in _TASK},
+        interval=Interval.from_dict(ends)
+        if ends
+        else Interval.undefined(confidence, "bonferroni-t"),
+        units=int(task.get("units", 0)),
     )
 
 

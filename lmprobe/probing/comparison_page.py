@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.probing.command import base_options, templates_option
+from lmprobe.probing.notes import by_direction
 from lmprobe.probing.settings import CompareSettings
 from lmprobe.results import (
     Cell,
     Column,
     ColumnKind,
-    Note,
     NoteKind,
     Page,
     Section,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 # Tasks of each direction that are shown; the JSON and the CSV have all of them.
 _SHOWN = 5
+# A headline is short; the tables have every row.
+_HEADLINES = 4
 
 LIMITS = (
     "A difference shows which model exaggerates the base more, not which of them is right: both "
@@ -41,8 +44,8 @@ LIMITS = (
 
 def direction_tables(result: ComparisonResult) -> tuple[Table, ...]:
     """Return one table per direction: every pair of models and base with its difference."""
-    groups = {one: [row for row in result.rows if row.direction is one] for one in DIRECTIONS}
-    return tuple(_direction_table(direction, rows) for direction, rows in groups.items() if rows)
+    groups = by_direction(result.rows)
+    return tuple(_direction_table(direction, rows) for direction, rows in groups.items())
 
 
 def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
@@ -57,11 +60,10 @@ def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (row.base, row.value, row.interval, row.p_value, row.verdict) for row in rows
     ]
-    title = f"{direction}: {direction.question}"
-    pairs = list(dict.fromkeys(row.pair for row in rows))
-    if len(pairs) > 1:
+    if len({row.pair for row in rows}) > 1:
         columns.insert(0, Column("model"))
         cells = [(name, *line) for name, line in zip(_names(rows), cells, strict=True)]
+    title = f"{direction}: {direction.question}"
     return Table(direction.slug, tuple(columns), tuple(cells), title=title)
 
 
@@ -79,7 +81,7 @@ def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
     largest = [
         pair
         for direction in DIRECTIONS
-        for pair in [one for one in moved if one[0].direction is direction][:_SHOWN]
+        for pair in [pair for pair in moved if pair[0].direction is direction][:_SHOWN]
     ]
     columns = [
         Column("task"),
@@ -143,25 +145,34 @@ def _difference_figure(rows: list[ComparisonRow], base: str, several: bool) -> I
 
 def _names(rows: Sequence[ComparisonRow]) -> list[str]:
     """Return what each row is about: its model, or both models if the first is not always one."""
-    one = len({row.first for row in rows}) == 1
-    return [row.second if one else row.pair for row in rows]
+    same = len({row.first for row in rows}) == 1
+    return [row.second if same else row.pair for row in rows]
 
 
 def comparison_page(result: ComparisonResult) -> Page:
     """Return the whole report of a comparison."""
     names = [str(name) for name in result.provenance["names"]]
-    notes = _notes(result)
+    # What the intervals assume comes first.
+    notes = sorted(
+        dict.fromkeys(note for row in result.rows for note in row.notes),
+        key=lambda note: note.kind is not NoteKind.ASSUMPTION,
+    )
+    tasks = moved_tasks(result)
+    text = () if tasks else ("No single task differs by a family-wise test.",)
+    decided = [row for row in result.rows if row.verdict.decisive]
     return Page(
         title=f"{names[1]} compared with {names[0]}"
         if len(names) == 2
         else f"{plural(len(names), 'model')} compared",
         subtitle=f"Difference: the value of {_minuend(result.rows)}.",
-        headline=tuple(Statement(_sentence(row), row.verdict) for row in _first_rows(result.rows)),
+        headline=tuple(
+            Statement(_sentence(row), row.verdict) for row in (decided or result.rows)[:_HEADLINES]
+        ),
         sections=(
             Section("Differences", tables=direction_tables(result), name="verdict"),
             Section("With their intervals", figures=difference_figures(result), name="differences"),
-            _task_section(result),
-            *([Section("Notes", notes=notes, name="notes")] if notes else []),
+            Section("Task by task", text=text, tables=tasks, name="tasks"),
+            *([Section("Notes", notes=tuple(notes), name="notes")] if notes else []),
             Section("Run it again", commands=(compare_again(result.provenance),), name="again"),
         ),
         limits=LIMITS,
@@ -178,21 +189,6 @@ def _minuend(rows: Sequence[ComparisonRow]) -> str:
     return "the first model named minus that of the second"
 
 
-def _task_section(result: ComparisonResult) -> Section:
-    tables = moved_tasks(result)
-    text = () if tables else ("No single task differs by a family-wise test.",)
-    return Section("Task by task", text=text, tables=tables, name="tasks")
-
-
-# A headline is short; the tables have every row.
-_HEADLINES = 4
-
-
-def _first_rows(rows: tuple[ComparisonRow, ...]) -> list[ComparisonRow]:
-    decided = [row for row in rows if row.verdict.decisive]
-    return (decided or list(rows))[:_HEADLINES]
-
-
 def _sentence(row: ComparisonRow) -> str:
     way = f"({row.direction})"
     if row.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
@@ -203,20 +199,12 @@ def _sentence(row: ComparisonRow) -> str:
     return f"{row.second} {predicate} than {row.first} {way}."
 
 
-def _notes(result: ComparisonResult) -> tuple[Note, ...]:
-    """Return every note of every row once; what the intervals assume comes first."""
-    notes = list(dict.fromkeys(note for row in result.rows for note in row.notes))
-    return tuple(sorted(notes, key=lambda note: note.kind is not NoteKind.ASSUMPTION))
-
-
 def compare_again(provenance: Mapping[str, Any]) -> str:
     """Return the command that makes the same comparison."""
-    from lmprobe.probing.command import source_option, templates_option
-
     settings: CompareSettings = from_mapping(CompareSettings, provenance["settings"])
     words: list[str] = []
     if not all(provenance["saved"]):
         probe = provenance["probes"][provenance["saved"].index(False)]
         words += ["--templates", templates_option(probe["templates"])]
-        words += [word for base in probe["bases"] for word in ("--base", source_option(base))]
+        words += base_options(probe["bases"])
     return command_line("compare", provenance["given"], words, settings.words())

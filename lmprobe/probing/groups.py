@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.probing.baseline import Baseline
 from lmprobe.probing.scores import Scores
-from lmprobe.results import Column, ColumnKind, Note, NoteKind, Table
+from lmprobe.results import Note, NoteKind
 from lmprobe.templates import TemplateSet
-
-Words = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +24,6 @@ class GroupedWord:
     word: str
     share: float
     """When the group is guessed: the mean over templates and what is given."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return asdict(self)
 
 
 def grouped_words(
@@ -103,19 +96,4 @@ def _merged(scores: Scores, owner: Mapping[str, str]) -> Scores:
         scores,
         attributes=tuple(dict.fromkeys(owner[label] for label in scores.attributes)),
         attribute_of=tuple(owner[label] for label in scores.attribute_of),
-    )
-
-
-def words_table(words: tuple[GroupedWord, ...]) -> Table:
-    """Return the words behind each group and what each carried."""
-    return Table(
-        "words",
-        (
-            Column("axis", essential=False),
-            Column("group"),
-            Column("word"),
-            Column("share", ColumnKind.PERCENT),
-        ),
-        tuple((one.axis, one.group, one.word, one.share) for one in words),
-        title="words behind the groups, and the part of the group's probability that each carried",
     )

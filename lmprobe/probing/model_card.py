@@ -6,7 +6,7 @@ model's other results.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmprobe import __version__
 from lmprobe.probing.command import run_again
@@ -15,7 +15,6 @@ from lmprobe.probing.result import LIMITS, ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.tables import direction_tables
 from lmprobe.report.markdown import escaped, fenced, table_lines
-from lmprobe.results.interval import Interval
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -77,16 +76,14 @@ def _eval_result(row: ProbeRow, result: ProbeResult) -> EvalResult:
         metric_value=round(row.value, 6),
         metric_config=row.direction.value,
         metric_args={
-            "interval": _plain(row.interval),
+            # YAML does not know the numbers of NumPy, which an end may be.
+            "interval": {
+                key: float(value) if isinstance(value, float) else value
+                for key, value in row.interval.to_dict().items()
+            },
             "verdict": row.verdict.value,
             "undefined_pairs": row.undefined_pairs,
             "attributes": list(row.attributes),
             "scorer": str(result.provenance["scorer"]),
         },
     )
-
-
-def _plain(interval: Interval) -> dict[str, Any]:
-    """Return the interval in types that YAML knows: an end may be a NumPy number."""
-    ends = interval.to_dict()
-    return {key: float(one) if isinstance(one, float) else one for key, one in ends.items()}
