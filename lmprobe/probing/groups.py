@@ -30,25 +30,25 @@ def grouped_words(
     scores: Mapping[Direction, Scores], templates: TemplateSet
 ) -> tuple[GroupedWord, ...]:
     """Return the words of every label that is not its own only word, with their shares."""
-    found: list[GroupedWord] = []
-    for direction, one in scores.items():
-        axis = direction.predicted
-        labels = one.attributes if axis == "attribute" else one.tasks
-        words = templates.attribute_words if axis == "attribute" else templates.task_words
-        if all(words[label] == (label,) for label in labels):
+    words: list[GroupedWord] = []
+    for direction, table in scores.items():
+        forward = direction is Direction.TASK_TO_ATTRIBUTE
+        labels = table.attributes if forward else table.tasks
+        members = templates.attribute_words if forward else templates.task_words
+        if all(members[label] == (label,) for label in labels):
             continue
-        owner = {word: label for label in labels for word in words[label]}
-        table = _by_word(one, templates).probabilities()
-        guessed = table.swapaxes(1, 2) if axis == "task" else table
-        places = [labels.index(label) for label in owner.values()]
-        members = np.equal.outer(range(len(labels)), places).astype(float)
-        totals = np.einsum("lw,kwg->klg", members, guessed)
-        shares = (guessed / totals[:, places]).mean(axis=(0, 2))
-        found += [
-            GroupedWord(axis, label, word, float(share))
-            for (word, label), share in zip(owner.items(), shares, strict=True)
-        ]
-    return tuple(found)
+        # What is guessed comes first, (words, templates, given).
+        guessed = np.moveaxis(_by_word(table, templates).probabilities(), 1 if forward else 2, 0)
+        start = 0
+        for label in labels:
+            own = guessed[start : start + len(members[label])]
+            shares = (own / own.sum(axis=0)).mean(axis=(1, 2))
+            words += [
+                GroupedWord(direction.predicted, label, word, float(share))
+                for word, share in zip(members[label], shares, strict=True)
+            ]
+            start += len(own)
+    return tuple(words)
 
 
 def _by_word(scores: Scores, templates: TemplateSet) -> Scores:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -38,9 +37,7 @@ def probe_rows(
     measured = [cells for _, _, cells in compared if cells is not None]
     parts = iter(estimates(measured, families, settings))
     return tuple(
-        _uneven_row(baseline, its_scores, families, settings)
-        if cells is None
-        else _row(baseline, its_scores, cells, next(parts), families, settings)
+        _row(baseline, its_scores, families, settings, cells, {} if cells is None else next(parts))
         for baseline, its_scores, cells in compared
     )
 
@@ -62,66 +59,49 @@ def _cells(baseline: Baseline, scores: Scores, settings: ProbeSettings) -> RowCe
     return cells
 
 
-def _described(
-    baseline: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
-) -> dict[str, Any]:
-    """Return the fields of a row that need no interval, by name."""
-    direction, labels = scores.direction, baseline.rates.association
-    return {
-        "base": baseline.name,
-        "direction": direction,
-        "attributes": labels.attributes,
-        "tasks": labels.tasks,
-        "predicted": scores.probabilities(attributes=labels.attributes, tasks=labels.tasks),
-        "base_rate": labels.conditional(direction),
-        "lean": baseline.lean(direction, settings.lean_weighting),
-        "candidate_mass": scores.candidate_mass(),
-        "lean_source": baseline.lean_name,
-        "lean_weighting": settings.lean_weighting,
-        "families": families,
-        "dropped_attributes": baseline.rates.dropped_attributes,
-        "dropped_tasks": baseline.rates.dropped_tasks,
-        "mass_ratio": scores.mass_ratio,
-        "informed": is_informed(scores, settings.min_mass),
-    }
-
-
-def _uneven_row(
-    baseline: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
-) -> ProbeRow:
-    """Return one base in one direction for which no lean is known."""
-    described = _described(baseline, scores, families, settings)
-    return ProbeRow(
-        **described,
-        interval=Interval.undefined(settings.confidence, settings.interval),
-        notes=(*baseline.notes, *_article_notes(scores)),
-        unevenness=unevenness(
-            described["predicted"],
-            described["base_rate"],
-            families=families,
-            confidence=settings.confidence,
-            rng=np.random.default_rng(settings.seed),
-        ),
-    )
-
-
 def _row(
     baseline: Baseline,
     scores: Scores,
-    cells: RowCells,
-    parts: Mapping[str, Estimate],
     families: tuple[str, ...],
     settings: ProbeSettings,
+    cells: RowCells | None,
+    parts: Mapping[str, Estimate],
 ) -> ProbeRow:
-    """Return one base in one direction with its numbers."""
-    described = _described(baseline, scores, families, settings)
-    value, counts = parts["value"], baseline.rates.association.counts
-    notes = [*baseline.notes, *_article_notes(scores), *value.notes]
-    if cells.corrections is not None and counts is not None:
-        notes += base_notes(value, cells.corrections, counts, scores.direction)
-    notes += preference_notes(parts, baseline.rates, scores.direction, described["predicted"])
-    return ProbeRow(
-        **described,
+    """Return one base in one direction; `cells` is None if no lean is known."""
+    direction, rates = scores.direction, baseline.rates
+    labels = rates.association
+    predicted = scores.probabilities(attributes=labels.attributes, tasks=labels.tasks)
+    row = ProbeRow(
+        base=baseline.name,
+        direction=direction,
+        attributes=labels.attributes,
+        tasks=labels.tasks,
+        predicted=predicted,
+        base_rate=labels.conditional(direction),
+        lean=baseline.lean(direction, settings.lean_weighting),
+        interval=Interval.undefined(settings.confidence, settings.interval),
+        candidate_mass=scores.candidate_mass(),
+        lean_source=baseline.lean_name,
+        lean_weighting=settings.lean_weighting,
+        families=families,
+        dropped_attributes=rates.dropped_attributes,
+        dropped_tasks=rates.dropped_tasks,
+        notes=(*baseline.notes, *_article_notes(scores)),
+        mass_ratio=scores.mass_ratio,
+        informed=is_informed(scores, settings.min_mass),
+    )
+    if cells is None:
+        rng, confidence = np.random.default_rng(settings.seed), settings.confidence
+        tables = predicted, row.base_rate
+        return replace(
+            row, unevenness=unevenness(*tables, families=families, confidence=confidence, rng=rng)
+        )
+    value, notes = parts["value"], [*row.notes, *parts["value"].notes]
+    if cells.corrections is not None and labels.counts is not None:
+        notes += base_notes(value, cells.corrections, labels.counts, direction)
+    notes += preference_notes(parts, rates, direction, predicted)
+    return replace(
+        row,
         interval=value.interval,
         notes=tuple(notes),
         corrected=value.corrected,
