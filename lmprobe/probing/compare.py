@@ -17,16 +17,15 @@ from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.inference.comparison import compare_cells
 from lmprobe.inference.multiplicity import adjusted
-from lmprobe.intervals.method import traits_of
-from lmprobe.intervals.probe import probe_interval
-from lmprobe.intervals.simultaneous import JointRow, bonferroni, simultaneous_intervals
+from lmprobe.intervals.simultaneous import JointRow
 from lmprobe.io.progress import Progress, silent
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
+from lmprobe.probing.estimates import covering_intervals
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
-from lmprobe.results import Interval, Note, NoteKind
+from lmprobe.results import Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
 
@@ -300,9 +299,10 @@ def _family_wise(
     """
     rows = [row for row, _ in compared]
     if settings.simultaneous:
-        intervals = _joint_intervals([cells for _, cells in compared], families, settings)
+        together = covering_intervals([cells for _, cells in compared], families, settings)
         rows = [
-            replace(row, interval=interval) for row, interval in zip(rows, intervals, strict=True)
+            replace(row, interval=interval)
+            for row, (interval, _) in zip(rows, together, strict=True)
         ]
     p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")
     p_equivalence = [math.nan if row.p_equivalence is None else row.p_equivalence for row in rows]
@@ -336,29 +336,3 @@ def _multiplicity_notes(rows: int, settings: CompareSettings) -> tuple[Note, ...
     if settings.simultaneous:
         text += f"; the {rows} intervals have their confidence simultaneously"
     return (Note(NoteKind.MULTIPLICITY, text),)
-
-
-def _joint_intervals(
-    differences: Sequence[JointRow], families: tuple[str, ...], settings: CompareSettings
-) -> tuple[Interval, ...]:
-    """Return intervals that cover all differences together."""
-    if traits_of(settings.interval).resamples:
-        return simultaneous_intervals(
-            differences,
-            families=families,
-            confidence=settings.confidence,
-            method=settings.interval,
-            resample=settings.resample,
-            rng=np.random.default_rng(settings.seed),
-        )
-    intervals = (
-        probe_interval(
-            difference.cells,
-            method=settings.interval,
-            confidence=bonferroni(settings.confidence, len(differences)),
-            rng=np.random.default_rng(settings.seed),
-            families=families,
-        )[0]
-        for difference in differences
-    )
-    return tuple(replace(interval, confidence=settings.confidence) for interval in intervals)

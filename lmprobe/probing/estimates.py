@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -159,84 +161,69 @@ def estimates(
     """Return value, association and preference of every row with intervals and verdicts.
 
     All are resampled with the same draws, so that the parts belong to the value. With
-    `settings.simultaneous` the confidence is that of all intervals together.
+    `settings.simultaneous` the confidence is that of all intervals together. The notes are
+    those of the value.
     """
     if not rows:
         return []
-    joint = settings.simultaneous and traits_of(settings.interval).resamples
-    intervals = (
-        _joint(rows, families, settings)
-        if joint
-        else [_single(row, families, settings, len(rows)) for row in rows]
-    )
-    return [
-        {part: _estimate(row, part, families, *its_intervals[part]) for part in PARTS}
-        for row, its_intervals in zip(rows, intervals, strict=True)
-    ]
-
-
-_Intervals = dict[str, tuple[Interval, tuple[Note, ...]]]
-"""The interval of each part, and what it assumes."""
-
-
-def _joint(
-    rows: Sequence[RowCells], families: tuple[str, ...], settings: ProbeSettings
-) -> list[_Intervals]:
-    parts = [JointRow(row.claimed[part], row.tasks) for row in rows for part in PARTS]
-    intervals = iter(
-        simultaneous_intervals(
-            parts,
-            families=families,
-            confidence=settings.confidence,
-            method=settings.interval,
-            resample=settings.resample,
-            rng=np.random.default_rng(settings.seed),
-        )
-    )
-    note = _together(len(parts), "maximum-t over joint resamples")
-    joint = []
+    tables = [JointRow(row.claimed[part], row.tasks) for row in rows for part in PARTS]
+    noise = [row.noise.get(part) for row in rows for part in PARTS]
+    how = "maximum-t over joint resamples" if _is_joint(settings) else "Bonferroni"
+    text = f"the {len(tables)} intervals of all rows and their parts cover together ({how})"
+    together = (Note(NoteKind.MULTIPLICITY, text),) if settings.simultaneous else ()
+    intervals = iter(covering_intervals(tables, families, settings, noise))
+    found = []
     for row in rows:
-        # What the interval assumes is the same as for one alone.
-        assumed = _probe_interval(row.claimed["value"], families, settings)[1]
-        joint.append({part: (next(intervals), (*assumed, note)) for part in PARTS})
-    return joint
+        parts = {part: next(intervals) for part in PARTS}
+        _, assumed = parts["value"]
+        if _is_joint(settings):
+            # What a joint interval assumes is the same as for one alone.
+            value = [JointRow(row.claimed["value"], row.tasks)]
+            ((_, assumed),) = covering_intervals(
+                value, families, replace(settings, simultaneous=False)
+            )
+        notes = (*assumed, *together)
+        found.append(
+            {part: _estimate(row, part, families, parts[part][0], notes) for part in PARTS}
+        )
+    return found
 
 
-def _single(
-    row: RowCells, families: tuple[str, ...], settings: ProbeSettings, rows: int
-) -> _Intervals:
-    notes: tuple[Note, ...] = ()
-    together = settings.confidence
+def _is_joint(settings: ProbeSettings) -> bool:
+    return settings.simultaneous and traits_of(settings.interval).resamples
+
+
+def covering_intervals(
+    tables: Sequence[JointRow],
+    families: tuple[str, ...],
+    settings: ProbeSettings,
+    noise: Sequence[float | None] = (),
+) -> list[tuple[Interval, tuple[Note, ...]]]:
+    """Return the interval of the mean of each table of cells, and what it assumes.
+
+    With `settings.simultaneous` they cover together: by joint resamples, or by Bonferroni for a
+    method without resamples. `noise` is the standard error that the base alone adds to each;
+    methods that draw the tasks have it already.
+    """
+    options: dict[str, Any] = {
+        "families": families, "method": settings.interval, "resample": settings.resample,
+    }  # fmt: skip
+    confidence = settings.confidence
+    if _is_joint(settings):
+        rng = np.random.default_rng(settings.seed)
+        joint = simultaneous_intervals(tables, confidence=confidence, rng=rng, **options)
+        return [(interval, ()) for interval in joint]
     if settings.simultaneous:
-        number = rows * len(PARTS)
-        notes = (_together(number, "Bonferroni"),)
-        settings = replace(settings, confidence=bonferroni(settings.confidence, number))
-    noise = {} if draws_tasks(settings.interval, settings.resample) else row.noise
-    intervals = {}
-    for part, cells in row.claimed.items():
-        interval, assumed = _probe_interval(cells, families, settings)
-        if part in noise:
-            interval = with_noise(interval, _mean(cells, families), noise[part])
-        intervals[part] = (replace(interval, confidence=together), (*assumed, *notes))
+        confidence = bonferroni(confidence, len(tables))
+    given = not draws_tasks(settings.interval, settings.resample)
+    intervals = []
+    for table, error in zip_longest(tables, noise):
+        rng = np.random.default_rng(settings.seed)
+        interval, notes = probe_interval(table.cells, confidence=confidence, rng=rng, **options)
+        if given and error is not None:
+            interval = with_noise(interval, _mean(table.cells, families), error)
+        intervals.append((replace(interval, confidence=settings.confidence), notes))
     return intervals
-
-
-def _probe_interval(
-    cells: Floats, families: tuple[str, ...], settings: ProbeSettings
-) -> tuple[Interval, tuple[Note, ...]]:
-    return probe_interval(
-        cells,
-        method=settings.interval,
-        confidence=settings.confidence,
-        rng=np.random.default_rng(settings.seed),
-        families=families,
-        resample=settings.resample,
-    )
-
-
-def _together(number: int, how: str) -> Note:
-    text = f"the {number} intervals of all rows and their parts cover together ({how})"
-    return Note(NoteKind.MULTIPLICITY, text)
 
 
 def _estimate(
