@@ -79,7 +79,9 @@ def test_every_model_with_the_first_or_every_two(made: Made, pairs: Any) -> None
     expected = [("a", "b"), ("a", "c")] + ([("b", "c")] if pairs == "all" else [])
     assert list(dict.fromkeys((row.first, row.second) for row in found.rows)) == expected
     for row in found.rows:
-        own, other = (results[name].row(row.base, row.direction) for name in (row.first, row.second))
+        own, other = (
+            results[name].row(row.base, row.direction) for name in (row.first, row.second)
+        )
         assert row.value == pytest.approx(np.nanmean(other.cells - own.cells))
         assert row.foreign_lean is (row.base == "uniform")
 

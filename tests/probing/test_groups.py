@@ -98,7 +98,11 @@ def test_a_guessed_group_is_a_sum_a_given_one_a_mean_and_words_have_their_share(
     assert [text[:9] for text in sizes] == ["the group", "the tasks"]
     assert sizes[1].endswith(": care 2, lawyer 1, engineer 1")
     # A key with one word, such as lawyer, is not listed in the terminal.
-    assert [row[2] for row in grouped.table("words").rows] == [*names["attribute"], "nurse", "baker"]
+    assert [row[2] for row in grouped.table("words").rows] == [
+        *names["attribute"],
+        "nurse",
+        "baker",
+    ]
     assert by_word.words == ()
     assert ProbeResult.from_json(grouped.to_json()).words == grouped.words
 

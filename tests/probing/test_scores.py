@@ -15,7 +15,6 @@ from lmprobe.errors import InputError, ModelError
 from lmprobe.models import Cloze, MaskedModel, cache, load_model
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions, score_templates
-from lmprobe.probing.sheet import Sheet, Words
 from lmprobe.scorers import SplitWordWarning, score, scorers
 from lmprobe.templates import TemplateSet, load_templates
 from tests.checkpoints import checkpoint, own_cache
@@ -158,20 +157,6 @@ def test_what_differs_is_hidden_and_nothing_else(model: MaskedModel, tmp_path: P
     assert found[FORWARD].articles == (), "no pronoun has one"
 
 
-def test_the_cloze_at_a_place_is_that_of_its_words(tmp_path: Path) -> None:
-    words = Words(("he", "they"), ("nurse", "engineer", "baker"))
-    sheet = Sheet(written(tmp_path, AGREEING).templates[1], words, DIRECTIONS)
-    for a, attribute in enumerate(words.attributes):
-        for t, task in enumerate(words.tasks):
-            who, what = sheet.cloze(FORWARD, a, t), sheet.cloze(BACKWARD, a, t)
-            assert who.text == what.text
-            assert (who.word, what.word) == (attribute, task)
-            assert [who.text[slice(*span)] for span in who.given] == [task]
-            assert [who.text[slice(*span)] for span in what.given] == [attribute]
-    assert [who.text[slice(*span)] for span in who.differing] == ["were", "they"]
-    assert [what.text[slice(*span)] for span in what.differing] == ["A baker"]
-
-
 LOGS = np.log(np.random.default_rng(2).uniform(0.01, 0.3, (4, 3, 5)))
 
 
@@ -267,8 +252,12 @@ def test_a_second_run_asks_nothing_and_reads_no_weights(
     "change",
     [{"scorer": "joint"}, {"prior": True}, {"attributes": ["he", "she"]}, {"cache": False}],
 )
-def test_another_question_is_asked_anew(change: dict[str, Any], templates: TemplateSet) -> None:
+def test_another_question_is_asked_anew(
+    change: dict[str, Any], templates: TemplateSet, own_cache: Path
+) -> None:
     model = ScriptedModel([])
+    score_templates(model, templates, FORWARD, cache=False)
+    assert not own_cache.exists()
     score_templates(model, templates, FORWARD)
     assert not score_templates(model, templates, FORWARD, **change).cached
 
@@ -302,11 +291,6 @@ def test_another_dtype_or_model_is_asked_anew_and_another_device_number_is_not(
     score_templates(ScriptedModel([], device="cuda:0"), templates, FORWARD)
     assert score_templates(ScriptedModel([], device="cuda:1"), templates, FORWARD).cached
     assert not score_templates(ScriptedModel([], device="cpu"), templates, FORWARD).cached
-
-
-def test_without_the_cache_nothing_is_written(templates: TemplateSet, own_cache: Path) -> None:
-    score_templates(ScriptedModel([]), templates, FORWARD, cache=False)
-    assert not own_cache.exists()
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(templates: TemplateSet) -> None:
