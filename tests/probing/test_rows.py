@@ -223,7 +223,7 @@ def test_standard_errors_are_a_noise_as_well() -> None:
 
 
 def test_other_bases_are_not_corrected() -> None:
-    """A lean from elsewhere is not chosen by the noise of the base, nor is a group without counts."""
+    """A lean from elsewhere, or a task that was never counted but kept."""
     assert rows(source(400), lean_from=source(name="other"))[0].corrected is None
     counts = source(400).counts.copy()
     counts[:, 3] = 0
