@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from lmprobe import ComparisonResult, ProbeResult, compare, load_result, probe
 from lmprobe.core.direction import DIRECTIONS
@@ -110,17 +111,26 @@ def test_cells_are_paired_by_the_names_of_their_words(small: Any) -> None:
     assert [row.direction for row in found.rows] == [FORWARD, BACKWARD]
     for row, own, other in zip(found.rows, first.rows, turned.rows, strict=True):
         shared = ("nurse", "vet", "clerk")
-        means = {}
-        for task in shared:
-            differences = [
-                other.cells[k, other.attributes.index(group), other.tasks.index(task)]
-                - own.cells[k, own.attributes.index(group), own.tasks.index(task)]
+        moved = {
+            task: [
+                np.mean(
+                    [
+                        other.cells[k, other.attributes.index(group), other.tasks.index(task)]
+                        - own.cells[k, own.attributes.index(group), own.tasks.index(task)]
+                        for group in ("he", "she")
+                    ]
+                )
                 for k in range(6)
-                for group in ("he", "she")
             ]
-            means[task] = np.mean(differences)
-        assert {task.task: pytest.approx(task.value) for task in row.tasks} == means
-        assert row.value == pytest.approx(np.mean(list(means.values())))
+            for task in shared
+        }
+        assert row.value == pytest.approx(np.mean(list(moved.values())))
+        assert {task.task for task in row.tasks} == set(shared)
+        for task in row.tasks:
+            assert task.value == pytest.approx(np.mean(moved[task.task]))
+            # Six tasks of two rows are claimed at once, by Bonferroni.
+            half = stats.t.ppf(1 - 0.05 / 2 / 6, 5) * stats.sem(moved[task.task])
+            assert task.interval.width == pytest.approx(2 * half)
         assert row.value == pytest.approx(row.values[1] - row.values[0])
     text = "left out, only one of the two has them: cook, pilot"
     assert notes(found, NoteKind.LEFT_OUT) == [text]
