@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.models import TokenQuery, cache
+from lmprobe.models import Cloze, TokenQuery, cache
 from lmprobe.models.word_tokens import WordTokens
 from lmprobe.probing.random_words import is_informed, mass_ratio
 from lmprobe.probing.scores import Scores
 from lmprobe.templates import load_templates
 from tests.checkpoints import own_cache
-from tests.scripted_model import ScriptedModel
+from tests.scripted_model import MASK, ScriptedModel
 
 __all__ = ["own_cache"]
 
@@ -103,6 +103,22 @@ def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
     assert all(piece.removeprefix("##").isalpha() for piece in asked)
     assert any(piece.startswith("##") for piece in asked) is bool(rest)
     assert len(asked) <= 8 * min(32, len(words)) * 2
+    # Nothing else of the sentence is replaced, not even the article.
+    contexts = set()
+    for template in NEUTRAL.templates[:6]:
+        for who in scores.attributes:
+            for what in scores.tasks:
+                sentence = template.sentence(who, what)
+                span = sentence.attribute_span if direction is FORWARD else sentence.task_span
+                (encoded,) = model.encode([Cloze(sentence.text, *span)])
+                start, end = encoded.word
+                ids = encoded.ids
+                contexts.add((*ids[:start], *[MASK] * (end - start), *ids[end:]))
+    assert all(
+        query.ids in contexts
+        for query, piece in zip(seen, asked, strict=True)
+        if not piece.startswith("##")
+    )
 
 
 def test_a_vocabulary_without_letters_has_other_tokens() -> None:

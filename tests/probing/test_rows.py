@@ -91,6 +91,7 @@ def test_association_is_the_amplification_of_a_table_raked_by_a_loop() -> None:
         assert row.association.value == pytest.approx(np.mean(values), abs=1e-9)
         assert row.preference.value == pytest.approx(row.value - np.mean(values), abs=1e-9)
         assert (row.corrected, row.association.corrected) == (None, None)
+        assert row.association.notes == row.preference.notes == (), "those of the row"
 
 
 def test_association_survives_any_preference() -> None:
@@ -152,10 +153,12 @@ def test_a_note_names_the_group_that_is_preferred() -> None:
     (text,) = notes(rows(source(), JOINT * np.array([[1.0], [0.02]]))[0], NoteKind.PREFERENCE)
     assert text.startswith("the value (")
     assert "mostly because the model prefers “he” in all sentences" in text
-    plain = rows(source(), JOINT**1.8)[0]
-    assert notes(plain, NoteKind.PREFERENCE) == []
-    assert plain.association is not None
-    assert plain.association.verdict is Verdict.AMPLIFIES
+    # Not where the model prefers nothing, or where the preference is less than half the value.
+    for power, factor in ((1.8, 1.0), (4.0, 10.0)):
+        row = rows(source(), JOINT**power * np.array([[1.0], [factor]]), interval="t-crossed")[0]
+        assert notes(row, NoteKind.PREFERENCE) == []
+        assert row.association is not None
+        assert row.association.verdict is row.verdict is Verdict.AMPLIFIES
 
 
 def test_an_article_in_sight_is_said_of_scorers_that_do_not_hide_it() -> None:

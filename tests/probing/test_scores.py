@@ -16,6 +16,7 @@ from lmprobe.models import Cloze, MaskedModel, cache, load_model
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions, score_templates
 from lmprobe.scorers import SplitWordWarning, score, scorers
+from lmprobe.scorers.mass import mass_queries
 from lmprobe.templates import TemplateSet, load_templates
 from tests.checkpoints import checkpoint, own_cache
 from tests.scripted_model import ScriptedModel
@@ -106,6 +107,12 @@ def test_scorers_of_whole_sentences_also_give_the_mass(
                     (encoded,) = scripted.encode([Cloze(sentence.text, *span)])
                     whole = sum(map(scripted.answer, scorers.get(scorer)().queries(encoded)))
                     assert found.log_probability[k, a, t] == pytest.approx(whole)
+                    mass = mass_queries(encoded, kind)
+                    added, less = (
+                        sum(map(scripted.answer, queries))
+                        for queries in (mass.added, mass.subtracted)
+                    )
+                    assert found.log_mass[k, a, t] == pytest.approx(added - less)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
