@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from lmprobe.models import Cloze, TokenQuery, cache
 from lmprobe.models.word_tokens import WordTokens
 from lmprobe.probing.random_words import is_informed, mass_ratio
 from lmprobe.probing.scores import Scores
+from lmprobe.probing.scoring import score_directions
 from lmprobe.templates import load_templates
 from tests.checkpoints import own_cache
 from tests.scripted_model import MASK, ScriptedModel
@@ -119,6 +121,26 @@ def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
         for query, piece in zip(seen, asked, strict=True)
         if not piece.startswith("##")
     )
+
+
+def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) -> None:
+    """The verb before the pronoun gives it away: that is where the random word goes."""
+    path = tmp_path / "agreeing.toml"
+    path.write_text(
+        'name = "n"\ndescription = "d"\nsource = "s"\nattribute = "who"\ntask = "job"\n'
+        'sentences = ["The {job} {verb} what {who} became."]\n'
+        '[slots]\nwho = ["he", { word = "they", number = "plural" }]\njob = ["nurse", "cook"]\n'
+        'verb = [{ word = "was", forms = { plural = "were" } }]\n'
+    )
+    templates = load_templates(path)
+    model = ScriptedModel(OTHERS, kind="causal")
+    scores = score_directions(model, templates)[FORWARD]
+    seen: list[TokenQuery] = []
+    model.answer = lambda query: float(-len(seen.append(query) or seen))  # type: ignore
+    mass_ratio(model, templates, scores, cache=False)
+    asked = {model.pieces[query.token] for query in seen if query.token >= 0}
+    assert asked - {"was", "were"}
+    assert {query.position for query in seen if query.token >= 0} == {3}, "after: <s> the nurse"
 
 
 def test_a_vocabulary_without_letters_has_other_tokens() -> None:
