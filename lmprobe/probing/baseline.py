@@ -16,7 +16,7 @@ from lmprobe.results import Note, NoteKind
 from lmprobe.sources import AlignedBaseRates, Source, align_base_rates, load_base_rates
 
 NO_LEAN = "none"
-"""What results call the source of a lean that nobody knows."""
+"""The name of the lean's source in results that have none."""
 _NO_LEAN = (
     "no source has a lean for these words, so the value is undefined; `absolute` measures how "
     "unevenly the model treats the groups, without a sign. Name a table that has a lean to "
@@ -44,7 +44,7 @@ class Baseline:
         if self.lean_rates is None:
             return np.full(own.joint.shape, np.nan)
         other = self.lean_rates.association
-        known = lean_of_association(other, direction, weighting)
+        lean = lean_of_association(other, direction, weighting)
         table = np.zeros(own.joint.shape)
         for column, task in enumerate(own.tasks):
             if task not in other.tasks:
@@ -53,16 +53,27 @@ class Baseline:
             for row, attribute in enumerate(own.attributes):
                 if attribute in other.attributes:
                     cell = other.attributes.index(attribute), other.tasks.index(task)
-                    table[row, column] = known[cell]
+                    table[row, column] = lean[cell]
         return table
+
+    @property
+    def foreign_lean(self) -> bool:
+        """Whether the lean comes from another source than the base."""
+        return self.lean_name != self.name
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader must know of these base rates and their lean."""
-        own = (*self.rates.notes, *self._exact_notes())
+        own = self.rates.notes
+        if self.rates.taken_as_exact:
+            text = (
+                f"the base rates of {self.name} are taken as exact: their description has neither "
+                "`counts = true` nor standard errors"
+            )
+            own = (*own, Note(NoteKind.BASE, text))
         if self.lean_rates is None:
             return (*own, Note(NoteKind.LEAN, _NO_LEAN))
-        if self.lean_name == self.name:
+        if not self.foreign_lean:
             return own
         texts = [f"the lean comes from {self.lean_name}"]
         if self.lean_rates.dropped_attributes:
@@ -74,22 +85,12 @@ class Baseline:
             texts.append(f"{self.lean_name} has no lean for {unknown} {tasks}: undefined")
         return (*own, *(Note(NoteKind.LEAN, text) for text in texts))
 
-    def _exact_notes(self) -> tuple[Note, ...]:
-        if not self.rates.taken_as_exact:
-            return ()
-        text = (
-            f"the base rates of {self.name} are taken as exact: their description has neither "
-            "`counts = true` nor standard errors"
-        )
-        return (Note(NoteKind.BASE, text),)
-
     def merged(self, owner: Mapping[str, str]) -> Baseline:
         """Return the same base rates with the attributes of one owner taken together."""
         rates = self.rates.merged(owner)
-        if self.lean_rates is None:
-            return replace(self, rates=rates)
-        own = self.lean_rates is self.rates
-        lean_rates = rates if own else self.lean_rates.merged(owner)
+        lean_rates = self.lean_rates
+        if lean_rates is not None:
+            lean_rates = rates if lean_rates is self.rates else lean_rates.merged(owner)
         return replace(self, rates=rates, lean_rates=lean_rates)
 
 

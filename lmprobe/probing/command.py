@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,41 +34,26 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     facts = result.provenance
     option = templates_option(facts["templates"])
     settings, templates = settings_of(facts), _templates(option)
-    if templates is not None:
-        settings = replace(
-            settings,
-            attributes=_unless(settings.attributes, templates.attributes),
-            tasks=_unless(settings.tasks, templates.tasks),
-        )
+    # What the set has anyway is not written.
+    if templates is not None and settings.attributes == templates.attributes:
+        settings = replace(settings, attributes=None)
+    if templates is not None and settings.tasks == templates.tasks:
+        settings = replace(settings, tasks=None)
     if settings.lean is not None:
         settings = replace(settings, lean=source_option(settings.lean))
-    bases = dict.fromkeys(row.base for row in result.rows)
+    # How the model was loaded, without the device, which is the machine's; results before
+    # `loading` know only the revision and the type.
+    loading = {**facts.get("loading", {})} | {key: facts.get(key) for key in ("revision", "dtype")}
+    loaded = from_mapping(ModelSettings, {key: value for key, value in loading.items() if value})
+    in_memory = loading.get("place") == "memory"
     return command_line(
         "run",
-        [model or _model_argument(facts)],
+        [model or ("FOLDER-OF-THE-MODEL" if in_memory else str(facts["model"]))],
         ["--templates", option],
-        [word for base in bases for word in ("--base", source_option(base))],
+        base_options(row.base for row in result.rows),
         settings.words(),
-        _loading(facts).words() if model is None else [],
+        loaded.words() if model is None else [],
     )
-
-
-def _model_argument(facts: Mapping[str, Any]) -> str:
-    in_memory = facts.get("loading", {}).get("place") == "memory"
-    return "FOLDER-OF-THE-MODEL" if in_memory else str(facts["model"])
-
-
-def _loading(facts: Mapping[str, Any]) -> ModelSettings:
-    """Return how the model was loaded; results before `loading` know only the last two.
-
-    The device is the machine's and is left out.
-    """
-    chosen = {
-        **facts.get("loading", {}),
-        "revision": facts.get("revision"),
-        "dtype": facts.get("dtype"),
-    }
-    return from_mapping(ModelSettings, {key: value for key, value in chosen.items() if value})
 
 
 def _templates(name: str) -> TemplateSet | None:
@@ -93,5 +78,6 @@ def source_option(name: str) -> str:
     return name if name in source_names() else f"{name}.csv"
 
 
-def _unless(chosen: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
-    return None if chosen == default else chosen
+def base_options(bases: Iterable[str]) -> list[str]:
+    """Return the options that name these bases, each once."""
+    return [word for base in dict.fromkeys(bases) for word in ("--base", source_option(base))]

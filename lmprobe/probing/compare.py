@@ -1,23 +1,30 @@
-"""Compares models on the same templates, tasks and bases: paired, always."""
+"""Compares models on the same templates, tasks and bases: paired, always, cell by cell."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lmprobe import __version__
 from lmprobe.core.choices import Pairs
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
+from lmprobe.inference.comparison import adjusted, compare_cells
+from lmprobe.intervals.simultaneous import JointRow
 from lmprobe.io.progress import Progress, silent
-from lmprobe.probing.comparison import ComparisonResult
-from lmprobe.probing.control import family_wise
-from lmprobe.probing.paired import compare_results
+from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
+from lmprobe.probing.estimates import covering_intervals
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
+from lmprobe.results import Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
 
@@ -26,6 +33,11 @@ if TYPE_CHECKING:
 
 Compared = Any
 """A `ProbeResult`, its JSON file or the folder of its run, or a model as `probe` takes it."""
+
+Names = tuple[str, str]
+
+PairedRow = tuple[ComparisonRow, JointRow]
+"""A row on its own, and the difference of the cells that it was made from."""
 
 
 def compare(
@@ -78,15 +90,14 @@ def compare(
     choices |= {"lean": lean, "cache": cache, "progress": progress}
     results = [_probed(model, templates or "fitbert", base or "labor", choices) for model in models]
     names = _names(models, results)
-    later = range(1, len(results))
-    every = itertools.combinations(range(len(results)), 2)
-    numbers = every if settings.pairs == "all" else ((0, number) for number in later)
+    numbers = itertools.combinations(range(len(results)), 2)
     rows = [
         compare_results(results[first], results[second], (names[first], names[second]), settings)
         for first, second in numbers
+        if first == 0 or settings.pairs == "all"
     ]
     provenance = _provenance(names, models, results, settings)
-    controlled = family_wise(list(itertools.chain(*rows)), results[0].families, settings)
+    controlled = _family_wise(list(itertools.chain(*rows)), results[0].families, settings)
     return ComparisonResult(controlled, provenance)
 
 
@@ -128,38 +139,199 @@ def _refuse_choices_of_models(
         )
 
 
+def _given(models: Sequence[Compared], names: list[str]) -> list[str]:
+    """Return what each model was given as, or its name if it is an object."""
+    return [
+        str(model) if isinstance(model, str | Path) else name
+        for model, name in zip(models, names, strict=True)
+    ]
+
+
 def _names(models: Sequence[Compared], results: Sequence[ProbeResult]) -> list[str]:
     """Return a name for each: the model's where they differ, else its file's, else numbered."""
     names = [str(result.provenance["model"]) for result in results]
     if len(set(names)) < len(names):
-        names = [
-            str(model) if isinstance(model, str | Path) else name
-            for model, name in zip(models, names, strict=True)
-        ]
+        names = _given(models, names)
     if len(set(names)) == len(names):
         return names
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
 
 
 def _provenance(
-    names: Sequence[str],
+    names: list[str],
     models: Sequence[Compared],
     results: Sequence[ProbeResult],
     settings: CompareSettings,
 ) -> dict[str, Any]:
-    kept = ("model", "revision", "content_hash", "scorer", "templates", "settings", "dtype")
+    facts = ("model", "revision", "content_hash", "scorer", "templates", "settings", "dtype")
     return {
-        "names": list(names),
-        "given": [
-            str(model) if isinstance(model, str | Path) else name
-            for model, name in zip(models, names, strict=True)
-        ],
+        "names": names,
+        "given": _given(models, names),
         "saved": [_is_saved(model) for model in models],
         "probes": [
-            {key: result.provenance.get(key) for key in kept}
+            {key: result.provenance.get(key) for key in facts}
             | {"bases": list(dict.fromkeys(row.base for row in result.rows))}
             for result in results
         ],
         "settings": settings.to_dict(),
         "versions": {"lmprobe": __version__},
     }
+
+
+def compare_results(
+    first: ProbeResult, second: ProbeResult, names: Names, settings: CompareSettings
+) -> tuple[PairedRow, ...]:
+    """Compare two results on every base and direction that both have, each row on its own.
+
+    Both must have been made with the same templates and scorer; models of different kinds have
+    different scorers, and a note says so. Tasks that only one of them has are left out, and a
+    note says which.
+    """
+    notes = _scorer_notes(first, second, names)
+    if first.templates != second.templates:
+        raise InputError(
+            f"{names[0]} has {len(first.templates)} templates and {names[1]} "
+            f"{len(second.templates)}, or others; a paired comparison needs the same templates"
+        )
+    later = {(row.base, row.direction): row for row in second.rows}
+    rows = [
+        _compare(row, later[row.base, row.direction], names, settings, notes)
+        for row in first.rows
+        if (row.base, row.direction) in later
+    ]
+    if not rows:
+        have = [", ".join(sorted({row.base for row in one.rows})) for one in (first, second)]
+        raise InputError(
+            f"the results share no base: {names[0]} has {have[0]}, {names[1]} has {have[1]}"
+        )
+    return tuple(rows)
+
+
+def _compare(
+    row: ProbeRow, twin: ProbeRow, names: Names, settings: CompareSettings, notes: tuple[Note, ...]
+) -> PairedRow:
+    if set(row.attributes) != set(twin.attributes):
+        raise InputError(
+            f"{names[0]} compares {', '.join(row.attributes)} and {names[1]} "
+            f"{', '.join(twin.attributes)} against {row.base}; they must be the same"
+        )
+    tasks = tuple(task for task in row.tasks if task in twin.tasks)
+    if not tasks:
+        raise InputError(f"{names[0]} and {names[1]} share no task against {row.base}")
+    own, other = (_aligned(one, row.attributes, tasks) for one in (row, twin))
+    compared = compare_cells(
+        own[0],
+        other[0],
+        tasks=tasks,
+        families=row.families,
+        method=settings.interval,
+        resample=settings.resample,
+        confidence=settings.confidence,
+        margin=settings.margin,
+        rng=np.random.default_rng(settings.seed),
+    )
+    left_out = sorted(set(row.tasks) ^ set(twin.tasks))
+    if left_out:
+        text = f"left out, only one of the two has them: {', '.join(left_out)}"
+        notes = (*notes, Note(NoteKind.LEFT_OUT, text))
+    if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(own[1:], other[1:], strict=True)):
+        text = (
+            f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
+        )
+        notes = (*notes, Note(NoteKind.BASE, text))
+    difference = ComparisonRow(
+        first=names[0],
+        second=names[1],
+        base=row.base,
+        direction=row.direction,
+        values=compared.values,
+        value=compared.value,
+        interval=compared.interval,
+        p_value=compared.p_value,
+        p_value_unadjusted=compared.p_value,
+        tasks=compared.tasks,
+        margin=settings.margin,
+        p_equivalence=compared.p_equivalence,
+        foreign_lean=row.foreign_lean,
+        notes=(*compared.notes, *notes),
+    )
+    return difference, JointRow(other[0] - own[0], tasks)
+
+
+def _aligned(
+    row: ProbeRow, attributes: tuple[str, ...], tasks: tuple[str, ...]
+) -> tuple[Floats, ...]:
+    """Return cells, base rates and lean in this order of attributes and tasks."""
+    rows = [row.attributes.index(name) for name in attributes]
+    columns = [row.tasks.index(name) for name in tasks]
+    return tuple(
+        table[..., rows, :][..., columns] for table in (row.cells, row.base_rate, row.lean)
+    )
+
+
+def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tuple[Note, ...]:
+    """Return what to know where the scorers differ; raise if the same one could have been used."""
+    own, other = first.provenance.get("scorer"), second.provenance.get("scorer")
+    if own == other:
+        return ()
+    kinds = first.provenance.get("kind"), second.provenance.get("kind")
+    if None in kinds or kinds[0] == kinds[1]:
+        raise InputError(
+            f"{names[0]} was made with the scorer {own}, {names[1]} with {other}; "
+            "make both with the same"
+        )
+    text = (
+        f"{names[0]} is a {kinds[0]} model, scored by {own}, and {names[1]} a {kinds[1]} one, "
+        f"scored by {other}: the probability of a candidate is not defined in the same way, and "
+        "part of the difference may come from that"
+    )
+    return (Note(NoteKind.SCORER, text),)
+
+
+def _family_wise(
+    compared: Sequence[PairedRow], families: tuple[str, ...], settings: CompareSettings
+) -> tuple[ComparisonRow, ...]:
+    """Return the rows with p-values adjusted by Holm, and joint intervals where asked for.
+
+    The rows are one family and all tasks of all rows another: a claim about a task is not one
+    about the model.
+    """
+    rows = [row for row, _ in compared]
+    if settings.simultaneous:
+        together = covering_intervals([cells for _, cells in compared], families, settings)
+        rows = [
+            replace(row, interval=interval)
+            for row, (interval, _) in zip(rows, together, strict=True)
+        ]
+    p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")
+    p_equivalence = [math.nan if row.p_equivalence is None else row.p_equivalence for row in rows]
+    same = adjusted(np.array(p_equivalence), "holm")
+    task_p_values = np.array([task.p_value for row in rows for task in row.tasks])
+    holm = iter(adjusted(task_p_values, "holm"))
+    rate = iter(adjusted(task_p_values, "benjamini-hochberg"))
+    return tuple(
+        replace(
+            row,
+            p_value=float(p),
+            p_equivalence=None if row.margin is None else float(equivalent),
+            tasks=tuple(
+                replace(
+                    task.at_once(len(task_p_values)),
+                    p_holm=float(next(holm)),
+                    p_benjamini_hochberg=float(next(rate)),
+                )
+                for task in row.tasks
+            ),
+            notes=(*row.notes, *_multiplicity_notes(len(rows), settings)),
+        )
+        for row, p, equivalent in zip(rows, p_values, same, strict=True)
+    )
+
+
+def _multiplicity_notes(rows: int, settings: CompareSettings) -> tuple[Note, ...]:
+    if rows < 2:
+        return ()
+    text = f"p-values are adjusted by Holm: over the {rows} rows, and over all tasks of all rows"
+    if settings.simultaneous:
+        text += f"; the {rows} intervals have their confidence simultaneously"
+    return (Note(NoteKind.MULTIPLICITY, text),)

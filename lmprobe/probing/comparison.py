@@ -1,22 +1,56 @@
-"""How models differ: one row per pair of models, base and direction."""
+"""How models differ: one row per pair of models, base and direction; their tables and report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from lmprobe.core.direction import Direction
-from lmprobe.inference.comparison import SMALLEST, CellComparison, TaskDifference
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.inference.comparison import SMALLEST, TaskDifference
+from lmprobe.probing.command import base_options, templates_option
+from lmprobe.probing.notes import by_direction
+from lmprobe.probing.settings import CompareSettings
 from lmprobe.report.result import Result
-from lmprobe.results import Estimate, Interval, Note, Page, Table, Verdict, decide
+from lmprobe.results import (
+    Cell,
+    Column,
+    ColumnKind,
+    Estimate,
+    Interval,
+    IntervalLine,
+    IntervalPlot,
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Sides,
+    Statement,
+    Table,
+    Verdict,
+    decide,
+)
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import from_nullable, nullable
+from lmprobe.results.format import format_interval, format_percent, format_signed, plural
+from lmprobe.results.settings import command_line, from_mapping
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmprobe.probing.row import ProbeRow
+# Tasks of each direction that are shown; the JSON and the CSV have all of them.
+_SHOWN = 5
+# A headline is short; the tables have every row.
+_HEADLINES = 4
+
+LIMITS = (
+    "A difference shows which model exaggerates the base more, not which of them is right: both "
+    "may exaggerate it, or both may weaken it.",
+    "The models are compared on the same sentences and words; the interval describes sentences "
+    "and words like these, not people, and not other training runs of the same models.",
+    "Compare differences within one direction only: task->attribute and attribute->task have "
+    "different scales.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +76,6 @@ class ComparisonRow:
     foreign_lean: bool = False
     """Whether the lean comes from another source than the base."""
     notes: tuple[Note, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        compared: CellComparison,
-        names: tuple[str, str],
-        row: ProbeRow,
-        margin: float | None = None,
-    ) -> ComparisonRow:
-        """Return the row of a comparison against the base of `row`, on its own so far."""
-        return cls(
-            first=names[0],
-            second=names[1],
-            base=row.base,
-            direction=row.direction,
-            values=compared.values,
-            value=compared.value,
-            interval=compared.interval,
-            p_value=compared.p_value,
-            p_value_unadjusted=compared.p_value,
-            tasks=compared.tasks,
-            margin=margin,
-            p_equivalence=compared.p_equivalence,
-            foreign_lean=row.foreign_lean,
-            notes=compared.notes,
-        )
 
     @property
     def verdict(self) -> Verdict:
@@ -146,18 +154,15 @@ class ComparisonRow:
 
 
 def _read_task(task: Mapping[str, Any], confidence: float) -> TaskDifference:
-    numbers = {name: from_nullable(task[name]) for name in _TASK}
     # Files of earlier versions have no interval.
     ends = task.get("interval")
-    known = Interval.from_dict(ends) if ends else Interval.undefined(confidence, "bonferroni-t")
     return TaskDifference(
         task["task"],
-        numbers["value"],
-        numbers["p_value"],
-        numbers["p_holm"],
-        numbers["p_benjamini_hochberg"],
-        known,
-        int(task.get("units", 0)),
+        **{name: from_nullable(task[name]) for name in _TASK},
+        interval=Interval.from_dict(ends)
+        if ends
+        else Interval.undefined(confidence, "bonferroni-t"),
+        units=int(task.get("units", 0)),
     )
 
 
@@ -180,14 +185,10 @@ class ComparisonResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return one table per direction, then the tasks that moved."""
-        from lmprobe.probing.comparison_page import direction_tables, moved_tasks
-
         return (*direction_tables(self), *moved_tasks(self))
 
     def page(self) -> Page:
         """Return the whole report."""
-        from lmprobe.probing.comparison_page import comparison_page
-
         return comparison_page(self)
 
     def to_frame(self) -> pd.DataFrame:
@@ -248,3 +249,171 @@ class ComparisonResult(Result):
         if not rows:
             raise ValueError("it has no rows")
         return cls(rows, document["provenance"])
+
+
+def direction_tables(result: ComparisonResult) -> tuple[Table, ...]:
+    """Return one table per direction: every pair of models and base with its difference."""
+    groups = by_direction(result.rows)
+    return tuple(_direction_table(direction, rows) for direction, rows in groups.items())
+
+
+def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
+    level = format_percent(rows[0].interval.confidence)
+    columns = [
+        Column("base"),
+        Column("difference", ColumnKind.SIGNED, "value"),
+        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
+        Column("p", ColumnKind.P_VALUE, "p_value", essential=False),
+        Column("verdict", ColumnKind.VERDICT),
+    ]
+    cells: list[tuple[Cell, ...]] = [
+        (row.base, row.value, row.interval, row.p_value, row.verdict) for row in rows
+    ]
+    if len({row.pair for row in rows}) > 1:
+        columns.insert(0, Column("model"))
+        cells = [(name, *line) for name, line in zip(_names(rows), cells, strict=True)]
+    title = f"{direction}: {direction.question}"
+    return Table(direction.slug, tuple(columns), tuple(cells), title=title)
+
+
+def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
+    """Return the largest differences of tasks in each direction, of those that can be claimed."""
+    moved = [
+        (row, task)
+        for row in result.rows
+        for task in row.tasks
+        if task.differs(1 - row.interval.confidence)
+    ]
+    if not moved:
+        return ()
+    moved.sort(key=lambda pair: -abs(pair[1].value))
+    largest = [
+        pair
+        for direction in DIRECTIONS
+        for pair in [pair for pair in moved if pair[0].direction is direction][:_SHOWN]
+    ]
+    columns = [
+        Column("task"),
+        Column("base"),
+        Column("direction", ColumnKind.DIRECTION),
+        Column("difference", ColumnKind.SIGNED, "value"),
+        Column("interval", ColumnKind.INTERVAL),
+        Column("p (Holm)", ColumnKind.P_VALUE, "p_holm", essential=False),
+    ]
+    cells: list[tuple[Cell, ...]] = [
+        (task.task, row.base, row.direction, task.value, task.interval, task.p_holm)
+        for row, task in largest
+    ]
+    if len({row.pair for row in result.rows}) > 1:
+        columns.insert(0, Column("model"))
+        name = dict(zip(result.rows, _names(result.rows), strict=True))
+        cells = [(name[row], *line) for (row, _), line in zip(largest, cells, strict=True)]
+    total = sum(len(row.tasks) for row in result.rows)
+    rest = "; the largest of each direction" if len(largest) < len(moved) else ""
+    caption = (
+        f"{len(moved)} of {plural(total, 'difference')} of tasks can be claimed, by a family-wise "
+        f"test; the intervals cover all tasks at once{rest}"
+    )
+    return (Table("tasks", tuple(columns), tuple(cells), "Tasks that differ", caption),)
+
+
+def difference_figures(result: ComparisonResult) -> tuple[IntervalPlot, ...]:
+    """Return every difference with its interval, by direction.
+
+    Two models share a picture for all bases, several have one for each base: a line is named
+    by one thing.
+    """
+    several = len({row.pair for row in result.rows}) > 1
+    groups: dict[tuple[str, Direction], list[ComparisonRow]] = {}
+    for row in result.rows:
+        groups.setdefault((row.base if several else "", row.direction), []).append(row)
+    bases = {base for base, _ in groups}
+    return tuple(
+        _difference_figure(rows, base if len(bases) > 1 else "", several)
+        for (base, _), rows in groups.items()
+    )
+
+
+def _difference_figure(rows: list[ComparisonRow], base: str, several: bool) -> IntervalPlot:
+    direction, labels = rows[0].direction, _names(rows) if several else [row.base for row in rows]
+    first = f" from {rows[0].first}" if len({row.first for row in rows}) == 1 else ""
+    return IntervalPlot(
+        name="-".join(filter(None, ("differences", base, direction.slug))),
+        title=f"{direction}{', ' * bool(base)}{base}: difference{first}",
+        alternative="; ".join(
+            f"{label}: {format_signed(row.value)}, {format_interval(row.interval)}"
+            for row, label in zip(rows, labels, strict=True)
+        ),
+        lines=tuple(
+            IntervalLine(label, row.value, row.interval, row.verdict.tone)
+            for row, label in zip(rows, labels, strict=True)
+        ),
+        sides=Sides("less", "more"),
+    )
+
+
+def _names(rows: Sequence[ComparisonRow]) -> list[str]:
+    """Return what each row is about: its model, or both models if the first is not always one."""
+    same = len({row.first for row in rows}) == 1
+    return [row.second if same else row.pair for row in rows]
+
+
+def comparison_page(result: ComparisonResult) -> Page:
+    """Return the whole report of a comparison."""
+    names = [str(name) for name in result.provenance["names"]]
+    # What the intervals assume comes first.
+    notes = sorted(
+        dict.fromkeys(note for row in result.rows for note in row.notes),
+        key=lambda note: note.kind is not NoteKind.ASSUMPTION,
+    )
+    tasks = moved_tasks(result)
+    text = () if tasks else ("No single task differs by a family-wise test.",)
+    decided = [row for row in result.rows if row.verdict.decisive]
+    return Page(
+        title=f"{names[1]} compared with {names[0]}"
+        if len(names) == 2
+        else f"{plural(len(names), 'model')} compared",
+        subtitle=f"Difference: the value of {_minuend(result.rows)}.",
+        headline=tuple(
+            Statement(_sentence(row), row.verdict) for row in (decided or result.rows)[:_HEADLINES]
+        ),
+        sections=(
+            Section("Differences", tables=direction_tables(result), name="verdict"),
+            Section("With their intervals", figures=difference_figures(result), name="differences"),
+            Section("Task by task", text=text, tables=tasks, name="tasks"),
+            *([Section("Notes", notes=tuple(notes), name="notes")] if notes else []),
+            Section("Run it again", commands=(compare_again(result.provenance),), name="again"),
+        ),
+        limits=LIMITS,
+        name="comparison",
+        source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
+    )
+
+
+def _minuend(rows: Sequence[ComparisonRow]) -> str:
+    firsts = {row.first for row in rows}
+    if len(firsts) == 1:
+        several = len({row.second for row in rows}) > 1
+        return f"{'each model' if several else rows[0].second} minus that of {rows[0].first}"
+    return "the first model named minus that of the second"
+
+
+def _sentence(row: ComparisonRow) -> str:
+    way = f"({row.direction})"
+    if row.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
+        # These say how the models differ from each other, not from the base.
+        claim = row.verdict.words.predicate.format(base=row.first)
+        return f"{row.second} {claim}, against {row.base} {way}."
+    predicate = row.verdict.words.predicate.format(base=row.base)
+    return f"{row.second} {predicate} than {row.first} {way}."
+
+
+def compare_again(provenance: Mapping[str, Any]) -> str:
+    """Return the command that makes the same comparison."""
+    settings: CompareSettings = from_mapping(CompareSettings, provenance["settings"])
+    words: list[str] = []
+    if not all(provenance["saved"]):
+        probe = provenance["probes"][provenance["saved"].index(False)]
+        words += ["--templates", templates_option(probe["templates"])]
+        words += base_options(probe["bases"])
+    return command_line("compare", provenance["given"], words, settings.words())

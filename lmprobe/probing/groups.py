@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.probing.baseline import Baseline
 from lmprobe.probing.scores import Scores
-from lmprobe.results import Column, ColumnKind, Note, NoteKind, Table
+from lmprobe.results import Note, NoteKind
 from lmprobe.templates import TemplateSet
-
-Words = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +25,30 @@ class GroupedWord:
     share: float
     """When the group is guessed: the mean over templates and what is given."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return asdict(self)
-
 
 def grouped_words(
     scores: Mapping[Direction, Scores], templates: TemplateSet
 ) -> tuple[GroupedWord, ...]:
     """Return the words of every label that is not its own only word, with their shares."""
-    found: list[GroupedWord] = []
-    for direction, one in scores.items():
-        axis = direction.predicted
-        labels = one.attributes if axis == "attribute" else one.tasks
-        words = templates.attribute_words if axis == "attribute" else templates.task_words
-        if all(words[label] == (label,) for label in labels):
+    words: list[GroupedWord] = []
+    for direction, table in scores.items():
+        forward = direction is Direction.TASK_TO_ATTRIBUTE
+        labels = table.attributes if forward else table.tasks
+        members = templates.attribute_words if forward else templates.task_words
+        if all(members[label] == (label,) for label in labels):
             continue
-        owner = {word: label for label in labels for word in words[label]}
-        table = _by_word(one, templates).probabilities()
-        guessed = table.swapaxes(1, 2) if axis == "task" else table
-        places = [labels.index(label) for label in owner.values()]
-        members = np.equal.outer(range(len(labels)), places).astype(float)
-        totals = np.einsum("lw,kwg->klg", members, guessed)
-        shares = (guessed / totals[:, places]).mean(axis=(0, 2))
-        found += [
-            GroupedWord(axis, label, word, float(share))
-            for (word, label), share in zip(owner.items(), shares, strict=True)
-        ]
-    return tuple(found)
+        # What is guessed comes first, (words, templates, given).
+        guessed = np.moveaxis(_by_word(table, templates).probabilities(), 1 if forward else 2, 0)
+        start = 0
+        for label in labels:
+            own = guessed[start : start + len(members[label])]
+            shares = (own / own.sum(axis=0)).mean(axis=(1, 2))
+            words += [
+                GroupedWord(direction.predicted, label, word, float(share))
+                for word, share in zip(members[label], shares, strict=True)
+            ]
+            start += len(own)
+    return tuple(words)
 
 
 def _by_word(scores: Scores, templates: TemplateSet) -> Scores:
@@ -103,19 +96,4 @@ def _merged(scores: Scores, owner: Mapping[str, str]) -> Scores:
         scores,
         attributes=tuple(dict.fromkeys(owner[label] for label in scores.attributes)),
         attribute_of=tuple(owner[label] for label in scores.attribute_of),
-    )
-
-
-def words_table(words: tuple[GroupedWord, ...]) -> Table:
-    """Return the words behind each group and what each carried."""
-    return Table(
-        "words",
-        (
-            Column("axis", essential=False),
-            Column("group"),
-            Column("word"),
-            Column("share", ColumnKind.PERCENT),
-        ),
-        tuple((one.axis, one.group, one.word, one.share) for one in words),
-        title="words behind the groups, and the part of the group's probability that each carried",
     )

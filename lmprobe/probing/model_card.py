@@ -6,16 +6,14 @@ model's other results.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmprobe import __version__
 from lmprobe.probing.command import run_again
 from lmprobe.probing.notes import uses_masks
 from lmprobe.probing.result import LIMITS, ProbeResult
-from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.tables import direction_tables
 from lmprobe.report.markdown import escaped, fenced, table_lines
-from lmprobe.results.interval import Interval
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -28,7 +26,36 @@ _GENERATION = ("text-generation", "Text generation")
 
 def eval_results(result: ProbeResult) -> list[EvalResult]:
     """Return one Hugging Face evaluation result per base and direction."""
-    return [_eval_result(row, result) for row in result.rows]
+    from huggingface_hub import EvalResult
+
+    templates = result.provenance["templates"]
+    task_type, task_name = _MASKED if uses_masks(result) else _GENERATION
+    return [
+        EvalResult(
+            task_type=task_type,
+            task_name=task_name,
+            dataset_type=f"lmprobe/{templates['name']}",
+            dataset_name=f"lmprobe templates {templates['name']}, base {row.base}",
+            dataset_config=row.base,
+            dataset_revision=str(templates["sha256"]),
+            metric_type="directional-bias-amplification",
+            metric_name=f"Directional bias amplification, {row.direction}",
+            metric_value=round(row.value, 6),
+            metric_config=row.direction.value,
+            metric_args={
+                # YAML does not know the numbers of NumPy, which an end may be.
+                "interval": {
+                    key: float(value) if isinstance(value, float) else value
+                    for key, value in row.interval.to_dict().items()
+                },
+                "verdict": row.verdict.value,
+                "undefined_pairs": row.undefined_pairs,
+                "attributes": list(row.attributes),
+                "scorer": str(result.provenance["scorer"]),
+            },
+        )
+        for row in result.rows
+    ]
 
 
 def model_card(result: ProbeResult) -> str:
@@ -58,35 +85,3 @@ def model_card(result: ProbeResult) -> str:
             "",
         ]
     )
-
-
-def _eval_result(row: ProbeRow, result: ProbeResult) -> EvalResult:
-    from huggingface_hub import EvalResult
-
-    templates = result.provenance["templates"]
-    task_type, task_name = _MASKED if uses_masks(result) else _GENERATION
-    return EvalResult(
-        task_type=task_type,
-        task_name=task_name,
-        dataset_type=f"lmprobe/{templates['name']}",
-        dataset_name=f"lmprobe templates {templates['name']}, base {row.base}",
-        dataset_config=row.base,
-        dataset_revision=str(templates["sha256"]),
-        metric_type="directional-bias-amplification",
-        metric_name=f"Directional bias amplification, {row.direction}",
-        metric_value=round(row.value, 6),
-        metric_config=row.direction.value,
-        metric_args={
-            "interval": _plain(row.interval),
-            "verdict": row.verdict.value,
-            "undefined_pairs": row.undefined_pairs,
-            "attributes": list(row.attributes),
-            "scorer": str(result.provenance["scorer"]),
-        },
-    )
-
-
-def _plain(interval: Interval) -> dict[str, Any]:
-    """Return the interval in types that YAML knows: an end may be a NumPy number."""
-    ends = interval.to_dict()
-    return {key: float(one) if isinstance(one, float) else one for key, one in ends.items()}

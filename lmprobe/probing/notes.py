@@ -1,28 +1,112 @@
-"""The notes of a probe, each once, with the bases and directions that it belongs to."""
+"""The notes of a probe: what a row says of its numbers, and all notes once with their scope."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.core.tally import Floats
+from lmprobe.intervals.base_uncertainty import BaseCorrection, is_enough, sentences_needed
 from lmprobe.models.kind import kinds
-from lmprobe.results import Note, NoteKind
-from lmprobe.results.format import format_percent, format_rounded, listed
+from lmprobe.results import Estimate, Note, NoteKind
+from lmprobe.results.format import format_percent, format_rounded, format_signed, listed
 
 if TYPE_CHECKING:
+    from lmprobe.probing.comparison import ComparisonRow
     from lmprobe.probing.result import ProbeResult
     from lmprobe.probing.row import ProbeRow
+    from lmprobe.sources import AlignedBaseRates
+
+R = TypeVar("R", "ProbeRow", "ComparisonRow")
+
+# A preference is worth a sentence where it moves a tenth of the probability.
+_MOVED = 0.1
+# The reliability that is worth counting more sentences for.
+_GOOD = 0.9
 
 
-def rows_by_direction(result: ProbeResult) -> dict[Direction, list[ProbeRow]]:
-    """Return the rows of each direction that was measured, bases in their order."""
-    return by_direction(result.rows)
+def preference_notes(
+    parts: Mapping[str, Estimate], rates: AlignedBaseRates, direction: Direction, predicted: Floats
+) -> tuple[Note, ...]:
+    """Return one sentence where the value and the association differ in size or verdict."""
+    value, association = parts["value"], parts["association"]
+    word, moved = preferred(rates, direction, predicted)
+    large = abs(parts["preference"].claimed) > abs(value.claimed) / 2
+    if not (large and moved > _MOVED) and value.verdict is association.verdict:
+        return ()
+    share = "mostly" if large else "partly"
+    number = "value" if value.corrected is None else "corrected value"
+    text = (
+        f"the {number} ({format_signed(value.claimed)}) differs from the association "
+        f"({format_signed(association.claimed)}), {share} because the model prefers “{word}” in "
+        "all sentences"
+    )
+    return (Note(NoteKind.PREFERENCE, text),)
 
 
-def by_direction(rows: Sequence[ProbeRow]) -> dict[Direction, list[ProbeRow]]:
-    """Return the rows of each direction among them."""
+def preferred(
+    rates: AlignedBaseRates, direction: Direction, predicted: Floats
+) -> tuple[str, float]:
+    """Return the candidate that the model prefers most, whatever is given, against the base.
+
+    With it comes the share of the probability that the model gives to other candidates than
+    the base does (the total variation distance of the two margins).
+    """
+    world = rates.association
+    if direction is Direction.TASK_TO_ATTRIBUTE:
+        margin = predicted.mean(axis=0) @ world.p_task
+        expected, names = world.p_attribute, world.attributes
+    else:
+        margin = world.p_attribute @ predicted.mean(axis=0)
+        expected, names = world.p_task, world.tasks
+    more = margin - expected
+    return names[int(np.argmax(more))], float(np.abs(more).sum() / 2)
+
+
+def base_notes(
+    estimate: Estimate,
+    corrections: tuple[BaseCorrection, BaseCorrection],
+    counts: Floats,
+    direction: Direction,
+) -> tuple[Note, ...]:
+    """Return what the noise of a sampled base did to the value, and how to have less of it.
+
+    The corrections are those of the value and of the association; a verdict needs both.
+    """
+    assert estimate.base_bias is not None
+    sentences = corrections[0].sentences
+    if sentences is None:
+        text = (
+            "the value is corrected for the bias that the standard errors of the base cause, "
+            f"{format_signed(estimate.base_bias)}"
+        )
+        return (Note(NoteKind.BASE, text),)
+    value, association = (correction.reliability.proportional for correction in corrections)
+    text = (
+        f"the base was counted in {sentences:,} sentences; the value is corrected for the bias "
+        f"that their noise causes, {format_signed(estimate.base_bias)}. A base of this size shows "
+        f"{value:.0%} of an amplification"
+    )
+    if not is_enough(association) and is_enough(value):
+        text += f", but only {association:.0%} of the association"
+    if not is_enough(min(value, association)):
+        text += "; this is too little for a verdict"
+    if value < _GOOD:
+        enough = sentences_needed(counts, direction, reliable=_GOOD)
+        text += (
+            "; no number of sentences would show more, because the table has no clear link"
+            if enough is None
+            else f"; about {enough:,} would show {_GOOD:.0%}"
+        )
+    return (Note(NoteKind.BASE, text),)
+
+
+def by_direction(rows: Sequence[R]) -> dict[Direction, list[R]]:
+    """Return the rows of each direction among them, bases in their order."""
     groups = {
         direction: [row for row in rows if row.direction is direction] for direction in DIRECTIONS
     }
@@ -36,20 +120,20 @@ def gathered_notes(result: ProbeResult) -> tuple[Note, ...]:
     """
     rows_of: dict[Note, list[ProbeRow]] = {}
     for row in result.rows:
-        for note in (*row.notes, *_counted(row)):
+        for note in (*row.notes, *_undefined(row)):
             rows_of.setdefault(note, []).append(row)
-    whole = (*result.notes, *(note for note, rows in rows_of.items() if _is_every(rows, result)))
-    scoped = (
+    whole = [note for note, rows in rows_of.items() if len(rows) == len(result.rows)]
+    scoped = [
         replace(note, scope=_scope(rows, result))
         for note, rows in rows_of.items()
-        if not _is_every(rows, result)
-    )
-    return (*whole, *scoped, *mass_notes(result))
+        if note not in whole
+    ]
+    return (*result.notes, *whole, *scoped, *mass_notes(result))
 
 
 def mass_notes(result: ProbeResult) -> Iterator[Note]:
     """Yield how much probability the candidates had, and the perplexity."""
-    for direction, rows in rows_by_direction(result).items():
+    for direction, rows in by_direction(result.rows).items():
         share = format_percent(float(rows[0].candidate_mass.mean()))
         text = f"before normalising, the candidates together had {share} of the probability"
         ratio = rows[0].mass_ratio
@@ -69,21 +153,16 @@ def uses_masks(result: ProbeResult) -> bool:
     return kind in kinds.names() and kinds.get(kind).masks
 
 
-def _counted(row: ProbeRow) -> Iterator[Note]:
+def _undefined(row: ProbeRow) -> Iterator[Note]:
     if row.undefined_pairs and row.unevenness is None:
         count, total = row.undefined_pairs, row.by_pair.size
         text = f"{count} of {total} pairs are undefined and left out of the mean"
         yield Note(NoteKind.UNDEFINED, text)
 
 
-def _is_every(rows: list[ProbeRow], result: ProbeResult) -> bool:
-    return len(rows) == len(result.rows)
-
-
 def _scope(rows: list[ProbeRow], result: ProbeResult) -> str:
     """Return the bases of the rows, with the direction where it does not hold for each."""
     bases = list(dict.fromkeys(row.base for row in rows))
-    directions = rows_by_direction(result)
-    if len(rows) == len(bases) * len(directions):
+    if len(rows) == len(bases) * len(by_direction(result.rows)):
         return listed(bases)
     return "; ".join(f"{row.base}, {row.direction}" for row in rows)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.core.direction import Direction
+from lmprobe.probing.command import run_again
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
-from lmprobe.probing.group_sections import margins_section, unevenness_section
 from lmprobe.probing.notes import by_direction, gathered_notes
-from lmprobe.probing.provenance_page import again_section, bases_of, every, measured_section
 from lmprobe.probing.tables import (
+    direction_tables,
+    margin_tables,
     pair_table,
     part_table,
     robustness_table,
     verdict_table,
+    words_table,
 )
-from lmprobe.probing.years import years_section
 from lmprobe.results import Page, Section, Statement, Verdict
 from lmprobe.results.figure import MOST_DOTS
 from lmprobe.results.format import (
     describe_interval,
     format_number,
     format_p_value,
+    format_percent,
     format_signed,
     listed,
     plural,
@@ -32,32 +34,47 @@ if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
     from lmprobe.probing.row import ProbeRow
 
+Rows = Mapping[Direction, list["ProbeRow"]]
+"""The rows that have a lean, by direction."""
+
+# A reader who wants more templates than these wants them in a file.
+_MOST_LISTED = 500
+
+_PROVENANCE = (
+    "model", "revision", "content_hash", "tokenizer", "scorer", "seed", "device", "dtype",
+    "batch_policy",
+)  # fmt: skip
+
 
 def probe_page(result: ProbeResult) -> Page:
     """Return the whole report of a probe."""
     from lmprobe.probing.result import LIMITS
 
-    templates, tasks = len(result.templates), len(every(row.tasks for row in result.rows))
+    rows = by_direction([row for row in result.rows if row.unevenness is None])
+    templates, tasks = len(result.templates), len(_unique(row.tasks for row in result.rows))
     return Page(
         title=f"Does {result.provenance['model']} exaggerate the base rates?",
         subtitle=(
             f"{plural(templates, 'template')} of {result.provenance['templates']['name']}"
             f"{', such as' if templates > 1 else ':'} “{result.templates[0]}”; "
-            f"{plural(tasks, 'task')}; {', '.join(every(row.attributes for row in result.rows))}"
+            f"{plural(tasks, 'task')}; {', '.join(_unique(row.attributes for row in result.rows))}"
         ),
         headline=headline(result.rows),
-        sections=(
-            *_verdicts(result),
-            *_parts(result),
-            *unevenness_section(result),
-            *margins_section(result),
-            *years_section(result),
-            Section("Notes", notes=gathered_notes(result), name="notes"),
-            *_tasks(result),
-            *_templates(result),
-            *_pairs(result),
-            measured_section(result),
-            again_section(result),
+        sections=tuple(
+            section
+            for section in (
+                _verdicts(result, rows),
+                _parts(result),
+                _unevenness(result),
+                _margins(result),
+                Section("Notes", notes=gathered_notes(result), name="notes"),
+                _tasks(rows),
+                _templates(result, rows),
+                _pairs(result, rows),
+                _measured(result),
+                _again(result),
+            )
+            if section.tables or section.figures or section.parts or section.notes
         ),
         limits=LIMITS,
         source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
@@ -94,17 +111,7 @@ def _sentence(row: ProbeRow) -> str:
     return f"{row.direction}: the model {claim} ({numbers})."
 
 
-def _measured_rows(result: ProbeResult) -> dict[Direction, list[ProbeRow]]:
-    """Return the rows whose lean is known, by direction."""
-    return by_direction([row for row in result.rows if row.unevenness is None])
-
-
-def _verdicts(result: ProbeResult) -> tuple[Section, ...]:
-    measured = _measured_rows(result)
-    return (_verdict_section(result, measured),) if measured else ()
-
-
-def _verdict_section(result: ProbeResult, measured: Mapping[Direction, list[ProbeRow]]) -> Section:
+def _verdicts(result: ProbeResult, rows: Rows) -> Section:
     bases: Mapping[str, Any] = result.provenance["bases"]
     return Section(
         "Verdict",
@@ -115,49 +122,69 @@ def _verdict_section(result: ProbeResult, measured: Mapping[Direction, list[Prob
         ),
         facts={
             base: str(bases.get(base, {}).get("title") or "base rates of your own")
-            for base in bases_of(result)
+            for base in _unique([row.base] for row in result.rows)
         },
         parts=tuple(
             Section(
                 direction,
                 (f"{direction.question.capitalize()}.",),
-                tables=(verdict_table(direction, rows),),
-                figures=(interval_figure(rows),),
+                tables=(verdict_table(direction, its_rows),),
+                figures=(interval_figure(its_rows),),
             )
-            for direction, rows in measured.items()
+            for direction, its_rows in rows.items()
         ),
     )
 
 
-def _parts(result: ProbeResult) -> tuple[Section, ...]:
-    table = part_table(result.rows)
+def _parts(result: ProbeResult) -> Section:
     text = (
         "The value is the sum of two parts. Association is the amplification that remains when "
         "the model's overall preferences for single words are removed. Preference is the rest: it "
         "comes from preferring a word in every sentence."
     )
-    section = Section("Association and preference", (text,), tables=(table,), name="parts")
-    return (section,) if table.rows else ()
+    table = part_table(result.rows)
+    tables = (table,) if table.rows else ()
+    return Section("Association and preference", (text,), tables=tables, name="parts")
 
 
-def _tasks(result: ProbeResult) -> tuple[Section, ...]:
-    rows = _measured_rows(result).get(Direction.TASK_TO_ATTRIBUTE, [])
+def _unevenness(result: ProbeResult) -> Section:
+    """Return the section about the bases for which no lean is known."""
+    tables = direction_tables([row for row in result.rows if row.unevenness is not None])
+    text = (
+        "No source has a lean for these words, so no direction counts as amplification. Absolute "
+        "is the mean absolute difference between a pair's probability and its base rate; p is the "
+        "share of random permutations of the groups that are at least as uneven."
+    )
+    return Section("Unevenness", (text,), tables=tables, name="unevenness")
+
+
+def _margins(result: ProbeResult) -> Section:
+    """Return the section about each of several crossed attributes by itself."""
+    text = "The same predictions and bases, with the groups that share a value combined."
+    return Section("Each attribute alone", (text,), tables=margin_tables(result), name="margins")
+
+
+def _tasks(rows: Rows) -> Section:
+    figures = tuple(task_figure(row) for row in rows.get(Direction.TASK_TO_ATTRIBUTE, ()))
     text = (
         "The probability that the model gives to a group for each task, against the share in the "
         "base. On the dashed line the two are equal."
     )
-    figures = tuple(task_figure(row) for row in rows)
-    return (Section("Task by task", (text,), figures=figures, name="tasks"),) if rows else ()
+    return Section("Task by task", (text,), figures=figures, name="tasks")
 
 
-def _templates(result: ProbeResult) -> tuple[Section, ...]:
-    measured = _measured_rows(result)
-    if not measured:
-        return ()
-    section = Section(
+def _templates(result: ProbeResult, rows: Rows) -> Section:
+    number = len(result.templates)
+    dots = (
+        f"The bar is the mean of {number:,} templates; each dot is a group of neighbours."
+        if number > MOST_DOTS
+        else "Each dot is one template, the bar is their mean. If a few sentences decide the "
+        "result, it is visible here."
+    )
+    return Section(
         "Template by template",
         (
-            _dots_mean(len(result.templates)),
+            dots,
             "SD is the standard deviation over templates, not an interval. “Without one template” "
             "is the range of the value when any one template is left out. “Other sign” is the "
             "share of templates whose value has the opposite sign.",
@@ -165,38 +192,111 @@ def _templates(result: ProbeResult) -> tuple[Section, ...]:
         parts=tuple(
             Section(
                 direction,
-                tables=(robustness_table(direction, rows),),
-                figures=(template_figure(rows, result.templates),),
+                tables=(robustness_table(direction, its_rows),),
+                figures=(template_figure(its_rows, result.templates),),
             )
-            for direction, rows in measured.items()
+            for direction, its_rows in rows.items()
         ),
         name="templates",
     )
-    return (section,)
 
 
-def _dots_mean(templates: int) -> str:
-    if templates > MOST_DOTS:
-        return f"The bar is the mean of {templates:,} templates; each dot is a group of neighbours."
-    return (
-        "Each dot is one template, the bar is their mean. If a few sentences decide the "
-        "result, it is visible here."
-    )
-
-
-def _pairs(result: ProbeResult) -> tuple[Section, ...]:
-    measured = _measured_rows(result)
-    if not measured:
-        return ()
-    section = Section(
+def _pairs(result: ProbeResult, rows: Rows) -> Section:
+    measured = [row for row in result.rows if row.unevenness is None]
+    return Section(
         "Pair by pair",
         (
             "The mean over templates for each attribute and task. Orange: the model exaggerates "
             "the link; blue: it weakens it.",
         ),
-        tables=(pair_table([row for row in result.rows if row.unevenness is None]),),
-        figures=tuple(pair_figure(rows) for rows in measured.values()),
+        tables=(pair_table(measured),) if measured else (),
+        figures=tuple(pair_figure(its_rows) for its_rows in rows.values()),
         searchable=True,
         name="pairs",
     )
-    return (section,)
+
+
+def _measured(result: ProbeResult) -> Section:
+    """Return the words, the templates and the sources that took part."""
+    tables: Mapping[str, Any] = result.provenance["bases"]
+    bases = _unique([row.base] for row in result.rows)
+    templates = result.templates[:_MOST_LISTED]
+    if more := len(result.templates) - len(templates):
+        templates = (*templates, f"and {more:,} more, which the JSON document has")
+    return Section(
+        "What was measured",
+        parts=(
+            Section(
+                "Words",
+                facts=_words(result),
+                tables=(words_table(result.words),) if result.words else (),
+            ),
+            Section(
+                f"Templates of {result.provenance['templates']['name']}",
+                items=templates,
+                collapsed=len(result.templates) > 40,
+            ),
+            # The bases in their order, then what only the lean comes from.
+            *(
+                Section(
+                    f"{'Base rates' if name in bases else 'Lean'}: {name}",
+                    facts=_source_facts(result, name),
+                )
+                for name in _unique([bases, tables])
+                if name in tables
+            ),
+        ),
+        name="measured",
+    )
+
+
+def _words(result: ProbeResult) -> dict[str, str]:
+    facts = {
+        "attributes": ", ".join(_unique(row.attributes for row in result.rows)),
+        "tasks": ", ".join(_unique(row.tasks for row in result.rows)),
+    }
+    for row in result.rows:
+        if dropped := (*row.dropped_attributes, *row.dropped_tasks):
+            facts[f"left out, {row.base}"] = ", ".join(dropped)
+    if result.split_words:
+        pieces = (f"{word} ({number} pieces)" for word, number in result.split_words.items())
+        facts["split by the tokenizer"] = ", ".join(pieces)
+    return facts
+
+
+def _source_facts(result: ProbeResult, name: str) -> dict[str, str]:
+    facts = {
+        key: "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for key, value in result.provenance["bases"][name].items()
+        if value not in (None, "", [], ())
+    }
+    leans = {row.lean_source for row in result.rows if row.base == name} - {name}
+    return facts | ({"lean": f"from {listed(sorted(leans))}"} if leans else {})
+
+
+def _again(result: ProbeResult) -> Section:
+    """Return the command that runs the probe again, and what it was made of."""
+    facts = result.provenance
+    row = result.rows[0]
+    shown = {
+        name.replace("_", " "): str(facts[name])
+        for name in _PROVENANCE
+        if facts.get(name) is not None
+    }
+    shown |= {
+        "templates": f"{facts['templates']['name']} {facts['templates']['sha256']}",
+        "interval": f"{row.interval.method}, {format_percent(row.interval.confidence)}",
+        "lean": f"{row.lean_weighting} weighting",
+        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+    }
+    return Section(
+        "Run it again",
+        commands=(run_again(result),),
+        parts=(Section("Provenance", facts=shown),),
+        name="provenance",
+    )
+
+
+def _unique(several: Iterable[Iterable[str]]) -> list[str]:
+    """Return every word once, in order."""
+    return list(dict.fromkeys(word for words in several for word in words))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from lmprobe import __version__
 from lmprobe.core.choices import LeanWeighting, Missing, Resample
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import as_model
@@ -111,8 +110,20 @@ def probe(
     settings = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
     baselines = _baselines(base, loaded, lean_from, settings)
-    scores = _scores(loaded, template_set, settings, cache, progress)
-    split = {word: count for one in scores.values() for word, count in one.pieces.items()}
+    scores = {
+        direction: replace(table, mass_ratio=mass_ratio(loaded, template_set, table, cache=cache))
+        for direction, table in score_directions(
+            loaded,
+            template_set,
+            attributes=settings.attributes,
+            tasks=settings.tasks,
+            scorer=settings.scorer,
+            prior=settings.prior,
+            cache=cache,
+            progress=progress,
+        ).items()
+    }
+    split = {word: count for table in scores.values() for word, count in table.pieces.items()}
     # The scorer, the words and the threads are the same in every direction.
     any_direction = next(iter(scores.values()))
     return ProbeResult(
@@ -149,76 +160,48 @@ def resolved(
     )
 
 
-def _scores(
-    model: LanguageModel,
-    templates: TemplateSet,
-    settings: ProbeSettings,
-    cache: bool,
-    progress: Progress,
-) -> dict[Direction, Scores]:
-    """Return the model's answers in each direction, beside those for random words."""
-    found = score_directions(
-        model,
-        templates,
-        attributes=settings.attributes,
-        tasks=settings.tasks,
-        scorer=settings.scorer,
-        prior=settings.prior,
-        cache=cache,
-        progress=progress,
-    )
-    return {
-        one: replace(table, mass_ratio=mass_ratio(model, templates, table, cache=cache))
-        for one, table in found.items()
-    }
-
-
 def _baselines(
     base: Base | Sequence[Base],
     model: LanguageModel,
     lean_from: Source | None,
     settings: ProbeSettings,
 ) -> list[Baseline]:
-    """Return what to compare with; two bases that nobody could tell apart are refused."""
+    """Return what to compare with; raise if two bases have the same name and groups."""
     bases = list(base) if isinstance(base, list | tuple) else [base]
     if not bases:
         raise InputError("`base` is empty; name at least one source, such as uniform")
-    assert settings.attributes is not None
-    assert settings.tasks is not None
-    baselines: list[Baseline] = []
+    baselines: dict[tuple[str, tuple[str, ...]], Baseline] = {}
     for source in bases:
-        against = baseline(
+        compared = baseline(
             load_base_rates(source, model=model),
-            settings.attributes,
-            settings.tasks,
+            settings.attributes or (),
+            settings.tasks or (),
             lean_from=lean_from,
             missing=settings.missing,
             pseudo_count=settings.pseudo_count,
         )
-        names = [(one.name, one.rates.association.attributes) for one in baselines]
-        if (against.name, against.rates.association.attributes) in names:
+        key = compared.name, compared.rates.association.attributes
+        if key in baselines:
             raise InputError(
-                f'two bases are called "{against.name}"; give each once, and files different names'
+                f'two bases are called "{compared.name}"; give each once, and files different names'
             )
-        baselines.append(against)
-    return baselines
+        baselines[key] = compared
+    return list(baselines.values())
 
 
 def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     if not split:
         return ()
     words = ", ".join(f"{word} ({count})" for word, count in sorted(split.items()))
+    number = plural(len(split), "word")
     if scorers.get(scorer).whole_word:
-        text = (
-            f"the tokenizer splits {plural(len(split), 'word')} into pieces; {scorer} scores "
-            f"them as whole words: {words}"
-        )
-        return (Note(NoteKind.SPLIT_WORDS, text),)
+        text = f"the tokenizer splits {number} into pieces; {scorer} scores them as whole words"
+        return (Note(NoteKind.SPLIT_WORDS, f"{text}: {words}"),)
     text = (
-        f"{scorer} scores {plural(len(split), 'word')} that the tokenizer splits by their first "
-        f"piece alone, which is wrong; use it only to reproduce the paper: {words}"
+        f"{scorer} scores {number} that the tokenizer splits by their first piece alone, which is "
+        "wrong; use it only to reproduce the paper"
     )
-    return (Note(NoteKind.SCORER, text),)
+    return (Note(NoteKind.SCORER, f"{text}: {words}"),)
 
 
 def _checked_words(chosen: tuple[str, ...], known: tuple[str, ...], kind: str) -> tuple[str, ...]:
@@ -229,8 +212,9 @@ def _checked_words(chosen: tuple[str, ...], known: tuple[str, ...], kind: str) -
                 f'the template set has no {kind} "{word}"; {did_you_mean(word, known)}'
             )
     if len(set(chosen)) != len(chosen) or len(chosen) < 2:
-        found = ", ".join(chosen)
-        raise InputError(f"a probe compares at least two different {kind}s, found: {found}")
+        raise InputError(
+            f"a probe compares at least two different {kind}s, found: {', '.join(chosen)}"
+        )
     return chosen
 
 

@@ -9,17 +9,17 @@ written with as many tokens, asked for in the same place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from lmprobe.core.direction import Direction
-from lmprobe.models import cache as store
+from lmprobe.core.tally import Floats
 from lmprobe.models.cloze import Cloze, EncodedCloze, Span
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import LanguageModel
 from lmprobe.probing.scores import Scores
-from lmprobe.probing.sheet import Sheet, Words, described, model_facts
+from lmprobe.probing.sheet import SEED, Sheet, answers, described, sampled
 from lmprobe.scorers.mass import MassQueries, mass_queries
 from lmprobe.scorers.scorer import Scorer, choose_scorer, sums
 from lmprobe.templates import TemplateSet
@@ -35,15 +35,6 @@ directions: with initial weights of 0.02 none of 170 ratios exceeded 1.5, with 0
 # Conditions (a template and a given word) that are looked at, and candidates in each.
 _CONDITIONS = 8
 _CANDIDATES = 32
-_SEED = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Condition:
-    """A template with the word that is given, by their places in the table of scores."""
-
-    template: int
-    given: int
 
 
 def mass_ratio(
@@ -59,32 +50,28 @@ def mass_ratio(
     sentences and the words.
     """
     scorer = choose_scorer(scores.scorer, model.kind)
-    conditions = _chosen_conditions(scores)
-    places = {one: _candidates(scores, one) for one in conditions}
-    clozes = {one: _clozes(templates, scores, pairs, one) for one, pairs in places.items()}
-    key = store.key_of(
-        {
-            **model_facts(model),
-            "scorer": (scorer.name, scorer.identity),
-            "random words": (_SEED, _CANDIDATES),
-            "clozes": [described(found) for found in clozes.values()],
-        }
-    )
-    entry = store.read(key) if cache else None
-    size = sum(map(len, places.values()))
-    if entry is None or not entry.has({"log_mass": size}):
-        values = _log_mass(model, list(clozes.values()), scorer.scorer)
-        entry = store.Entry(model.name, {"log_mass": tuple(values)}, model.threads)
-        if cache:
-            store.write(key, entry)
-            model.remember()
-    table = scores.log_mass_table
-    own = [
-        table[one.template, attribute, task]
-        for one, pairs in places.items()
-        for attribute, task in pairs
+    conditions = _conditions(scores)
+    used = {template for places in conditions for template, _, _ in places}
+    sheets = {
+        template: Sheet(templates.templates[template], scores.words, (scores.direction,))
+        for template in used
+    }
+    clozes = [
+        [sheets[template].cloze(scores.direction, *pair) for template, *pair in places]
+        for places in conditions
     ]
-    return float(np.exp(own).sum() / np.exp(entry.numbers["log_mass"]).sum())
+    log_mass = answers(
+        model,
+        {
+            "scorer": (scorer.name, scorer.identity),
+            "random words": (SEED, _CANDIDATES),
+            "clozes": [described(candidates) for candidates in clozes],
+        },
+        lambda: _log_mass(model, clozes, scorer.scorer),
+        cache=cache,
+    )
+    own = [scores.log_mass_table[place] for places in conditions for place in places]
+    return float(np.exp(own).sum() / np.exp(log_mass).sum())
 
 
 def is_informed(scores: Scores, min_mass: float | None) -> bool:
@@ -97,65 +84,36 @@ def is_informed(scores: Scores, min_mass: float | None) -> bool:
     return scores.mass_ratio is None or scores.mass_ratio >= LEAST_RATIO
 
 
-def _chosen_conditions(scores: Scores) -> list[_Condition]:
-    """Return a few templates and given words, spread over all by chance with a fixed seed."""
-    rng = np.random.default_rng(_SEED)
+def _conditions(scores: Scores) -> list[list[tuple[int, int, int]]]:
+    """Return the places (template, attribute, task) of some candidates under some conditions."""
     _, attributes, tasks = scores.log_probability.shape
-    given = tasks if scores.direction is Direction.TASK_TO_ATTRIBUTE else attributes
-    size = len(scores.templates) * given
-    chosen = np.sort(rng.choice(size, min(size, _CONDITIONS), replace=False))
-    return [_Condition(int(place) // given, int(place) % given) for place in chosen]
-
-
-def _candidates(scores: Scores, condition: _Condition) -> list[tuple[int, int]]:
-    """Return the places (attribute, task) of the candidates under a condition, or of some."""
-    _, attributes, tasks = scores.log_probability.shape
-    guess_attribute = scores.direction is Direction.TASK_TO_ATTRIBUTE
-    count = attributes if guess_attribute else tasks
-    rng = np.random.default_rng(_SEED)
-    chosen = np.sort(rng.choice(count, min(count, _CANDIDATES), replace=False)).tolist()
-    if guess_attribute:
-        return [(place, condition.given) for place in chosen]
-    return [(condition.given, place) for place in chosen]
-
-
-def _clozes(
-    templates: TemplateSet,
-    scores: Scores,
-    pairs: Sequence[tuple[int, int]],
-    condition: _Condition,
-) -> list[Cloze]:
-    """Return the clozes of the candidates under a condition, without all others of the sheet."""
-    words, given = scores.words, condition.given
-    if scores.direction is Direction.TASK_TO_ATTRIBUTE:
-        words = Words(words.attributes, (words.tasks[given],))
-        asked = [(attribute, 0) for attribute, _ in pairs]
-    else:
-        words = Words((words.attributes[given],), words.tasks)
-        asked = [(0, task) for _, task in pairs]
-    sheet = Sheet(templates.templates[condition.template], words, (scores.direction,))
-    return [sheet.cloze(scores.direction, *pair) for pair in asked]
+    forward = scores.direction is Direction.TASK_TO_ATTRIBUTE
+    guessed, given = (attributes, tasks) if forward else (tasks, attributes)
+    candidates = sampled(guessed, _CANDIDATES)
+    conditions = [divmod(n, given) for n in sampled(len(scores.templates) * given, _CONDITIONS)]
+    return [
+        [(template, word, other) if forward else (template, other, word) for word in candidates]
+        for template, other in conditions
+    ]
 
 
 def _log_mass(
     model: LanguageModel, conditions: Sequence[Sequence[Cloze]], scorer: Scorer
-) -> list[float]:
+) -> Floats:
     """Ask the model about one random word for every candidate."""
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     asked: list[MassQueries] = []
     for clozes in conditions:
         encoded = model.encode(clozes)
-        taken = {one.pieces[0] for one in encoded}
-        words = [_with_random_word(model, one, taken, rng) for one in encoded]
-        asked += [
-            mass_queries(one, model.kind)
-            if scorer.whole_sentence
-            else MassQueries(scorer.queries(one))
-            for one in words
-        ]
-    values = sums(model, [one.added for one in asked])
-    values -= sums(model, [one.subtracted for one in asked])
-    return [float(value) for value in values]
+        taken = {cloze.pieces[0] for cloze in encoded}
+        for cloze in encoded:
+            other = _with_random_word(model, cloze, taken, rng)
+            whole = scorer.whole_sentence
+            asked.append(
+                mass_queries(other, model.kind) if whole else MassQueries(scorer.queries(other))
+            )
+    added = sums(model, [queries.added for queries in asked])
+    return added - sums(model, [queries.subtracted for queries in asked])
 
 
 def _with_random_word(
@@ -165,10 +123,10 @@ def _with_random_word(
 
     Each token is drawn among those made of letters that begin a word if the candidate's does.
     """
-    known = model.word_tokens
+    tokens = model.word_tokens
     ids = list(cloze.ids)
     for place in range(*_place(model, cloze)):
-        alike = known.letters & (known.begins == known.begins[ids[place]])
+        alike = tokens.letters & (tokens.begins == tokens.begins[ids[place]])
         pool = np.setdiff1d(np.flatnonzero(alike), list(taken))
         # A vocabulary without such tokens, as of bytes, has others.
         pool = pool if len(pool) else np.setdiff1d(np.arange(len(alike)), list(taken))

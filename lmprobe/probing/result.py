@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -45,15 +45,6 @@ class Margin:
     attribute: str
     row: ProbeRow
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form: that of the row, and the attribute."""
-        return {"attribute": self.attribute, **self.row.to_dict()}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any], families: tuple[str, ...]) -> Margin:
-        """Read the JSON form."""
-        return cls(str(document["attribute"]), ProbeRow.from_dict(document, families))
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProbeResult(Result):
@@ -91,7 +82,7 @@ class ProbeResult(Result):
     def changes(self, since: Result) -> tuple[Claim, ...]:
         """Return the paired differences from an earlier probe."""
         from lmprobe.probing.command import settings_of
-        from lmprobe.probing.paired import compare_results
+        from lmprobe.probing.compare import compare_results
         from lmprobe.probing.settings import CompareSettings
         from lmprobe.results.settings import from_mapping
 
@@ -103,9 +94,8 @@ class ProbeResult(Result):
             names = [f"{names[0]} (earlier)", f"{names[1]} (later)"]
         choices = settings_of(self.provenance).to_dict()
         settings: CompareSettings = from_mapping(CompareSettings, choices)
-        pairs = compare_results(since, self, (names[0], names[1]), settings)
-        rows = [pair.row for pair in pairs]
-        return tuple(Claim(_change(row, self, since), row.base, row.direction) for row in rows)
+        rows = compare_results(since, self, (names[0], names[1]), settings)
+        return tuple(Claim(_change(row, self, since), row.base, row.direction) for row, _ in rows)
 
     def check(
         self,
@@ -180,8 +170,10 @@ class ProbeResult(Result):
             "families": list(self.families),
             "split_words": dict(self.split_words),
             "perplexity": nullable(self.perplexity),
-            "words": [word.to_dict() for word in self.words],
-            "margins": [margin.to_dict() for margin in self.margins],
+            "words": [asdict(word) for word in self.words],
+            "margins": [
+                {"attribute": margin.attribute, **margin.row.to_dict()} for margin in self.margins
+            ],
             "notes": [note.to_dict() for note in self.notes],
             "limits": list(LIMITS),
             "provenance": dict(self.provenance),
@@ -201,7 +193,8 @@ class ProbeResult(Result):
             perplexity=document.get("perplexity"),
             words=tuple(GroupedWord(**word) for word in document.get("words", ())),
             margins=tuple(
-                Margin.from_dict(margin, families) for margin in document.get("margins", ())
+                Margin(str(margin["attribute"]), ProbeRow.from_dict(margin, families))
+                for margin in document.get("margins", ())
             ),
         )
         _check(result)
@@ -210,11 +203,9 @@ class ProbeResult(Result):
 
 def _change(row: ComparisonRow, later: ProbeResult, earlier: ProbeResult) -> Estimate:
     """Return the difference of one base and direction, as a check needs it."""
-    own, other = (one.row(row.base, row.direction) for one in (later, earlier))
-    words = [(one.attributes, one.tasks) for one in (own, other)]
-    if words[0] == words[1] and np.allclose(
-        own.cells, other.cells, rtol=0, atol=1e-9, equal_nan=True
-    ):
+    own, other = (result.row(row.base, row.direction) for result in (later, earlier))
+    same_words = (own.attributes, own.tasks) == (other.attributes, other.tasks)
+    if same_words and np.allclose(own.cells, other.cells, rtol=0, atol=1e-9, equal_nan=True):
         # The same answers to the same questions: nothing is uncertain about their difference.
         interval = replace(row.interval, low=0.0, high=0.0, status=IntervalStatus.OK)
         return Estimate(0.0, interval, Verdict.UNDECIDED)

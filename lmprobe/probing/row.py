@@ -24,13 +24,6 @@ from lmprobe.results.estimate import nullable
 
 # Half precision adds up to one no better than this.
 _ROUNDING = 1e-2
-# Words of several pieces are asked for with as many masks, so their mass is not bounded by one.
-_RANGES = {
-    "predicted": (0, 1),
-    "base_rate": (0, 1),
-    "lean": (-1, 1),
-    "candidate_mass": (0, math.inf),
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -211,23 +204,22 @@ class ProbeRow:
         """Refuse tables that do not fit together, so that no reader of the row has to look."""
         where = f"{self.base}, {self.direction}"
         pair = (len(self.attributes), len(self.tasks))
-        shapes = {
-            "predicted": (templates, *pair),
-            "base_rate": pair,
-            "lean": pair,
-            "candidate_mass": (templates,),
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                raise ValueError(f"{where}: {name} is {getattr(self, name).shape}, not {shape}")
+        # Words of several pieces are asked for with as many masks: their mass may pass one.
+        for name, shape, low, high in (
+            ("predicted", (templates, *pair), 0, 1),
+            ("base_rate", pair, 0, 1),
+            ("lean", pair, -1, 1),
+            ("candidate_mass", (templates,), 0, math.inf),
+        ):
+            table = getattr(self, name)
+            if table.shape != shape:
+                raise ValueError(f"{where}: {name} is {table.shape}, not {shape}")
+            if (table < low - _ROUNDING).any() or (table > high + _ROUNDING).any():
+                raise ValueError(f"{where}: a number of {name} is not between {low} and {high}")
         if not np.isfinite(self.predicted).all() or (
             np.isnan(self.by_pair).all() and self.unevenness is None
         ):
             raise ValueError(f"{where}: its numbers are undefined")
-        for name, (low, high) in _RANGES.items():
-            table = getattr(self, name)
-            if (table < low - _ROUNDING).any() or (table > high + _ROUNDING).any():
-                raise ValueError(f"{where}: a number of {name} is not between {low} and {high}")
 
 
 def row_verdict(

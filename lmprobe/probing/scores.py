@@ -55,11 +55,6 @@ class Scores:
     threads: int = 1
     """How many threads the answers were computed with, the most of any template."""
 
-    @property
-    def prior(self) -> bool:
-        """Whether probabilities are divided by the word's prior."""
-        return self.log_prior is not None
-
     def probabilities(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
     ) -> Floats:
@@ -92,16 +87,14 @@ class Scores:
         value = self.log_probability[kept]
         return value if self.log_prior is None else value - self.log_prior[kept]
 
-    def candidate_mass(
-        self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
-    ) -> Floats:
+    def candidate_mass(self) -> Floats:
         """Return the mean probability of all candidates together, per template (K,).
 
         Little mass means that the model expected other words. Words of several pieces are
         asked for with as many masks, so with a masked model mass is not bounded by one if
         words split.
         """
-        held = np.exp(self.log_mass_table[self._kept(*self._members(attributes, tasks))])
+        held = np.exp(self.log_mass_table[self._kept(*self._members(None, None))])
         mass: Floats = held.sum(axis=self._axis).mean(axis=1)
         return mass
 

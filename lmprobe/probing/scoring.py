@@ -6,14 +6,14 @@ with another base rate asks the model nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.tally import Floats
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import cache as store
 from lmprobe.models.kind import kinds
@@ -25,34 +25,14 @@ from lmprobe.templates import TemplateSet
 
 
 def score_templates(
-    model: LanguageModel,
-    templates: TemplateSet,
-    direction: Direction,
-    *,
-    attributes: Sequence[str] | None = None,
-    tasks: Sequence[str] | None = None,
-    scorer: str = AUTO,
-    prior: bool = False,
-    cache: bool = True,
-    progress: Progress = silent,
+    model: LanguageModel, templates: TemplateSet, direction: Direction | str, **options: Any
 ) -> Scores:
-    """Return how probable the model finds each candidate in each sentence of a set.
+    """Return how probable the model finds each candidate, in one direction alone.
 
-    As `score_directions`, for one direction alone.
+    The options are those of `score_directions`.
     """
-    if direction not in DIRECTIONS:
-        raise InputError(f'no direction "{direction}"; {did_you_mean(direction, DIRECTIONS)}')
-    return score_directions(
-        model,
-        templates,
-        (Direction(direction),),
-        attributes=attributes,
-        tasks=tasks,
-        scorer=scorer,
-        prior=prior,
-        cache=cache,
-        progress=progress,
-    )[Direction(direction)]
+    wanted = Direction.parse(direction)
+    return score_directions(model, templates, (wanted,), **options)[wanted]
 
 
 def score_directions(
@@ -79,38 +59,35 @@ def score_directions(
     tasks = tuple(templates.tasks if tasks is None else tasks)
     if not attributes or not tasks:
         raise InputError("scoring needs at least one attribute and one task")
-    labels = _Labels(
-        attributes,
-        tasks,
-        _words_of(attributes, templates.attribute_words),
-        _words_of(tasks, templates.task_words),
-    )
-    words = Words(tuple(labels.attribute_of), tuple(labels.task_of))
+    # The label of every word, in the order of the labels.
+    attribute_of = {word: name for name in attributes for word in templates.attribute_words[name]}
+    task_of = {word: name for name in tasks for word in templates.task_words[name]}
+    words = Words(tuple(attribute_of), tuple(task_of))
     sheets = [Sheet(template, words, directions) for template in templates.templates]
     entries, cached = _entries(model, sheets, chosen, prior, cache, progress)
-    found = {
-        direction: _scores(direction, templates, labels, sheets, entries, chosen, cached)
+    labels: dict[str, Any] = {
+        "templates": tuple(template.name for template in templates.templates),
+        "attributes": attributes,
+        "tasks": tasks,
+        "attribute_of": tuple(attribute_of.values()),
+        "task_of": tuple(task_of.values()),
+        "attribute_words": words.attributes,
+        "task_words": words.tasks,
+    }
+    scores = {
+        direction: Scores(
+            direction=direction,
+            **labels,
+            **_tables(direction, words, sheets, entries),
+            scorer=chosen.name,
+            cached=cached,
+            threads=max(entry.threads for entry in entries),
+        )
         for direction in directions
     }
     if not chosen.scorer.whole_word:
-        split = {word for scores in found.values() for word in scores.pieces}
-        warn_of_split(split, chosen.name)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Labels:
-    """The attributes and tasks of a table, and which of them each word belongs to."""
-
-    attributes: tuple[str, ...]
-    tasks: tuple[str, ...]
-    attribute_of: Mapping[str, str]
-    task_of: Mapping[str, str]
-
-
-def _words_of(labels: Sequence[str], words: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return the label of every word, in the order of the labels."""
-    return {word: label for label in labels for word in words[label]}
+        warn_of_split({word for table in scores.values() for word in table.pieces}, chosen.name)
+    return scores
 
 
 def _entries(
@@ -122,22 +99,18 @@ def _entries(
     progress: Progress,
 ) -> tuple[list[store.Entry], bool]:
     """Return the answers to each sheet, and whether all of them were in the cache."""
-    entries: dict[int, store.Entry] = {}
     keys = [sheet.key(model, scorer, prior) for sheet in sheets] if cache else []
-    for number, key in enumerate(keys):
-        entry = store.read(key)
-        if entry is not None and entry.has(sheets[number].sizes(scorer, prior)):
-            entries[number] = entry
-    missing = [number for number in range(len(sheets)) if number not in entries]
-    size = [len(clozes) for sheet in sheets[:1] for clozes in sheet.clozes.values()]
+    entries = dict(enumerate(map(store.read, keys)))
+    missing = [number for number in range(len(sheets)) if entries.get(number) is None]
+    size = sum(map(len, sheets[0].clozes.values()))
     for done, number in enumerate(missing):
-        steps = _share(progress, done * sum(size), sum(size), len(missing) * sum(size))
-        entries[number] = sheets[number].ask(model, scorer, prior, steps)
+        steps = _share(progress, done * size, size, len(missing) * size)
+        entry = entries[number] = sheets[number].ask(model, scorer, prior, steps)
         if cache:
-            store.write(keys[number], entries[number])
+            store.write(keys[number], entry)
     if missing and cache:
         model.remember()
-    return [entries[number] for number in range(len(sheets))], not missing
+    return [entry for _, entry in sorted(entries.items()) if entry is not None], not missing
 
 
 def _share(progress: Progress, before: int, size: int, whole: int) -> Progress:
@@ -145,45 +118,25 @@ def _share(progress: Progress, before: int, size: int, whole: int) -> Progress:
     return lambda done, total: progress(before + size * done // total, whole)
 
 
-def _scores(
-    direction: Direction,
-    templates: TemplateSet,
-    labels: _Labels,
-    sheets: Sequence[Sheet],
-    entries: Sequence[store.Entry],
-    scorer: ChosenScorer,
-    cached: bool,
-) -> Scores:
-    shape = (len(labels.attribute_of), len(labels.task_of))
+def _tables(
+    direction: Direction, words: Words, sheets: Sequence[Sheet], entries: Sequence[store.Entry]
+) -> dict[str, Any]:
+    """Return what the answers give in one direction, by the names of the fields of `Scores`."""
+    shape = len(words.attributes), len(words.tasks)
     tables = {
         name: _table(sheets, entries, direction, name, shape)
         for name in ("log_probability", "log_prior", "log_mass", "pieces")
     }
-    log_probability, pieces = tables["log_probability"], tables["pieces"]
-    assert log_probability is not None
+    pieces = tables["pieces"]
     assert pieces is not None
     guesses_attribute = direction is Direction.TASK_TO_ATTRIBUTE
     most = pieces.max(axis=(0, 2) if guesses_attribute else (0, 1))
-    words = labels.attribute_of if guesses_attribute else labels.task_of
+    guessed = words.attributes if guesses_attribute else words.tasks
     articles = set().union(*(sheet.articles(direction) for sheet in sheets))
-    return Scores(
-        direction=direction,
-        templates=tuple(template.name for template in templates.templates),
-        attributes=labels.attributes,
-        tasks=labels.tasks,
-        log_probability=log_probability,
-        log_prior=tables["log_prior"],
-        pieces={word: int(count) for word, count in zip(words, most, strict=True) if count > 1},
-        scorer=scorer.name,
-        cached=cached,
-        articles=tuple(sorted(articles)),
-        log_mass=tables["log_mass"],
-        attribute_of=tuple(labels.attribute_of.values()),
-        task_of=tuple(labels.task_of.values()),
-        attribute_words=tuple(labels.attribute_of),
-        task_words=tuple(labels.task_of),
-        threads=max(entry.threads for entry in entries),
-    )
+    return tables | {
+        "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1},
+        "articles": tuple(sorted(articles)),
+    }
 
 
 def _table(
@@ -193,7 +146,7 @@ def _table(
     name: str,
     shape: tuple[int, int],
 ) -> Floats | None:
-    """Return the filed numbers in the order of the words (K, A', T'), None if there are none."""
+    """Return the numbers of that name in the order of the words (K, A', T'), or None."""
     table = np.empty((len(sheets), shape[0] * shape[1]))
     for number, (sheet, entry) in enumerate(zip(sheets, entries, strict=True)):
         row = entry.numbers.get(f"{direction} {name}")

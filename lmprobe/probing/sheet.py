@@ -6,18 +6,24 @@ another, so that its answers do not depend on which others were already known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
 from lmprobe.io.progress import Progress
 from lmprobe.models import cache as store
-from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.cloze import Cloze, TokenQuery
 from lmprobe.models.language_model import LanguageModel
-from lmprobe.scorers.mass import MassQueries, mass_queries
+from lmprobe.scorers.mass import mass_queries
 from lmprobe.scorers.scorer import ChosenScorer, sums
 from lmprobe.templates import Sentence, Template, differing_slots
+
+SEED = 0
+"""Of the samples that say how good a model is: they belong to the model, not to the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,9 @@ class Sheet:
 
     def articles(self, direction: Direction) -> set[str]:
         """Return the articles before the words to guess, if not all have the same."""
-        found = {one.text[slice(*one.article)] for one in self.clozes[direction] if one.article}
-        return found if len(found) > 1 else set()
+        clozes = self.clozes[direction]
+        articles = {cloze.text[slice(*cloze.article)] for cloze in clozes if cloze.article}
+        return articles if len(articles) > 1 else set()
 
     def key(self, model: LanguageModel, scorer: ChosenScorer, prior: bool) -> str:
         """Return the name of the cache entry with the answers of a model."""
@@ -73,9 +80,7 @@ class Sheet:
                 **model_facts(model),
                 "scorer": (scorer.name, scorer.identity),
                 "prior": prior,
-                "clozes": {
-                    direction: described(clozes) for direction, clozes in self.clozes.items()
-                },
+                "clozes": {name: described(clozes) for name, clozes in self.clozes.items()},
             }
         )
 
@@ -84,72 +89,74 @@ class Sheet:
         place = attribute * self._tasks + task
         return self.clozes[direction][self.order[direction].index(place)]
 
-    def sizes(self, scorer: ChosenScorer, prior: bool) -> dict[str, int]:
-        """Return the names of the lists of numbers in an entry, and how long each is."""
-        lists = ["log_probability", "pieces"]
-        lists += ["log_prior"] if prior else []
-        lists += ["log_mass"] if scorer.scorer.whole_sentence else []
-        return {
-            f"{direction} {name}": len(clozes)
-            for direction, clozes in self.clozes.items()
-            for name in lists
-        }
-
     def ask(
         self, model: LanguageModel, scorer: ChosenScorer, prior: bool, progress: Progress
     ) -> store.Entry:
-        """Ask the model everything at once: no sentence is run twice, whoever needs it."""
+        """Ask the model everything at once: each distinct sentence is run once."""
+        queries = scorer.scorer.queries
         groups: dict[str, list[Sequence[TokenQuery]]] = {}
-        pieces: dict[str, tuple[float, ...]] = {}
+        numbers: dict[str, tuple[float, ...]] = {}
         for direction, clozes in self.clozes.items():
             encoded = model.encode(clozes)
-            pieces[f"{direction} pieces"] = tuple(len(one.pieces) for one in encoded)
-            queries = [scorer.scorer.queries(one) for one in encoded]
-            groups[f"{direction} log_probability"] = list(queries)
+            numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in encoded)
+            groups[f"{direction} log_probability"] = [queries(cloze) for cloze in encoded]
             if prior:
-                hidden = model.encode([_without_given(one) for one in clozes])
-                groups[f"{direction} log_prior"] = [scorer.scorer.queries(one) for one in hidden]
+                hidden = model.encode([_without_given(cloze) for cloze in clozes])
+                groups[f"{direction} log_prior"] = [queries(cloze) for cloze in hidden]
             if scorer.scorer.whole_sentence:
-                mass = _mass(encoded, model)
-                groups[f"{direction} log_mass"] = [one.added for one in mass]
-                groups[f"{direction} subtracted"] = [one.subtracted for one in mass]
+                mass = [mass_queries(cloze, model.kind) for cloze in encoded]
+                groups[f"{direction} log_mass"] = [asked.added for asked in mass]
+                groups[f"{direction} subtracted"] = [asked.subtracted for asked in mass]
         flat = iter(sums(model, [one for group in groups.values() for one in group],
                          progress=progress).tolist())  # fmt: skip
-        numbers = {name: tuple(next(flat) for _ in group) for name, group in groups.items()}
-        return store.Entry(model.name, {**_subtracted(numbers), **pieces}, model.threads)
+        numbers |= {name: tuple(next(flat) for _ in group) for name, group in groups.items()}
+        for direction in self.clozes:
+            if less := numbers.pop(f"{direction} subtracted", None):
+                whole = f"{direction} log_mass"
+                numbers[whole] = tuple(a - b for a, b in zip(numbers[whole], less, strict=True))
+        return store.Entry(model.name, numbers, model.threads)
 
 
 def described(clozes: Sequence[Cloze]) -> list[Any]:
     """Return all that decides the answers to the clozes."""
-    return [(one.text, one.start, one.end, one.given, one.article, one.differing) for one in clozes]
+    return [
+        (cloze.text, cloze.start, cloze.end, cloze.given, cloze.article, cloze.differing)
+        for cloze in clozes
+    ]
+
+
+def sampled(count: int, most: int) -> list[int]:
+    """Return at most so many of the numbers below `count`, in order, drawn with a fixed seed."""
+    rng = np.random.default_rng(SEED)
+    return sorted(rng.choice(count, min(count, most), replace=False).tolist())
+
+
+def answers(
+    model: LanguageModel, facts: Mapping[str, Any], compute: Callable[[], Floats], *, cache: bool
+) -> tuple[float, ...]:
+    """Return the numbers that `compute` gives, from the cache if they are there.
+
+    With the model, `facts` are all that decides them.
+    """
+    key = store.key_of({**model_facts(model), **facts})
+    entry = store.read(key) if cache else None
+    if entry is None:
+        entry = store.Entry(model.name, {"numbers": tuple(compute().tolist())}, model.threads)
+        if cache:
+            store.write(key, entry)
+            model.remember()
+    (numbers,) = entry.numbers.values()
+    return numbers
 
 
 def _without_given(cloze: Cloze) -> Cloze:
     """Return the cloze with the given word hidden, unless it is guessed as well."""
-    guessed = cloze.differing
     hidden = [
         (start, end)
         for start, end in cloze.given
-        if not any(left < end and start < right for left, right in guessed)
+        if not any(left < end and start < right for left, right in cloze.differing)
     ]
     return replace(cloze, hidden=tuple(hidden))
-
-
-def _mass(encoded: Sequence[EncodedCloze], model: LanguageModel) -> list[MassQueries]:
-    return [mass_queries(sentence, model.kind) for sentence in encoded]
-
-
-def _subtracted(numbers: Mapping[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-    """Return the numbers with what is subtracted from the mass taken off it."""
-    result = dict(numbers)
-    for name in numbers:
-        direction, _, what = name.partition(" ")
-        if what == "subtracted":
-            mass = f"{direction} log_mass"
-            result[mass] = tuple(
-                added - less for added, less in zip(numbers[mass], result.pop(name), strict=True)
-            )
-    return result
 
 
 def _clozes(

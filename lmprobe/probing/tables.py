@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
-from lmprobe.core.direction import Direction
-from lmprobe.probing.groups import words_table
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.probing.notes import by_direction
 from lmprobe.results import Cell, Column, ColumnKind, Estimate, Table
 from lmprobe.results.format import format_percent, format_range
 
 if TYPE_CHECKING:
+    from lmprobe.probing.groups import GroupedWord
     from lmprobe.probing.result import ProbeResult
     from lmprobe.probing.row import ProbeRow
 
@@ -34,13 +34,14 @@ def direction_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
     """
     measured = [row for row in rows if row.unevenness is None]
     with_undefined = any(row.undefined_pairs for row in measured)
-    tables = [
-        direction_table(direction, its_rows, with_undefined=with_undefined)
-        for direction, its_rows in by_direction(measured).items()
-    ]
     uneven = [row for row in rows if row.unevenness is not None]
-    tables += [unevenness_table(*group) for group in by_direction(uneven).items()]
-    return tuple(tables)
+    return (
+        *(
+            direction_table(direction, its_rows, with_undefined=with_undefined)
+            for direction, its_rows in by_direction(measured).items()
+        ),
+        *(unevenness_table(*group) for group in by_direction(uneven).items()),
+    )
 
 
 def margin_tables(result: ProbeResult) -> tuple[Table, ...]:
@@ -55,25 +56,38 @@ def margin_tables(result: ProbeResult) -> tuple[Table, ...]:
     )
 
 
+def words_table(words: tuple[GroupedWord, ...]) -> Table:
+    """Return the words behind each group and what each carried."""
+    return Table(
+        "words",
+        (
+            Column("axis", essential=False),
+            Column("group"),
+            Column("word"),
+            Column("share", ColumnKind.PERCENT),
+        ),
+        tuple(astuple(word) for word in words),
+        title="words behind the groups, and the part of the group's probability that each carried",
+    )
+
+
 def unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
     """Return how unevenly the groups are treated where no lean is known."""
     level = format_percent(rows[0].interval.confidence)
-    columns = (
-        Column("base"),
-        Column("absolute", ColumnKind.NUMBER),
-        Column(f"{level} interval", ColumnKind.RANGE, "interval"),
-        Column("p", ColumnKind.P_VALUE, "p_value"),
-        Column("verdict", ColumnKind.VERDICT),
-    )
-    cells: list[tuple[Cell, ...]] = []
-    for row in rows:
-        assert row.unevenness is not None
-        uneven = row.unevenness
-        cells.append((row.base, uneven.value, uneven.interval, uneven.p_value, row.verdict))
     return Table(
         f"{direction.slug}_unevenness",
-        columns,
-        tuple(cells),
+        (
+            Column("base"),
+            Column("absolute", ColumnKind.NUMBER),
+            Column(f"{level} interval", ColumnKind.RANGE, "interval"),
+            Column("p", ColumnKind.P_VALUE, "p_value"),
+            Column("verdict", ColumnKind.VERDICT),
+        ),
+        tuple(
+            (row.base, row.absolute, row.unevenness.interval, row.unevenness.p_value, row.verdict)
+            for row in rows
+            if row.unevenness is not None
+        ),
         title=f"{direction}: {direction.question}; no lean is known, so only its size",
     )
 
@@ -104,15 +118,15 @@ def direction_table(direction: Direction, rows: list[ProbeRow], *, with_undefine
         columns.append(Column("undefined", essential=False, key="undefined_pairs"))
 
     def cells(row: ProbeRow) -> tuple[Cell, ...]:
-        known: list[Cell] = [row.base, row.value, row.interval, row.verdict]
+        line: list[Cell] = [row.base, row.value, row.interval, row.verdict]
         if with_corrected:
-            known.insert(2, row.corrected)
+            line.insert(2, row.corrected)
         for part in parts:
             estimate: Estimate | None = getattr(row, part)
-            known += [None, None] if estimate is None else [estimate.claimed, estimate.interval]
+            line += [None, None] if estimate is None else [estimate.claimed, estimate.interval]
         if with_undefined:
-            known.append(f"{row.undefined_pairs} of {row.by_pair.size}")
-        return tuple(known)
+            line.append(f"{row.undefined_pairs} of {row.by_pair.size}")
+        return tuple(line)
 
     return Table(
         direction.slug,
@@ -131,12 +145,6 @@ def verdict_table(direction: Direction, rows: list[ProbeRow]) -> Table:
 def part_table(rows: Sequence[ProbeRow]) -> Table:
     """Return the parts of each value, association and preference, where they were measured."""
     level = format_percent(rows[0].interval.confidence)
-    parts = [
-        (row.direction, row.base, name, part.claimed, part.interval, part.verdict)
-        for row in sorted(rows, key=lambda row: list(Direction).index(row.direction))
-        for name, part in (("association", row.association), ("preference", row.preference))
-        if part is not None
-    ]
     return Table(
         "parts",
         (
@@ -147,18 +155,18 @@ def part_table(rows: Sequence[ProbeRow]) -> Table:
             Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
             Column("verdict", ColumnKind.VERDICT),
         ),
-        tuple(parts),
+        tuple(
+            (row.direction, row.base, name, part.claimed, part.interval, part.verdict)
+            for row in sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
+            for name, part in (("association", row.association), ("preference", row.preference))
+            if part is not None
+        ),
     )
 
 
 def robustness_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
     """Return how much each value depends on the choice of templates."""
-
-    def cells(row: ProbeRow) -> tuple[Cell, ...]:
-        spread = row.robustness
-        without_one = format_range(*spread.leave_one_out)
-        return row.base, spread.template_sd, without_one, spread.sign_flip_templates
-
+    spreads = [(row.base, row.robustness) for row in rows]
     return Table(
         f"templates_{direction.slug}",
         (
@@ -167,14 +175,19 @@ def robustness_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
             Column("without one template", key="leave_one_out"),
             Column("other sign", ColumnKind.PERCENT, "sign_flip_templates"),
         ),
-        tuple(cells(row) for row in rows),
-    )
+        tuple(
+            (base, spread.template_sd, format_range(*spread.leave_one_out),
+             spread.sign_flip_templates)
+            for base, spread in spreads
+        ),
+    )  # fmt: skip
 
 
 def pair_table(rows: Sequence[ProbeRow]) -> Table:
     """Return every pair of every row, the mean over templates, the largest first."""
-    cells = [one for row in rows for one in _pairs(row)]
-    cells.sort(key=lambda one: -abs(one[4]) if one[4] == one[4] else 1.0)
+    pairs = [pair for row in rows for pair in _pairs(row)]
+    # An undefined pair is not equal to itself, and comes last.
+    pairs.sort(key=lambda pair: -abs(pair[4]) if pair[4] == pair[4] else 1.0)
     return Table(
         "pairs",
         (
@@ -187,7 +200,7 @@ def pair_table(rows: Sequence[ProbeRow]) -> Table:
             Column("base rate", ColumnKind.NUMBER),
             Column("lean", ColumnKind.COUNT),
         ),
-        tuple(cells),
+        tuple(pairs),
         title="All pairs, the largest first",
     )
 

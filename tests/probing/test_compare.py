@@ -1,29 +1,28 @@
-"""The public comparison: pairs, names, what saved results cannot take, JSON, tables."""
+"""Comparing models: what is paired, names, control over all rows, errors a user can cause."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from scipy import stats
 
 from lmprobe import ComparisonResult, ProbeResult, compare, load_result, probe
-from lmprobe.core.direction import Direction
+from lmprobe.core.direction import DIRECTIONS
 from lmprobe.errors import InputError, ModelError
-from lmprobe.inference.comparison import TaskDifference
-from lmprobe.probing.comparison import ComparisonRow
+from lmprobe.inference.comparison import adjusted
+from lmprobe.intervals.simultaneous import bonferroni
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
-from lmprobe.report.terminal import table_text
-from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Verdict
+from lmprobe.results import NoteKind, Verdict
+from tests.conftest import Made
 
+FORWARD, BACKWARD = DIRECTIONS
 WORDS = ["nurse", "lawyer", "driver", "editor", "cook"]
-Made = Callable[..., ProbeResult]
+# Quick: it resamples nothing.
+QUICK = "t-crossed"
 
 
 @pytest.fixture(scope="module")
@@ -31,77 +30,189 @@ def reference() -> ComparisonResult:
     return compare(["reference:faithful", "reference:amplified"], tasks=WORDS, base="labor")
 
 
+@pytest.fixture
+def small(made: Made) -> Any:
+    """Return the maker of small results: six templates, four tasks, one base."""
+
+    def make(model: str = "m", seed: int = 0, **options: Any) -> ProbeResult:
+        chosen = {"tasks": ("cook", "nurse", "vet", "clerk"), "bases": ("labor",)} | options
+        return made(templates=list("abcdef"), model=model, seed=seed, **chosen)
+
+    return make
+
+
+def notes(result: ComparisonResult, kind: NoteKind) -> list[str]:
+    return [note.text for note in result.rows[0].notes if note.kind is kind]
+
+
 def test_models_are_probed_and_subtracted(reference: ComparisonResult) -> None:
     probes = [probe(f"reference:{kind}", tasks=WORDS) for kind in ("faithful", "amplified")]
     for row in reference.rows:
-        values = [one.row(row.base, row.direction).value for one in probes]
+        values = [result.row(row.base, row.direction).value for result in probes]
         assert row.values == pytest.approx(tuple(values))
         assert row.value == pytest.approx(values[1] - values[0])
-    assert [row.direction for row in reference.rows] == list(Direction)
+    assert [row.direction for row in reference.rows] == list(DIRECTIONS)
     assert reference.rows[0].verdict is Verdict.AMPLIFIES_MORE
     assert compare(probes).to_dict()["rows"] == reference.to_dict()["rows"]
 
 
-def test_every_model_with_the_first_or_every_two(made: Made) -> None:
-    results = [made(model=name, seed=seed) for seed, name in enumerate("abc")]
-    first = compare(results)
-    every = compare(results, pairs="all")
-    assert list(dict.fromkeys((row.first, row.second) for row in first.rows)) == [
-        ("a", "b"), ("a", "c"),
-    ]  # fmt: skip
-    assert list(dict.fromkeys((row.first, row.second) for row in every.rows)) == [
-        ("a", "b"), ("a", "c"), ("b", "c"),
-    ]  # fmt: skip
-    for row in every.rows:
-        (own,) = [
-            one
-            for one in results[ord(row.first) - 97].rows
-            if one.base == row.base and one.direction is row.direction
-        ]
-        (other,) = [
-            one
-            for one in results[ord(row.second) - 97].rows
-            if one.base == row.base and one.direction is row.direction
-        ]
+def test_the_document_is_a_result_and_says_how_to_make_it_again(
+    reference: ComparisonResult, tmp_path: Path
+) -> None:
+    path = tmp_path / "comparison.json"
+    path.write_text(reference.to_json(), encoding="utf-8")
+    again = load_result(path)
+    assert isinstance(again, ComparisonResult)
+    assert again.to_json() == reference.to_json()
+    assert again.rows == reference.rows
+    (command,) = [command for section in again.page().sections for command in section.commands]
+    assert command == (
+        "lmprobe compare reference:faithful reference:amplified --templates fitbert "
+        f"--base labor --task {','.join(WORDS)}"
+    )
+    assert "reference:amplified amplifies labor more than reference:faithful" in repr(reference)
+
+
+@pytest.mark.parametrize("pairs", ["first", "all"])
+def test_every_model_with_the_first_or_every_two(made: Made, pairs: Any) -> None:
+    results = {name: made(model=name, seed=seed) for seed, name in enumerate("abc")}
+    found = compare(list(results.values()), pairs=pairs, interval=QUICK)
+    expected = [("a", "b"), ("a", "c")] + ([("b", "c")] if pairs == "all" else [])
+    assert list(dict.fromkeys((row.first, row.second) for row in found.rows)) == expected
+    for row in found.rows:
+        own, other = (
+            results[name].row(row.base, row.direction) for name in (row.first, row.second)
+        )
         assert row.value == pytest.approx(np.nanmean(other.cells - own.cells))
+        assert row.foreign_lean is (row.base == "uniform")
 
 
-def test_only_models_of_different_kinds_may_have_different_scorers(made: Made) -> None:
-    def scored(name: str, kind: str, scorer: str) -> ProbeResult:
-        result = made(model=name)
-        facts = {**result.provenance, "kind": kind, "scorer": scorer}
-        return replace(result, provenance=facts)
+def test_cells_are_paired_by_the_names_of_their_words(small: Any) -> None:
+    """The second result has other words in another order; those that both have are compared."""
+    first = small("a")
+    twin = small("b", 1, tasks=("cook", "nurse", "vet", "clerk", "pilot"))
+    columns, groups = [2, 3, 4, 1], [1, 0]
+    turned = replace(
+        twin,
+        rows=tuple(
+            replace(
+                row,
+                tasks=tuple(row.tasks[n] for n in columns),
+                attributes=tuple(row.attributes[n] for n in groups),
+                **{
+                    name: getattr(row, name)[..., groups, :][..., columns]
+                    for name in ("predicted", "base_rate", "lean")
+                },
+            )
+            for row in twin.rows
+        ),
+    )
+    found = compare([first, turned], interval=QUICK)
+    assert [row.direction for row in found.rows] == [FORWARD, BACKWARD]
+    for row, own, other in zip(found.rows, first.rows, turned.rows, strict=True):
+        shared = ("nurse", "vet", "clerk")
+        moved = {
+            task: [
+                np.mean(
+                    [
+                        other.cells[k, other.attributes.index(group), other.tasks.index(task)]
+                        - own.cells[k, own.attributes.index(group), own.tasks.index(task)]
+                        for group in ("he", "she")
+                    ]
+                )
+                for k in range(6)
+            ]
+            for task in shared
+        }
+        assert row.value == pytest.approx(np.mean(list(moved.values())))
+        assert {task.task for task in row.tasks} == set(shared)
+        for task in row.tasks:
+            assert task.value == pytest.approx(np.mean(moved[task.task]))
+            # Six tasks of two rows are claimed at once, by Bonferroni.
+            half = stats.t.ppf(1 - 0.05 / 2 / 6, 5) * stats.sem(moved[task.task])
+            assert task.interval.width == pytest.approx(2 * half)
+        assert row.value == pytest.approx(row.values[1] - row.values[0])
+    text = "left out, only one of the two has them: cook, pilot"
+    assert notes(found, NoteKind.LEFT_OUT) == [text]
+    assert notes(compare([first, small("b", 1)], interval=QUICK), NoteKind.LEFT_OUT) == []
 
-    masked, causal = scored("bert", "masked", "pll"), scored("gpt", "causal", "sentence")
-    notes = [note for row in compare([masked, causal]).rows for note in row.notes]
-    (found,) = {note.text for note in notes if note.kind is NoteKind.SCORER}
-    assert "bert is a masked model, scored by pll, and gpt a causal one, scored by sent" in found
-    with pytest.raises(InputError, match="bert was made with the scorer pll, other with word-l2r"):
-        compare([masked, scored("other", "masked", "word-l2r")])
+
+def test_a_base_that_is_not_the_same_for_both_is_told(small: Any) -> None:
+    first = small("a", bases=("wikipedia",))
+    assert np.isnan(first.rows[0].base_rate).any()
+
+    def changed(**changes: Any) -> list[str]:
+        rows = tuple(
+            replace(
+                row,
+                predicted=row.predicted * 0.9,
+                **{name: change(getattr(row, name)) for name, change in changes.items()},
+            )
+            for row in first.rows
+        )
+        return notes(compare([first, replace(first, rows=rows)], interval=QUICK), NoteKind.BASE)
+
+    assert changed() == [], "undefined pairs are the same too"
+    text = 'the base "wikipedia" is not the same for both: part of the difference is the base\'s'
+    assert changed(base_rate=lambda rates: rates * 0.9) == [text]
+    assert changed(lean=lambda lean: -lean) == [text]
 
 
-def test_a_foreign_lean_is_followed_more(made: Made) -> None:
-    rows = compare([made(), made(seed=1)]).rows
-    assert {row.base for row in rows if row.foreign_lean} == {"uniform"}
-    wide = Interval(0.1, 0.2, 0.95, "bootstrap")
-    verdicts = {
-        row.base: ComparisonRow.from_dict(
-            row.to_dict() | {"interval": wide.to_dict(), "value": 0.15, "p_value": 0.01}
-        ).verdict
-        for row in rows
-    }
-    assert verdicts["uniform"] is Verdict.FOLLOWS_MORE
-    assert verdicts["labor"] is Verdict.AMPLIFIES_MORE
+def test_rows_that_only_one_has_are_left_out(small: Any) -> None:
+    first = small("a", bases=("labor", "corpus"))
+    second = small("b", 1, bases=("corpus",))
+    second = replace(second, rows=second.rows[1:])
+    found = compare([first, second], interval=QUICK)
+    assert [(row.base, row.direction) for row in found.rows] == [("corpus", BACKWARD)]
 
 
-def test_models_of_one_name_are_told_apart(made: Made, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"bases": ("corpus",)}, "share no base: a has labor, b has corpus"),
+        ({"attributes": ("he", "they")}, "a compares he, she and b he, they against labor"),
+        ({"tasks": ("pilot", "baker")}, "a and b share no task against labor"),
+    ],
+)
+def test_results_that_cannot_be_paired_are_refused(
+    small: Any, second: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        compare([small("a"), small("b", **second)])
+    other = replace(small("b"), templates=tuple("abcdeg"))
+    with pytest.raises(InputError, match="a has 6 templates and b 6, or others"):
+        compare([small("a"), other])
+
+
+@pytest.mark.parametrize("kinds", [("masked", "causal"), ("masked", "masked"), (None, "causal")])
+def test_only_models_of_different_kinds_may_have_different_scorers(
+    small: Any, kinds: tuple[str | None, str]
+) -> None:
+    """Results of version 1 do not say their kind."""
+    first, second = (
+        replace(result, provenance={**result.provenance, "scorer": scorer, "kind": kind})
+        for result, scorer, kind in zip(
+            (small("bert"), small("gpt", 1)), ("pll", "sentence"), kinds, strict=True
+        )
+    )
+    if kinds == ("masked", "causal"):
+        (text,) = notes(compare([first, second], interval=QUICK), NoteKind.SCORER)
+        assert "bert is a masked model, scored by pll, and gpt a causal one, scored by sen" in text
+    else:
+        with pytest.raises(InputError, match="bert was made with the scorer pll, gpt with sentenc"):
+            compare([first, second])
+
+
+def test_models_of_one_name_are_told_apart(small: Any, tmp_path: Path) -> None:
     paths = [tmp_path / "old.json", tmp_path / "new.json"]
     for seed, path in enumerate(paths):
-        path.write_text(made(seed=seed).to_json(), encoding="utf-8")
-    row = compare(paths).rows[0]
-    assert (row.first, row.second) == (str(paths[0]), str(paths[1]))
-    row = compare([made(), made(seed=1)]).rows[0]
-    assert (row.first, row.second) == ("example/made-up-model (1)", "example/made-up-model (2)")
+        path.write_text(small(seed=seed).to_json(), encoding="utf-8")
+    found = compare([*paths, small("third", 2)], interval=QUICK)
+    assert found.provenance["names"] == [*map(str, paths), "third"]
+    assert found.provenance["given"] == [*map(str, paths), "third"]
+    assert found.provenance["saved"] == [True, True, True]
+    row = compare([small(), small(seed=1)], interval=QUICK).rows[0]
+    assert (row.first, row.second) == ("m (1)", "m (2)")
 
 
 @pytest.mark.parametrize(
@@ -111,160 +222,109 @@ def test_models_of_one_name_are_told_apart(made: Made, tmp_path: Path) -> None:
         ({"templates": "neutral"}, "templates"),
         ({"attributes": ["he", "she"], "scorer": "joint"}, "attributes, scorer"),
         ({"lean": "winobias"}, "lean"),
+        ({"tasks": ["cook", "nurse"]}, "tasks"),
+        ({"prior": True}, "prior"),
+        ({"min_mass": 0.5}, "min_mass"),
     ],
 )
 def test_saved_results_have_what_they_were_made_with(
-    made: Made, arguments: dict[str, Any], named: str
+    small: Any, arguments: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(InputError, match=f"^{named}: for models only"):
-        compare([made(), made(seed=1)], **arguments)
+        compare([small(), small(seed=1)], **arguments)
 
 
-def test_mistakes(made: Made) -> None:
-    for wrong in ("reference:amplified", [made()], []):
-        with pytest.raises(InputError, match="at least two"):
+def test_mistakes(small: Any) -> None:
+    for wrong in ("reference:amplified", Path("a.json"), small(), [small()], []):
+        with pytest.raises(InputError, match="at least two models or results"):
             compare(wrong)
     with pytest.raises(InputError, match='no pairs "second"'):
-        compare([made(), made()], pairs="second")  # type: ignore[arg-type]
-
-
-def test_the_document_is_a_result(reference: ComparisonResult, tmp_path: Path) -> None:
-    document = json.loads(reference.to_json())
-    assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "comparison")
-    assert {"value", "interval", "p_value", "verdict", "base", "direction"} <= set(
-        document["rows"][0]
-    )
-    path = tmp_path / "comparison.json"
-    path.write_text(reference.to_json(), encoding="utf-8")
-    again = load_result(path)
-    assert isinstance(again, ComparisonResult)
-    assert again.to_json() == reference.to_json()
-    assert again.rows == reference.rows
-
-
-numbers = st.floats(-1, 1)
-intervals = st.one_of(
-    st.tuples(numbers, numbers).map(lambda pair: Interval(min(pair), max(pair), 0.95, "t")),
-    st.just(Interval.undefined(0.95, "bootstrap")),
-    st.just(Interval.too_few_units(0.95, "bootstrap")),
-    numbers.map(lambda low: Interval(low, float("inf"), 0.95, "bernstein")),
-)
-p_values = st.floats(0, 1) | st.just(float("nan"))
-
-
-@given(
-    st.builds(
-        ComparisonRow,
-        first=st.text(),
-        second=st.text(),
-        base=st.sampled_from(["labor", "our town, 2020"]),
-        direction=st.sampled_from(Direction),
-        values=st.tuples(numbers, numbers),
-        value=numbers,
-        interval=intervals,
-        p_value=p_values,
-        p_value_unadjusted=p_values,
-        tasks=st.lists(
-            st.builds(TaskDifference, st.text(), p_values, p_values, p_values, p_values), max_size=2
-        ).map(tuple),
-        foreign_lean=st.booleans(),
-        notes=st.lists(st.builds(Note, st.sampled_from(NoteKind), st.text()), max_size=2).map(
-            tuple
-        ),
-    )
-)
-def test_every_kind_of_interval_survives_json(row: ComparisonRow) -> None:
-    result = ComparisonResult((row,), {"names": ["a", "b"]})
-    again = ComparisonResult.from_json(result.to_json())
-    assert again.to_json() == result.to_json()
-    # repr tells NaN from infinity, which JSON alone does not.
-    assert [repr(getattr(again.rows[0], one.name)) for one in fields(row)] == [
-        repr(getattr(row, one.name)) for one in fields(row)
-    ]
-
-
-@pytest.mark.parametrize("models", [2, 5])
-@pytest.mark.parametrize("width", [60, 80])
-def test_no_table_loses_a_base_or_a_verdict(made: Made, models: int, width: int) -> None:
-    results = [made(model=f"organisation/model-{number}", seed=number) for number in range(models)]
-    compared = compare(results)
-    tables = compared.tables()
-    assert [table.name for table in tables[:2]] == ["task_to_attribute", "attribute_to_task"]
-    for table, direction in zip(tables, Direction, strict=False):
-        text = table_text(table, width)
-        assert max(map(len, text.splitlines())) <= width
-        words = " ".join(text.split())
-        rows = [row for row in compared.rows if row.direction is direction]
-        assert all(row.base in words for row in rows)
-        assert all(word in words for row in rows for word in row.verdict.label.split())
-    if models == 2 and width == 60:
-        # A line per base, and no more lines than a heading and a rule beside them.
-        assert len(table_text(tables[0], width).splitlines()) <= 2 * 4 + 5
-
-
-def test_the_page_has_every_row_and_how_to_make_it_again(reference: ComparisonResult) -> None:
-    page = reference.page()
-    assert page.limits
-    (again,) = [command for section in page.sections for command in section.commands]
-    assert again == (
-        "lmprobe compare reference:faithful reference:amplified --templates fitbert "
-        f"--base labor --task {','.join(WORDS)}"
-    )
-    assert "reference:amplified amplifies labor more than reference:faithful" in repr(reference)
-
-
-def test_every_option_of_a_probe_is_one_of_compare() -> None:
-    """The two models do not exist: an option that is known gets as far as opening them."""
-    for name in (one.name for one in fields(CompareSettings)):
-        with pytest.raises(ModelError, match="no-such-model"):
-            compare(["./no-such-model", "./other"], **{name: getattr(CompareSettings, name)})
-    assert {one.name for one in fields(ProbeSettings)} < {
-        one.name for one in fields(CompareSettings)
-    }
+        compare([small(), small()], pairs="second")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"compare\(\) got an unexpected .* 'scorers'"):
         compare(["./no-such-model", "./other"], scorers="auto")
 
 
-@pytest.mark.parametrize(
-    ("ends", "foreign", "verdict"),
-    [
-        ((-0.3, -0.1), False, Verdict.AMPLIFIES_LESS),
-        ((0.1, 0.3), False, Verdict.AMPLIFIES_MORE),
-        ((-0.3, -0.1), True, Verdict.FOLLOWS_LESS),
-        ((0.1, 0.3), True, Verdict.FOLLOWS_MORE),
-        ((-0.1, 0.3), False, Verdict.UNDECIDED),
-    ],
-)
-def test_the_sign_of_the_interval_decides_more_or_less(
-    ends: tuple[float, float], foreign: bool, verdict: Verdict
-) -> None:
-    row = ComparisonRow(
-        "a", "b", "labor", Direction.TASK_TO_ATTRIBUTE, (0.0, 0.0), sum(ends) / 2,
-        Interval(*ends, 0.95, "t"), 0.01, 0.01, (), foreign_lean=foreign,
-    )  # fmt: skip
-    assert row.verdict is verdict
-    assert replace(row, p_value=0.06).verdict is Verdict.UNDECIDED
-    assert replace(row, p_value=0.05).verdict is verdict
-    assert replace(row, p_equivalence=0.05).verdict is Verdict.EQUIVALENT
-    assert replace(row, p_equivalence=0.06).verdict is verdict
+def test_every_option_of_a_probe_is_one_of_compare() -> None:
+    """The two models do not exist: an option that is known gets as far as opening them."""
+    names = {field.name for field in fields(CompareSettings)}
+    assert {field.name for field in fields(ProbeSettings)} < names
+    for name in names:
+        with pytest.raises(ModelError, match="no-such-model"):
+            compare(["./no-such-model", "./other"], **{name: getattr(CompareSettings, name)})
 
 
-def test_the_page_draws_every_difference(made: Made) -> None:
-    result = compare([made(model=name, seed=seed) for seed, name in enumerate("abc")])
-    figures = [figure for figure in result.figures() if isinstance(figure, IntervalPlot)]
-    # Four bases, two directions: a line is named by its model alone, so that names stay short.
-    assert len(figures) == 8
-    assert {tuple(line.label for line in figure.lines) for figure in figures} == {("b", "c")}
-    drawn = {(line.value, line.interval) for figure in figures for line in figure.lines}
-    assert drawn == {(row.value, row.interval) for row in result.rows}
-    assert result.page().subtitle == "Difference: the value of each model minus that of a."
+def test_p_values_are_adjusted_over_models_bases_and_directions(made: Made) -> None:
+    results = [made(model=name, seed=seed) for seed, name in enumerate("abc")]
+    rows = compare(results, interval=QUICK).rows
+    plain = np.array([row.p_value_unadjusted for row in rows])
+    assert [row.p_value for row in rows] == pytest.approx(list(adjusted(plain, "holm")))
+    # The same pair in a smaller family: unadjusted alike, adjusted no larger.
+    for row, other in zip(compare(results[:2], interval=QUICK).rows, rows, strict=False):
+        assert row.p_value_unadjusted == pytest.approx(other.p_value_unadjusted)
+        assert row.p_value <= other.p_value
+    tasks = [task for row in rows for task in row.tasks]
+    p_values = np.array([task.p_value for task in tasks])
+    for control, name in (("holm", "p_holm"), ("benjamini-hochberg", "p_benjamini_hochberg")):
+        expected = list(adjusted(p_values, control))
+        assert [getattr(task, name) for task in tasks] == pytest.approx(expected, nan_ok=True)
 
 
-def test_all_pairs_name_both_models_wherever_they_appear(made: Made) -> None:
-    result = compare([made(model=name, seed=seed) for seed, name in enumerate("abc")], pairs="all")
-    pairs = {row.pair for row in result.rows}
-    assert len(pairs) == 3
-    for table in result.tables():
-        assert {row[0] for row in table.rows} <= pairs
-    two = compare([made(model=name, seed=seed) for seed, name in enumerate("ab")])
-    assert [len(figure.lines) for figure in two.figures()] == [4, 4]  # type: ignore[attr-defined]
+def test_a_row_alone_is_no_family(small: Any) -> None:
+    results = [small("a"), small("b", 1)]
+    alone = [replace(result, rows=result.rows[:1]) for result in results]
+    assert notes(compare(alone, interval=QUICK), NoteKind.MULTIPLICITY) == []
+    text = "p-values are adjusted by Holm: over the 2 rows, and over all tasks of all rows"
+    assert notes(compare(results, interval=QUICK), NoteKind.MULTIPLICITY) == [text]
+    together = compare(results, interval=QUICK, simultaneous=True)
+    (longer,) = notes(together, NoteKind.MULTIPLICITY)
+    assert longer == f"{text}; the 2 intervals have their confidence simultaneously"
+
+
+def test_models_are_the_same_within_a_margin(small: Any) -> None:
+    first = small("a")
+    rng = np.random.default_rng(0)
+    noisy = tuple(
+        replace(row, predicted=row.predicted + rng.normal(0, 1e-4, row.predicted.shape))
+        for row in first.rows
+    )
+    other = replace(first, rows=noisy)
+    wide, narrow = (
+        compare([first, other], margin=margin, interval=QUICK).rows for margin in (0.05, 1e-6)
+    )
+    assert {row.verdict for row in wide} == {Verdict.EQUIVALENT}
+    assert Verdict.EQUIVALENT not in {row.verdict for row in narrow}
+    assert {row.p_equivalence for row in compare([first, other], interval=QUICK).rows} == {None}
+    same = compare([first, first], margin=0.01).rows
+    assert {row.verdict for row in same} == {Verdict.EQUIVALENT}
+    assert {row.p_value for row in same} == {1.0}
+
+
+def test_equivalence_is_adjusted_by_holm_too(small: Any) -> None:
+    results = [small("a"), small("b", 1)]
+    together = [row.p_equivalence for row in compare(results, interval=QUICK, margin=0.05).rows]
+    alone = [
+        compare(
+            [replace(result, rows=result.rows[n : n + 1]) for result in results],
+            interval=QUICK,
+            margin=0.05,
+        )
+        .rows[0]
+        .p_equivalence
+        for n in (0, 1)
+    ]
+    assert together == pytest.approx(list(adjusted(np.array(alone, dtype=float), "holm")))
+    assert together != pytest.approx(alone)
+
+
+def test_simultaneous_intervals_of_differences_are_wider(small: Any) -> None:
+    results = [small("a", bases=("labor", "corpus")), small("b", 1, bases=("labor", "corpus"))]
+    for method in ("bootstrap", QUICK):
+        alone = compare(results, interval=method).rows
+        together = compare(results, interval=method, simultaneous=True).rows
+        for row, other in zip(alone, together, strict=True):
+            assert other.interval.width > row.interval.width
+            assert other.interval.confidence == row.interval.confidence
+    each = compare(results, interval=QUICK, confidence=bonferroni(0.95, 4)).rows
+    for row, other in zip(each, together, strict=True):
+        ends = other.interval.low, other.interval.high
+        assert (row.interval.low, row.interval.high) == pytest.approx(ends)

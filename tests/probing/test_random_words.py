@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from lmprobe.models.word_tokens import WordTokens
 
-from lmprobe.core.direction import Direction
-from lmprobe.models import Cloze, EncodedCloze, TokenQuery, cache
-from lmprobe.probing.random_words import (
-    _candidates,
-    _chosen_conditions,
-    _clozes,
-    _Condition,
-    _log_mass,
-    _place,
-    _with_random_word,
-    is_informed,
-    mass_ratio,
-)
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.models import Cloze, TokenQuery, cache
+from lmprobe.probing.random_words import is_informed, mass_ratio
 from lmprobe.probing.scores import Scores
-from lmprobe.scorers import scorers
+from lmprobe.probing.scoring import score_directions
 from lmprobe.templates import load_templates
 from tests.checkpoints import own_cache
-from tests.scripted_model import ScriptedModel
+from tests.scripted_model import MASK, ScriptedModel
 
 __all__ = ["own_cache"]
 
-FORWARD, BACKWARD = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
+FORWARD, BACKWARD = DIRECTIONS
 NEUTRAL = load_templates("neutral")
-OTHERS = ("stone", "river", "cloud", "lamp", "paper", "extraordinary", "neighbourhoods")
+OTHERS = ("stone", "river", "cloud", "lamp", "paper", "extraordinary", "neighbourhoods", "42nd")
 
 
 def table(
     direction: Direction, templates: int = 3, attributes: int = 2, tasks: int = 3, scorer: str = ""
 ) -> Scores:
     """Made-up scores of words of the neutral set."""
-    rng = np.random.default_rng(templates)
-    logs = rng.uniform(-6, -1, (templates, attributes, tasks))
+    logs = np.random.default_rng(templates).uniform(-6, -1, (templates, attributes, tasks))
     names = tuple(template.name for template in NEUTRAL.templates[:templates])
     return Scores(
         direction, names, ("he", "she", "they")[:attributes], NEUTRAL.tasks[:tasks], logs, None, {},
@@ -52,11 +43,8 @@ def table(
         (None, None, True),
         (2.0, None, True),
         (1.999, None, False),
-        (4.0, None, True),
         (0.0, 0.375, True),
-        (0.0, 0.3750001, False),
         (99.0, 0.376, False),
-        (None, 0.376, False),
     ],
 )
 def test_twice_the_mass_of_random_words_or_the_mass_that_was_asked_for(
@@ -68,99 +56,7 @@ def test_twice_the_mass_of_random_words_or_the_mass_that_was_asked_for(
     assert is_informed(scores, least) is expected
 
 
-@pytest.mark.parametrize(("direction", "given"), [(FORWARD, 9), (BACKWARD, 3)])
-def test_eight_conditions_are_drawn_with_the_seed_zero(direction: Direction, given: int) -> None:
-    scores = table(direction, 5, 3, 9)
-    places = [(k, word) for k in range(5) for word in range(given)]
-    drawn = np.random.default_rng(0).choice(len(places), 8, replace=False)
-    found = [(one.template, one.given) for one in _chosen_conditions(scores)]
-    assert found == [places[place] for place in sorted(drawn)]
-
-
-def test_of_fewer_conditions_all_are_taken() -> None:
-    found = _chosen_conditions(table(FORWARD, 2, 3, 3))
-    assert [(one.template, one.given) for one in found] == [
-        (0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2),
-    ]  # fmt: skip
-
-
-def test_thirty_two_candidates_are_drawn_with_the_seed_zero() -> None:
-    logs = np.zeros((1, 2, 40))
-    scores = replace(table(BACKWARD), log_probability=logs)
-    drawn = sorted(np.random.default_rng(0).choice(40, 32, replace=False).tolist())
-    assert _candidates(scores, _Condition(0, 1)) == [(1, task) for task in drawn]
-    scores = replace(table(FORWARD), log_probability=logs.swapaxes(1, 2))
-    assert _candidates(scores, _Condition(0, 1)) == [(word, 1) for word in drawn]
-
-
-def test_of_fewer_candidates_all_are_taken() -> None:
-    assert _candidates(table(FORWARD, 3, 3, 2), _Condition(2, 1)) == [(0, 1), (1, 1), (2, 1)]
-    assert _candidates(table(BACKWARD, 3, 3, 2), _Condition(2, 1)) == [(1, 0), (1, 1)]
-
-
-@pytest.mark.parametrize("direction", Direction)
-def test_the_clozes_are_those_of_the_template_and_the_given_word(direction: Direction) -> None:
-    scores, condition = table(direction, 3, 3, 3), _Condition(2, 1)
-    pairs = _candidates(scores, condition)
-    clozes = _clozes(NEUTRAL, scores, pairs, condition)
-    assert len(clozes) == 3
-    for (attribute, task), cloze in zip(pairs, clozes, strict=True):
-        who, what = scores.attributes[attribute], scores.tasks[task]
-        sentence = NEUTRAL.templates[2].sentence(who, what)
-        assert cloze.text == sentence.text
-        spans = sentence.attribute_span, sentence.task_span
-        assert (cloze.start, cloze.end) == (spans[0] if direction is FORWARD else spans[1])
-
-
-def encoded(word: tuple[int, int], first: tuple[int, int]) -> EncodedCloze:
-    return EncodedCloze(tuple(range(2, 12)), word, (first, (8, 9)), word)
-
-
-@pytest.mark.parametrize(
-    ("word", "first", "replaced"),
-    [
-        ((2, 4), (2, 5), (2, 4)),
-        ((3, 5), (2, 5), (3, 5)),
-        ((3, 4), (2, 5), (3, 4)),
-        ((2, 5), (2, 5), (2, 5)),
-        ((6, 7), (2, 5), (2, 5)),
-        ((4, 7), (2, 5), (2, 5)),
-        ((1, 4), (2, 5), (2, 5)),
-    ],
-)
-def test_a_causal_model_is_asked_about_the_first_that_differs(
-    word: tuple[int, int], first: tuple[int, int], replaced: tuple[int, int]
-) -> None:
-    """A masked one is always asked about the word itself."""
-    assert _place(ScriptedModel([], kind="causal"), encoded(word, first)) == replaced
-    assert _place(ScriptedModel([]), encoded(word, first)) == word
-
-
-def test_a_random_word_has_as_many_tokens_of_the_same_kind_and_is_no_candidate() -> None:
-    model = ScriptedModel((*OTHERS, "7", "42nd"))
-    (cloze,) = model.encode([Cloze("She was a hairdresser.", 10, 21)])
-    known = model.word_tokens
-    start, end = cloze.word
-    assert end - start == 2
-    taken = {cloze.ids[start], model.pieces.index("stone")}
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        found = _with_random_word(model, cloze, taken, rng)
-        assert (*found.ids[:start], *found.ids[end:]) == (*cloze.ids[:start], *cloze.ids[end:])
-        assert not set(found.ids[start:end]) & taken
-        assert known.letters[list(found.ids[start:end])].all()
-        assert known.begins[list(found.ids[start:end])].tolist() == [True, False]
-
-
-def test_a_vocabulary_without_letters_has_other_tokens() -> None:
-    model = ScriptedModel(["7", "8"])
-    (cloze,) = model.encode([Cloze("7 8 .", 2, 3)])
-    rng = np.random.default_rng(1)
-    found = {_with_random_word(model, cloze, {2, 3}, rng).ids[cloze.word[0]] for _ in range(50)}
-    assert found == {0, 1, 4}, "all but the candidates"
-
-
-@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(("kind", "scorer"), [("masked", "word-l2r"), ("causal", "sentence")])
 def test_the_ratio_is_the_mass_of_candidates_over_that_of_random_words(
     direction: Direction, kind: str, scorer: str
@@ -182,23 +78,84 @@ def test_the_ratio_is_the_mass_of_candidates_over_that_of_random_words(
     cells = scores.log_mass_table.size // len(words)
     random = cells * np.exp(-1.5 * np.array(tokens)).sum()
     expected = np.exp(scores.log_mass_table).sum()
-    found = mass_ratio(model, NEUTRAL, scores, cache=False)
-    assert found == pytest.approx(expected / random)
+    assert mass_ratio(model, NEUTRAL, scores, cache=False) == pytest.approx(expected / random)
 
 
-def test_no_random_word_is_a_candidate_of_its_condition() -> None:
-    model = ScriptedModel(["stone"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
+    direction: Direction,
+) -> None:
+    """Many templates and tasks: a sample of eight conditions of at most 32 words is asked about."""
+    model = ScriptedModel(OTHERS)
+    seen: list[TokenQuery] = []
+
+    def answer(query: TokenQuery) -> float:
+        seen.append(query)
+        return -1.0
+
+    model.answer = answer  # type: ignore[method-assign]
+    scores = table(direction, 6, 2, 32)
+    mass_ratio(model, NEUTRAL, scores, cache=False)
+    words = scores.attributes if direction is FORWARD else scores.tasks
+    first = {word[: model.longest] for word in words}
+    rest = {f"##{word[model.longest :]}" for word in words if len(word) > model.longest}
+    asked = [model.pieces[query.token] for query in seen]
+    assert asked
+    assert not first & set(asked), "no candidate"
+    assert all(piece.removeprefix("##").isalpha() for piece in asked)
+    assert any(piece.startswith("##") for piece in asked) is bool(rest)
+    assert len(asked) <= 8 * min(32, len(words)) * 2
+    # Nothing else of the sentence is replaced, not even the article.
+    contexts = set()
+    for template in NEUTRAL.templates[:6]:
+        for who in scores.attributes:
+            for what in scores.tasks:
+                sentence = template.sentence(who, what)
+                span = sentence.attribute_span if direction is FORWARD else sentence.task_span
+                (encoded,) = model.encode([Cloze(sentence.text, *span)])
+                start, end = encoded.word
+                ids = encoded.ids
+                contexts.add((*ids[:start], *[MASK] * (end - start), *ids[end:]))
+    assert all(
+        query.ids in contexts
+        for query, piece in zip(seen, asked, strict=True)
+        if not piece.startswith("##")
+    )
+
+
+def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) -> None:
+    """The verb before the pronoun gives it away: that is where the random word goes."""
+    path = tmp_path / "agreeing.toml"
+    path.write_text(
+        'name = "n"\ndescription = "d"\nsource = "s"\nattribute = "who"\ntask = "job"\n'
+        'sentences = ["The {job} {verb} what {who} became."]\n'
+        '[slots]\nwho = ["he", { word = "they", number = "plural" }]\njob = ["nurse", "cook"]\n'
+        'verb = [{ word = "was", forms = { plural = "were" } }]\n'
+    )
+    templates = load_templates(path)
+    model = ScriptedModel(OTHERS, kind="causal")
+    scores = score_directions(model, templates)[FORWARD]
     seen: list[TokenQuery] = []
     model.answer = lambda query: float(-len(seen.append(query) or seen))  # type: ignore
-    clozes = [Cloze("he was .", 0, 2), Cloze("she was .", 0, 3)]
-    model.encode(clozes)
-    # Letters that begin a word: he, she, was and stone; the first two are candidates.
-    _log_mass(model, [clozes], scorers.get("word-l2r")())
-    asked = {model.pieces[query.token] for query in seen}
-    assert asked <= {"stone", "was"}
+    mass_ratio(model, templates, scores, cache=False)
+    asked = {model.pieces[query.token] for query in seen if query.token >= 0}
+    assert asked - {"was", "were"}
+    assert {query.position for query in seen if query.token >= 0} == {3}, "after: <s> the nurse"
 
 
-def test_the_answers_are_kept_and_one_of_another_size_is_asked_for_again() -> None:
+def test_a_vocabulary_without_letters_has_other_tokens() -> None:
+    """As of bytes: every token that is no candidate may serve."""
+
+    class Bytes(ScriptedModel):
+        @property
+        def word_tokens(self) -> WordTokens:
+            none = np.zeros(len(self.pieces), dtype=bool)
+            return WordTokens(begins=none, letters=none)
+
+    assert np.isfinite(mass_ratio(Bytes(OTHERS), NEUTRAL, table(FORWARD), cache=False))
+
+
+def test_the_answers_are_kept_unless_the_cache_is_refused() -> None:
     model, scores = ScriptedModel(OTHERS), table(FORWARD)
     # Once before, so that all words of the sentences are in the vocabulary from now on.
     mass_ratio(model, NEUTRAL, scores, cache=False)
@@ -206,13 +163,6 @@ def test_the_answers_are_kept_and_one_of_another_size_is_asked_for_again() -> No
     first = mass_ratio(model, NEUTRAL, scores, cache=False)
     assert (cache.contents(), model.remembered) == ([], 0)
     asked = model.asked
-    assert mass_ratio(model, NEUTRAL, scores) == first
-    assert (model.asked, model.remembered) == (2 * asked, 1)
-    assert mass_ratio(model, NEUTRAL, scores) == first
-    assert (model.asked, model.remembered) == (2 * asked, 1), "from the cache"
-    ((path, entry),) = cache.contents()
-    assert entry is not None
-    short = {"log_mass": entry.numbers["log_mass"][:-1]}
-    cache.write(path.stem, cache.Entry("scripted", short))
-    assert mass_ratio(model, NEUTRAL, scores) == first
-    assert model.asked == 3 * asked
+    for cached, times in ((True, 2), (True, 2), (False, 3)):
+        assert mass_ratio(model, NEUTRAL, scores, cache=cached) == first
+        assert (model.asked, model.remembered) == (times * asked, 1)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lmprobe import probe
-from lmprobe.core.direction import Direction
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.models import LanguageModel, load_model
 from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.tables import probe_tables
 from lmprobe.results import NoteKind, Verdict
 from tests.checkpoints import checkpoint, own_cache
 
@@ -42,6 +40,7 @@ name = {{ attributes = ["race", "gender"], words = [
 job = [{{ group = "care", words = ["nurse", "baker"] }}, "lawyer", "engineer"]
 """
 GROUPS = {"Black": [0, 1], "White": [2, 3, 4]}
+JOBS = {"care": [0, 1], "lawyer": [2], "engineer": [3]}
 
 
 def write(folder: Path, attribute: str) -> Path:
@@ -67,50 +66,40 @@ def by_word(model: LanguageModel, tmp_path: Path) -> ProbeResult:
     return probe(model, path, "uniform")
 
 
-@pytest.mark.parametrize("direction", list(Direction))
-def test_a_guessed_group_is_a_sum_and_a_given_one_a_mean(
-    direction: Direction, model: LanguageModel, by_word: ProbeResult, tmp_path: Path
-) -> None:
-    grouped = probe(model, write(tmp_path, '"race"'), "uniform")
-    assert grouped.row("uniform", direction).attributes == ("Black", "White")
-    assert grouped.row("uniform", direction).tasks == ("care", "lawyer", "engineer")
-    words = by_word.row("uniform", direction).predicted
-    found = grouped.row("uniform", direction).predicted
-    jobs = [[0, 1], [2], [3]]
-    for k in range(3):
-        for a, rows in enumerate(GROUPS.values()):
-            for t, columns in enumerate(jobs):
-                cells = [[float(words[k, row, column]) for column in columns] for row in rows]
-                if direction is Direction.TASK_TO_ATTRIBUTE:
-                    expected = np.mean([sum(one) for one in zip(*cells, strict=True)])
-                else:
-                    expected = np.mean([sum(one) for one in cells])
-                assert found[k, a, t] == pytest.approx(expected, abs=1e-6)
-
-
-def test_results_show_the_words_and_what_each_carried(
+def test_a_guessed_group_is_a_sum_a_given_one_a_mean_and_words_have_their_share(
     model: LanguageModel, by_word: ProbeResult, tmp_path: Path
 ) -> None:
     grouped = probe(model, write(tmp_path, '"race"'), "uniform")
-    shares = {(one.group, one.word): one.share for one in grouped.words}
-    assert [one for group, one in shares if group == "White"] == ["they", "people", "work"]
-    for group in ("Black", "White", "care"):
-        assert sum(share for (one, _), share in shares.items() if one == group) == pytest.approx(1)
-    words = by_word.row("uniform", "T->A").predicted
-    expected = np.mean(words[:, 2] / words[:, [2, 3, 4]].sum(axis=1))
-    assert shares["White", "they"] == pytest.approx(expected, abs=1e-6)
+    shares = {(word.group, word.word): word.share for word in grouped.words}
+    names = {"attribute": ["he", "she", "they", "people", "work"],
+             "task": ["nurse", "baker", "lawyer", "engineer"]}  # fmt: skip
+    for direction in DIRECTIONS:
+        row = grouped.row("uniform", direction)
+        assert (row.attributes, row.tasks) == (tuple(GROUPS), tuple(JOBS))
+        words = by_word.row("uniform", direction).predicted
+        for k in range(3):
+            for a, rows in enumerate(GROUPS.values()):
+                for t, columns in enumerate(JOBS.values()):
+                    cells = words[k][np.ix_(rows, columns)]
+                    expected = cells.sum(axis=direction.axis).mean()
+                    assert row.predicted[k, a, t] == pytest.approx(expected, abs=1e-6)
+        labels = GROUPS if direction.predicted == "attribute" else JOBS
+        guessed = words if direction.predicted == "attribute" else words.swapaxes(1, 2)
+        for label, places in labels.items():
+            for place in places:
+                parts = [
+                    guessed[k, place, given] / sum(guessed[k, other, given] for other in places)
+                    for k in range(3)
+                    for given in range(guessed.shape[2])
+                ]
+                word = names[direction.predicted][place]
+                assert shares[label, word] == pytest.approx(np.mean(parts), abs=1e-6)
     sizes = [note.text for note in grouped.notes if note.kind is NoteKind.GROUPS]
     assert [text[:9] for text in sizes] == ["the group", "the tasks"]
     assert sizes[1].endswith(": care 2, lawyer 1, engineer 1")
-    # A word that carries everything is shown, a key with one word is not.
-    one = replace(grouped.words[0], share=1.0)
-    table = probe_tables(replace(grouped, words=(one, *grouped.words[1:])))[-1]
-    assert [row[2] for row in table.rows] == [
-        "he",
-        "she",
-        "they",
-        "people",
-        "work",
+    # A key with one word, such as lawyer, is not listed in the terminal.
+    assert [row[2] for row in grouped.table("words").rows] == [
+        *names["attribute"],
         "nurse",
         "baker",
     ]
@@ -131,8 +120,7 @@ def test_margins_of_crossed_attributes_are_those_of_one_attribute_alone(
     model: LanguageModel, tmp_path: Path
 ) -> None:
     crossed = probe(model, write(tmp_path, '["race", "gender"]'), crossed_base(tmp_path))
-    first = crossed.rows[0]
-    assert first.attributes == (
+    assert crossed.rows[0].attributes == (
         "Black & male", "Black & female", "White & male", "White & female",
     )  # fmt: skip
     assert [margin.attribute for margin in crossed.margins] == ["race", "race", "gender", "gender"]
@@ -145,36 +133,35 @@ def test_margins_of_crossed_attributes_are_those_of_one_attribute_alone(
         np.testing.assert_allclose(margin.row.base_rate, expected.base_rate)
         np.testing.assert_array_equal(margin.row.lean, expected.lean)
     names = [table.name for table in crossed.tables()]
-    assert "race_task_to_attribute" in names
-    assert "gender_attribute_to_task" in names
+    assert {"race_task_to_attribute", "gender_attribute_to_task"} <= set(names)
+    assert "Each attribute alone" in crossed.to_html()
     back = ProbeResult.from_json(crossed.to_json())
     assert back.margins[0].row.value == crossed.margins[0].row.value
+    # A base that knows one race alone says nothing of race, and something of gender.
+    part = tmp_path / "part.csv"
+    part.write_text("task,Black & male,Black & female\ncare,1,5\nlawyer,3,1\nengineer,2,1\n")
+    some = probe(model, write(tmp_path, '["race", "gender"]'), part)
+    assert [margin.attribute for margin in some.margins] == ["gender", "gender"]
 
 
 def test_uniform_without_a_lean_tells_the_size_alone(model: LanguageModel, tmp_path: Path) -> None:
     path = write(tmp_path, '["race", "gender"]')
     assert probe(model, path, "uniform").rows[0].verdict is Verdict.UNINFORMED
-    result = probe(model, path, "uniform", min_mass=0.0)
+    result = probe(model, path, "uniform", min_mass=0.0, simultaneous=True)
     for row in result.rows:
         predicted = row.predicted.mean(axis=0)
         even = 1 / 4 if row.direction is Direction.TASK_TO_ATTRIBUTE else 1 / 3
         assert row.absolute == pytest.approx(np.abs(predicted - even).mean())
-        assert row.unevenness is not None
         assert np.isnan(row.value)
         assert f": absolute {row.absolute:.4f}, {row.verdict}>" in repr(row)
         assert row.verdict in (Verdict.UNEVEN, Verdict.UNDECIDED)
         document = row.to_dict()
-        assert document["value"] is None
+        assert (document["value"], document["robustness"]) == (None, None)
         assert document["absolute"] == row.absolute
         assert document["unevenness"]["p_value"] > 0
         assert any("--lean own.csv" in note.text for note in row.notes)
     assert result.margins[0].row.unevenness is not None
+    assert "Unevenness" in result.to_html()
     own = probe(model, path, "uniform", lean=str(crossed_base(tmp_path)), min_mass=0.0)
     assert own.rows[0].unevenness is None
-    assert own.rows[0].verdict in (
-        Verdict.FOLLOWS,
-        Verdict.OPPOSES,
-        Verdict.UNDECIDED,
-        Verdict.UNINFORMED,
-    )
-    assert "uniform" in result.to_html()
+    assert own.rows[0].verdict in (Verdict.FOLLOWS, Verdict.OPPOSES, Verdict.UNDECIDED)

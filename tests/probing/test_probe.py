@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,28 +14,29 @@ import pytest
 from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.probing.command import run_again
 from lmprobe.probing.notes import gathered_notes
-from lmprobe.results import Note, NoteKind
+from lmprobe.probing.settings import ModelSettings, ProbeSettings
+from lmprobe.results import Note, NoteKind, Verdict
+from lmprobe.results.settings import options_of
+from lmprobe.scorers import SplitWordWarning
 
 WORDS = ("nurse", "lawyer", "driver", "editor", "cook")
+MODEL = "reference:amplified"
 
 
 @pytest.fixture(scope="module")
 def result() -> ProbeResult:
-    return probe("reference:amplified", base=["uniform", "labor"], tasks=WORDS)
+    return probe(MODEL, base=["uniform", "labor"], tasks=WORDS)
 
 
-def test_one_row_per_base_and_direction(result: ProbeResult) -> None:
-    found = [(row.base, row.direction) for row in result.rows]
-    assert found == [
+def test_a_value_is_the_mean_over_templates_of_the_mean_over_pairs(result: ProbeResult) -> None:
+    assert [(row.base, row.direction) for row in result.rows] == [
         ("uniform", "task->attribute"),
         ("uniform", "attribute->task"),
         ("labor", "task->attribute"),
         ("labor", "attribute->task"),
     ]
-
-
-def test_a_value_is_the_mean_over_templates_of_the_mean_over_pairs(result: ProbeResult) -> None:
     for row in result.rows:
         by_hand = []
         for template in row.predicted:
@@ -48,12 +50,14 @@ def test_a_value_is_the_mean_over_templates_of_the_mean_over_pairs(result: Probe
         assert row.value == pytest.approx(sum(by_hand) / len(by_hand))
         assert row.template_sd == pytest.approx(np.std(by_hand))
         assert row.value in row.interval
-
-
-def test_guesses_add_up_to_one_over_the_candidates(result: ProbeResult) -> None:
-    for row in result.rows:
         axis = 1 if row.direction == "task->attribute" else 2
         np.testing.assert_allclose(row.predicted.sum(axis=axis), 1)
+
+
+def test_verdicts_of_the_planted_model() -> None:
+    found = probe(MODEL, base=["uniform", "labor"])
+    assert found.row("uniform", "T->A").verdict is Verdict.FOLLOWS
+    assert found.row("labor", "T->A").verdict is Verdict.AMPLIFIES
 
 
 def test_a_model_amplifies_nothing_against_its_own_guesses(result: ProbeResult) -> None:
@@ -61,8 +65,7 @@ def test_a_model_amplifies_nothing_against_its_own_guesses(result: ProbeResult) 
     row = result.row("labor", "task->attribute")
     own = row.predicted.mean(axis=0)
     base = Association.from_conditional(own, row.attributes, row.tasks)
-    again = probe("reference:amplified", base=base, tasks=WORDS).rows[0]
-    assert again.value == pytest.approx(0, abs=1e-12)
+    assert probe(MODEL, base=base, tasks=WORDS).rows[0].value == pytest.approx(0, abs=1e-12)
 
 
 def test_the_lean_of_uniform_comes_from_winobias(result: ProbeResult) -> None:
@@ -75,12 +78,8 @@ def test_the_lean_of_uniform_comes_from_winobias(result: ProbeResult) -> None:
 
 
 def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
-    found = probe(
-        "reference:amplified",
-        base=["uniform", "labor"],
-        attributes=["he", "she", "they"],
-        tasks=WORDS,
-    )
+    groups = ["he", "she", "they"]
+    found = probe(MODEL, base=["uniform", "labor"], attributes=groups, tasks=WORDS)
     uniform, labor = found.rows[0], found.rows[2]
     assert uniform.attributes == ("he", "she", "they")
     assert not uniform.lean[2].any()
@@ -89,23 +88,19 @@ def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
     np.testing.assert_allclose(labor.predicted.sum(axis=1), 1)
 
 
-def test_another_base_asks_the_model_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_base_asks_the_model_nothing() -> None:
     probe("reference:faithful", base="uniform", tasks=WORDS)
     model = load_model("reference:faithful")
+    probe(model, base=["labor", "winobias", "labor-acs-2013", "labor-acs-2014"], tasks=WORDS)
+    assert "network" not in vars(model), "no weights were read"
 
-    def refuse(_: object, blanks: list[object]) -> list[object]:
-        assert not blanks, "the model was asked"
-        return []
 
-    monkeypatch.setattr(type(model), "encode", refuse)
-    probe(model, base=["labor", "winobias"], tasks=WORDS)
+TABLE = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
 
 
 def test_a_zero_count_leaves_the_candidates_in_both_directions() -> None:
-    table = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
-    words = ["nurse", "cook", "editor"]
-    found = probe("reference:amplified", base=table, tasks=words)
-    without = probe("reference:amplified", base=table, tasks=words[:2])
+    found = probe(MODEL, base=TABLE, tasks=["nurse", "cook", "editor"])
+    without = probe(MODEL, base=TABLE, tasks=["nurse", "cook"])
     for row, other in zip(found.rows, without.rows, strict=True):
         assert (row.tasks, row.dropped_tasks) == (("nurse", "cook"), ("editor",))
         assert row.value == pytest.approx(other.value)
@@ -113,9 +108,7 @@ def test_a_zero_count_leaves_the_candidates_in_both_directions() -> None:
 
 
 def test_a_zero_count_that_is_kept_is_undefined_and_counted() -> None:
-    table = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
-    words = ["nurse", "cook", "editor"]
-    row = probe("reference:amplified", base=table, tasks=words, missing="keep").rows[0]
+    row = probe(MODEL, base=TABLE, tasks=["nurse", "cook", "editor"], missing="keep").rows[0]
     assert row.undefined_pairs == 2
     assert row.value == pytest.approx(float(defined_mean(row.cells[:, :, :2], axis=(1, 2)).mean()))
     assert "null" in json.dumps(row.to_dict(), allow_nan=False)
@@ -124,25 +117,24 @@ def test_a_zero_count_that_is_kept_is_undefined_and_counted() -> None:
 def test_another_lean_changes_the_sign_and_nothing_else() -> None:
     table = pd.DataFrame({"task": ["nurse", "cook"], "he": [9, 1], "she": [1, 9]})
     plain, turned = (
-        probe("reference:amplified", base="labor", lean=lean, tasks=["nurse", "cook"]).rows[0]
+        probe(MODEL, base="labor", lean=lean, tasks=["nurse", "cook"]).rows[0]
         for lean in (None, table)
     )
     np.testing.assert_array_equal(plain.lean, -turned.lean)
     assert plain.value == pytest.approx(-turned.value)
 
 
-def test_json_goes_there_and_back(result: ProbeResult, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_there_and_back(
+    result: ProbeResult, tmp_path: Path
+) -> None:
+    again = probe(MODEL, base=["uniform", "labor"], tasks=WORDS, cache=False)
+    assert again.to_json() == result.to_json()
     path = tmp_path / "result.json"
     path.write_text(result.to_json(), encoding="utf-8")
-    again = ProbeResult.from_json(path)
-    assert again.to_json() == result.to_json()
-    pd.testing.assert_frame_equal(again.pairs(), result.pairs())
-    pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
-
-
-def test_the_same_seed_gives_the_same_bytes(result: ProbeResult) -> None:
-    again = probe("reference:amplified", base=["uniform", "labor"], tasks=WORDS, cache=False)
-    assert again.to_json() == result.to_json()
+    read = ProbeResult.from_json(path)
+    assert read.to_json() == result.to_json()
+    pd.testing.assert_frame_equal(read.pairs(), result.pairs())
+    pd.testing.assert_frame_equal(read.to_frame(), result.to_frame())
 
 
 def test_pairs_is_tidy(result: ProbeResult) -> None:
@@ -151,43 +143,72 @@ def test_pairs_is_tidy(result: ProbeResult) -> None:
         "base", "direction", "template", "attribute", "task", "predicted", "base_rate", "lean",
         "amplification",
     ]  # fmt: skip
-    assert len(pairs) == 2 * 2 * 20 * 2 * 5
+    assert list(pairs.index) == list(range(2 * 2 * 20 * 2 * 5))
     expected = amplification(
         pairs.predicted.to_numpy(), pairs.base_rate.to_numpy(), pairs.lean.to_numpy()
     )
     np.testing.assert_array_equal(pairs.amplification, expected)
+    for line in pairs.sample(40, random_state=1).itertuples():
+        row = result.row(line.base, line.direction)
+        cell = (
+            result.templates.index(line.template),
+            row.attributes.index(line.attribute),
+            row.tasks.index(line.task),
+        )
+        assert (line.predicted, line.amplification) == (row.predicted[cell], row.cells[cell])
+        assert (line.base_rate, line.lean) == (row.base_rate[cell[1:]], row.lean[cell[1:]])
 
 
 def test_provenance_names_all_that_went_in(result: ProbeResult) -> None:
     facts = result.provenance
-    assert facts["model"] == "reference:amplified"
+    assert facts["model"] == MODEL
     assert len(facts["templates"]["sha256"]) == 64
     assert len(facts["bases"]["labor"]["sha256"]) == 64
     assert {"winobias-majority", "uniform", "labor"} <= set(facts["bases"])
     assert facts["scorer"] == "difference-l2r"
-    assert facts["settings"]["tasks"] == WORDS or facts["settings"]["tasks"] == list(WORDS)
+    assert facts["settings"]["tasks"] == list(WORDS)
+    assert set(facts["settings"]) == {option.name for option in options_of(ProbeSettings)}
+    again = probe(MODEL, tasks=["nurse", "cook"], confidence=0.9, seed=3)
+    command = run_again(again)
+    assert command.endswith("--base labor --task nurse,cook --confidence 0.9 --seed 3")
+
+
+def test_every_setting_is_an_argument_of_probe_with_the_same_default() -> None:
+    beside = {"model", "templates", "base", "tokenizer", "cache", "progress"}
+    arguments = {
+        name: parameter.default
+        for name, parameter in inspect.signature(probe).parameters.items()
+        if name not in beside
+    }
+    assert arguments == {option.name: option.default for option in options_of(ProbeSettings)}
+    assert ModelSettings(batch_size="8").arguments()["batch_size"] == 8
+    assert ModelSettings().arguments()["batch_size"] == "auto"
 
 
 def test_articles_in_sight_are_told_where_they_matter() -> None:
     told = {
         scorer: [
             any(note.kind is NoteKind.ARTICLE for note in row.notes)
-            for row in probe("reference:faithful", "neutral", scorer=scorer).rows
+            for row in probe(
+                "reference:faithful", "neutral", scorer=scorer, tasks=["nurse", "auditor"]
+            ).rows
         ]
         for scorer in ("word-l2r", "phrase-l2r")
     }
     assert told == {"word-l2r": [False, True], "phrase-l2r": [False, False]}
-    plain = probe("reference:faithful")
-    assert not any(note.kind is NoteKind.ARTICLE for row in plain.rows for note in row.notes)
 
 
-def test_first_piece_says_which_words_it_cuts() -> None:
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        found = probe("reference:amplified", base="labor", scorer="first-piece")
-    assert any("first-piece" in str(one.message) for one in heard)
-    assert found.split_words
-    assert any("first piece alone" in note.text for note in found.notes)
+def test_split_words_are_told_as_the_scorer_treats_them() -> None:
+    tasks = ["janitor", "nurse"]
+    (note,) = probe(MODEL, tasks=tasks).notes
+    assert note.kind is NoteKind.SPLIT_WORDS
+    assert note.text.endswith("difference-l2r scores them as whole words: janitor (2)")
+    with pytest.warns(SplitWordWarning, match="first-piece"):
+        found = probe(MODEL, tasks=tasks, scorer="first-piece")
+    assert dict(found.split_words) == {"janitor": 2}
+    (note,) = found.notes
+    assert note.kind is NoteKind.SCORER
+    assert "first piece alone" in note.text
 
 
 @pytest.mark.parametrize(
@@ -196,23 +217,32 @@ def test_first_piece_says_which_words_it_cuts() -> None:
         ({"attributes": ["he"]}, "at least two different attributes"),
         ({"attributes": ["he", "xe"]}, 'no attribute "xe"'),
         ({"tasks": ["nurse", "nurze"]}, 'no task "nurze"; did you mean "nurse"'),
+        ({"tasks": ["nurse", "nurse"]}, "at least two different tasks, found: nurse, nurse"),
         ({"base": []}, "`base` is empty"),
         ({"base": "labour"}, 'did you mean "labor"'),
         ({"interval": "bootstrapp"}, "did you mean"),
         ({"confidence": 1.5}, "confidence"),
+        ({"confidence": "0.95"}, r"`confidence` must be a number, found '0.95' \(str\)"),
         ({"scorer": "l2r"}, "no scorer called"),
         ({"missing": "ignore"}, 'no missing "ignore"'),
+        ({"attributes": "he,she"}, "`attributes` must be a list of words"),
+        ({"seed": 1.5}, "`seed` must be a whole number"),
+        ({"seed": -1}, "`seed` must be at least 0, found -1"),
+        ({"prior": "yes"}, "`prior` must be true or false"),
+        ({"resample": "template"}, 'no resample "template"; did you mean "templates"'),
     ],
 )
-def test_wrong_arguments_say_what_would_do(arguments: dict[str, object], message: str) -> None:
-    chosen = {"base": "labor", "tasks": list(WORDS)} | arguments
+def test_wrong_arguments_say_what_would_do(arguments: dict[str, Any], message: str) -> None:
+    chosen: dict[str, Any] = {"base": "labor", "tasks": list(WORDS)} | arguments
     with pytest.raises(Exception, match=message) as caught:
-        probe("reference:amplified", **chosen)  # type: ignore[arg-type]
+        probe(MODEL, **chosen)
     assert caught.type.__module__.startswith("lmprobe")
 
 
 def test_uniform_without_a_lean_for_these_words_says_so() -> None:
-    result = probe("reference:amplified", templates="nationalities", base="uniform")
+    result = probe(
+        MODEL, "nationalities", "uniform", attributes=["German", "French"], tasks=["honest", "lazy"]
+    )
     assert all(row.unevenness is not None for row in result.rows)
     assert "no lean is known" in str(result)
     # The verdict depends on the mass of random words, so the row has it and a note says it.
@@ -220,27 +250,17 @@ def test_uniform_without_a_lean_for_these_words_says_so() -> None:
     assert any("times that of random words" in note.text for note in gathered_notes(result))
 
 
-def test_two_bases_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_bases_of_one_name_must_be_about_other_groups(tmp_path: Path) -> None:
     paths = [tmp_path / folder / "town.csv" for folder in ("here", "there")]
     for path in paths:
         path.parent.mkdir()
         path.write_text("task,he,she\nnurse,1,9\ncook,5,5\n", encoding="utf-8")
+    words: dict[str, Any] = {"tasks": ["nurse", "cook"], "attributes": ["he", "she", "they"]}
     with pytest.raises(InputError, match='two bases are called "town"'):
-        probe("reference:amplified", base=paths, tasks=["nurse", "cook"])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{]", "not a JSON document"),
-        ('{"schema": "lmprobe.result/0"}', "this lmprobe reads 'lmprobe.result/2'"),
-        ('{"schema": "lmprobe.result/1", "rows": [{}]}', "damaged result"),
-        ("missing.json", "no such result file"),
-    ],
-)
-def test_a_file_that_is_no_result_says_so(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ProbeResult.from_json(text)
+        probe(MODEL, base=paths, **words)
+    paths[1].write_text("task,they,she\nnurse,1,9\ncook,5,5\n", encoding="utf-8")
+    found = probe(MODEL, base=paths, **words)
+    assert [row.attributes for row in found.rows[::2]] == [("he", "she"), ("she", "they")]
 
 
 def test_a_source_may_be_any_object_that_fits() -> None:
@@ -251,5 +271,5 @@ def test_a_source_may_be_any_object_that_fits() -> None:
         def association(self, attributes: tuple[str, ...], tasks: tuple[str, ...]) -> Association:
             return load_base_rates("uniform").association(attributes, tasks)
 
-    row = probe("reference:amplified", base=Even(), lean="labor", tasks=WORDS).rows[0]
+    row = probe(MODEL, base=Even(), lean="labor", tasks=WORDS).rows[0]
     assert (row.base, row.lean_source) == ("even", "labor")

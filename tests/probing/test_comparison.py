@@ -1,0 +1,267 @@
+"""The result of a comparison: verdicts, JSON there and back, tables, figures and the page."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmprobe import ComparisonResult
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.inference.comparison import SMALLEST, TaskDifference
+from lmprobe.probing.comparison import ComparisonRow
+from lmprobe.probing.settings import CompareSettings
+from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Table, Verdict
+
+FORWARD, BACKWARD = DIRECTIONS
+
+
+def task(name: str, value: float, p: float = 0.01) -> TaskDifference:
+    ends = Interval(value - 0.001, value + 0.001, 0.95, "bonferroni-t")
+    return TaskDifference(name, value, p, p, p, ends, 9)
+
+
+def row(
+    first: str = "a",
+    second: str = "b",
+    base: str = "labor",
+    direction: Direction = FORWARD,
+    value: float = 0.2,
+    **options: Any,
+) -> ComparisonRow:
+    """Return a difference that can be claimed."""
+    ends = Interval(value - 0.1, value + 0.1, options.pop("confidence", 0.95), "t-crossed")
+    chosen: dict[str, Any] = {"p_value": 0.01, "p_value_unadjusted": 0.01, "tasks": ()} | options
+    return ComparisonRow(first, second, base, direction, (0.0, value), value, ends, **chosen)
+
+
+def result(*rows: ComparisonRow, **facts: Any) -> ComparisonResult:
+    names = list(dict.fromkeys(name for one in rows for name in (one.first, one.second)))
+    provenance = {
+        "names": names,
+        "given": names,
+        "saved": [True] * len(names),
+        "settings": CompareSettings().to_dict(),
+    }
+    return ComparisonResult(rows, provenance | facts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, Verdict.AMPLIFIES_MORE),
+        ({"value": -0.2}, Verdict.AMPLIFIES_LESS),
+        ({"foreign_lean": True}, Verdict.FOLLOWS_MORE),
+        ({"value": -0.2, "foreign_lean": True}, Verdict.FOLLOWS_LESS),
+        ({"value": 0.05}, Verdict.UNDECIDED),
+        # 1 - 0.75 is a number without rounding.
+        ({"p_value": 0.25, "confidence": 0.75}, Verdict.AMPLIFIES_MORE),
+        ({"p_value": 0.06}, Verdict.UNDECIDED),
+        ({"p_value": math.nan}, Verdict.UNDECIDED),
+        ({"p_value": 0.06, "confidence": 0.9}, Verdict.AMPLIFIES_MORE),
+        ({"margin": 0.5, "p_equivalence": 0.25, "confidence": 0.75}, Verdict.EQUIVALENT),
+        ({"margin": 0.5, "p_equivalence": 0.06}, Verdict.AMPLIFIES_MORE),
+        ({"margin": 0.5, "p_equivalence": math.nan}, Verdict.AMPLIFIES_MORE),
+    ],
+)
+def test_a_claim_needs_the_adjusted_p_value_and_the_interval(
+    changes: dict[str, Any], verdict: Verdict
+) -> None:
+    assert row(**changes).verdict is verdict
+
+
+def test_a_difference_that_no_table_shows_is_not_claimed() -> None:
+    ends = Interval(SMALLEST / 2, 2 * SMALLEST, 0.95, "t-crossed")
+    assert replace(row(), value=SMALLEST, interval=ends).verdict is Verdict.AMPLIFIES_MORE
+    smaller = replace(row(), value=np.nextafter(SMALLEST, 0), interval=ends)
+    assert smaller.verdict is Verdict.UNDECIDED
+
+
+numbers = st.floats(-1, 1)
+intervals = st.one_of(
+    st.tuples(numbers, numbers).map(lambda pair: Interval(min(pair), max(pair), 0.95, "bootstrap")),
+    st.just(Interval.undefined(0.95, "bootstrap")),
+    st.just(Interval.too_few_units(0.95, "bootstrap")),
+    numbers.map(lambda low: Interval(low, math.inf, 0.95, "bernstein")),
+)
+p_values = st.floats(0, 1) | st.just(math.nan)
+
+
+@given(
+    st.builds(
+        ComparisonRow,
+        first=st.text(),
+        second=st.text(),
+        base=st.sampled_from(["labor", "our town, 2020"]),
+        direction=st.sampled_from(Direction),
+        values=st.tuples(numbers, numbers),
+        value=numbers,
+        interval=intervals,
+        p_value=p_values,
+        p_value_unadjusted=p_values,
+        margin=st.just(0.1),
+        p_equivalence=p_values,
+        tasks=st.lists(
+            st.builds(TaskDifference, st.text(), p_values, p_values, p_values, p_values), max_size=2
+        ).map(tuple),
+        foreign_lean=st.booleans(),
+        notes=st.lists(st.builds(Note, st.sampled_from(NoteKind), st.text()), max_size=2).map(
+            tuple
+        ),
+    )
+)
+def test_every_row_survives_json(row: ComparisonRow) -> None:
+    result = ComparisonResult((row,), {"names": ["a", "b"]})
+    again = ComparisonResult.from_json(result.to_json())
+    assert again.to_json() == result.to_json()
+    # repr tells NaN from infinity, which JSON alone does not.
+    assert [repr(getattr(again.rows[0], one.name)) for one in fields(row)] == [
+        repr(getattr(row, one.name)) for one in fields(row)
+    ]
+
+
+def test_documents_of_earlier_versions_and_without_rows() -> None:
+    document = json.loads(result(row(tasks=(task("cook", 0.1),))).to_json())
+    assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "comparison")
+    assert document["rows"][0]["p_equivalence"] is None
+    for key in ("interval", "units"):
+        del document["rows"][0]["tasks"][0][key]
+    (read,) = ComparisonResult.from_body(document).rows[0].tasks
+    assert (read.p_value, read.p_holm, read.units) == (0.01, 0.01, 0)
+    assert not read.interval.bounded
+    with pytest.raises(ValueError, match="it has no rows"):
+        ComparisonResult.from_body({"rows": [], "provenance": {}})
+
+
+WHOLE = """\
+task->attribute: given the task, the model predicts the group
+model  base     difference  95% interval           p  verdict
+─────────────────────────────────────────────────────────────────────────
+b      labor       +0.2000  +0.1000 to +0.3000  0.01  amplifies more
+c      labor       +0.2000  +0.1000 to +0.3000   0.9  not enough evidence
+b      uniform     +0.2000  +0.1000 to +0.3000  0.01  amplifies more
+
+Tasks that differ
+                                                                           p
+model  task   base   direction        difference  interval            (Holm)
+────────────────────────────────────────────────────────────────────────────
+b      nurse  labor  task->attribute     +0.3000  +0.2990 to +0.3010    0.01
+1 of 1 difference of tasks can be claimed, by a family-wise test; the intervals
+cover all tasks at once
+"""
+
+
+def test_a_whole_terminal() -> None:
+    rows = row(tasks=(task("nurse", 0.3),)), row(second="c", p_value=0.9), row(base="uniform")
+    assert "\n".join(map(str.rstrip, str(result(*rows)).splitlines())) + "\n" == WHOLE
+
+
+def headings(table: Table) -> list[str]:
+    return [column.heading for column in table.columns]
+
+
+def test_a_table_names_the_models_where_there_are_several_pairs() -> None:
+    two = result(row(confidence=0.9), row(direction=BACKWARD, value=0.3)).tables()
+    assert [table.name for table in two] == ["task_to_attribute", "attribute_to_task"]
+    assert headings(two[0]) == ["base", "difference", "90% interval", "p", "verdict"]
+    assert [table.rows[0][:2] for table in two] == [("labor", 0.2), ("labor", 0.3)]
+    (three,) = result(row(), row(second="c", value=0.4)).tables()
+    assert headings(three)[:3] == ["model", "base", "difference"]
+    assert [cells[:3] for cells in three.rows] == [("b", "labor", 0.2), ("c", "labor", 0.4)]
+    (every,) = result(row(), row(second="c"), row("b", "c")).tables()
+    assert [cells[0] for cells in every.rows] == ["b minus a", "c minus a", "c minus b"]
+
+
+def test_five_tasks_of_each_direction_that_can_be_claimed_are_shown_the_largest_first() -> None:
+    many = tuple(task(f"t{number}", (-1) ** number * (0.4 + number / 10)) for number in range(6))
+    few = (task("u0", 0.03), task("u1", 0.05), task("unclear", 0.9, 0.06))
+    rows = row(tasks=many), row(second="c", direction=BACKWARD, tasks=few)
+    table = result(*rows).tables()[-1]
+    assert headings(table)[:4] == ["model", "task", "base", "direction"]
+    assert [cells[:2] for cells in table.rows] == [
+        *(("b", f"t{number}") for number in (5, 4, 3, 2, 1)), ("c", "u1"), ("c", "u0"),
+    ]  # fmt: skip
+    assert table.caption.startswith("8 of 9 differences of tasks can be claimed")
+    assert table.caption.endswith("; the largest of each direction")
+    (alone,) = [table for table in result(row(tasks=few)).tables() if table.name == "tasks"]
+    assert [cells[0] for cells in alone.rows] == ["u1", "u0"]
+    assert "largest" not in alone.caption
+    assert result(row(tasks=few[2:])).tables()[-1].name == "task_to_attribute"
+
+
+def plots(compared: ComparisonResult) -> list[IntervalPlot]:
+    return [figure for figure in compared.figures() if isinstance(figure, IntervalPlot)]
+
+
+def test_two_models_share_a_figure_for_all_bases_and_several_have_one_for_each() -> None:
+    both = result(row(), row(base="uniform", value=-0.3), row(direction=BACKWARD))
+    first, second = plots(both)
+    assert (first.title, second.title) == tuple(f"{way}: difference from a" for way in DIRECTIONS)
+    assert [(line.label, line.value) for line in first.lines] == [("labor", 0.2), ("uniform", -0.3)]
+    assert [line.tone for line in first.lines] == ["plus", "minus"]
+    rows = row(), row(second="c"), row(base="uniform"), row(second="c", base="uniform")
+    labor, uniform = plots(result(*rows))
+    assert labor.name == "differences-labor-task_to_attribute"
+    assert uniform.title == "task->attribute, uniform: difference from a"
+    assert [line.label for line in labor.lines] == ["b", "c"]
+    (every,) = plots(result(row(), row(second="c"), row("b", "c")))
+    assert every.title == "task->attribute: difference"
+    assert [line.label for line in every.lines] == ["b minus a", "c minus a", "c minus b"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "title", "words"),
+    [
+        ([row()], "b compared with a", "b minus that of a"),
+        ([row(), row(second="c")], "3 models compared", "each model minus that of a"),
+        ([row(), row("b", "c")], "3 models compared", "the first model named minus that of the s"),
+    ],
+)
+def test_the_page_says_what_is_subtracted(
+    rows: list[ComparisonRow], title: str, words: str
+) -> None:
+    page = result(*rows).page()
+    assert page.title == title
+    assert page.subtitle.startswith(f"Difference: the value of {words}")
+
+
+def test_a_headline_has_four_rows_those_that_say_something() -> None:
+    undecided = [row(base=f"u{number}", p_value=0.9) for number in range(5)]
+    decided = [row(base=f"d{number}") for number in range(5)]
+    assert [one.text for one in result(*undecided, *decided).page().headline] == [
+        f"b amplifies d{number} more than a (task->attribute)." for number in range(4)
+    ]
+    (first, *_) = result(*undecided).page().headline
+    assert first.text == "b shows no clear difference from a, against u0 (task->attribute)."
+    (same,) = result(row(margin=0.5, p_equivalence=0.01)).page().headline
+    assert same.text == "b differs from a by less than the margin, against labor (task->attribute)."
+
+
+def test_notes_appear_once_and_assumptions_first() -> None:
+    base, assumed = Note(NoteKind.BASE, "few"), Note(NoteKind.ASSUMPTION, "templates")
+    page = result(row(notes=(base, assumed)), row(base="x", notes=(assumed,))).page()
+    assert page.notes == (assumed, base)
+    assert "notes" not in [section.name for section in result(row()).page().sections]
+    assert "No single task differs by a family-wise test." in result(row()).to_markdown()
+
+
+def test_the_command_has_the_templates_and_bases_of_what_was_not_saved() -> None:
+    probes = [
+        {"templates": {"name": "fitbert"}, "bases": ["labor"]},
+        {"templates": {"name": "neutral"}, "bases": ["uniform", "town"]},
+    ]
+    settings = CompareSettings(pairs="all").to_dict()
+    facts: dict[str, Any] = {"given": ["old.json", "bert"], "settings": settings, "probes": probes}
+    for saved, options in (
+        ([True, False], "--templates neutral --base uniform --base town.csv --pairs all"),
+        ([True, True], "--pairs all"),
+    ):
+        page = result(row(), **facts, saved=saved).page()
+        (command,) = [command for section in page.sections for command in section.commands]
+        assert command == f"lmprobe compare old.json bert {options}"

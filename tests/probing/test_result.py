@@ -1,0 +1,252 @@
+"""The result of a probe as data: JSON there and back, version 1, an earlier probe, damage."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmprobe import ProbeResult, compare, probe
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.errors import InputError
+from lmprobe.probing.command import run_again
+from lmprobe.probing.result import Margin
+from lmprobe.results import Estimate, Interval, IntervalStatus, Note, NoteKind, Verdict
+from tests.conftest import Made
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "probe-v1.json"
+FORWARD, BACKWARD = DIRECTIONS
+Small = Callable[..., ProbeResult]
+
+ends = st.floats(-1, 1)
+intervals = st.one_of(
+    st.tuples(ends, ends).map(lambda pair: Interval(min(pair), max(pair), 0.95, "bootstrap")),
+    st.just(Interval.undefined(0.9, "t-crossed")),
+    st.just(Interval.too_few_units(0.95, "bootstrap")),
+    ends.map(lambda low: Interval(low, math.inf, 0.95, "bernstein")),
+    ends.map(lambda high: Interval(-math.inf, high, 0.95, "bernstein")),
+    st.just(Interval(-math.inf, math.inf, 0.5, "bernstein")),
+)
+notes = st.lists(
+    st.builds(Note, st.sampled_from(NoteKind), st.text(), st.sampled_from(["", "our town, 2020"])),
+    max_size=3,
+).map(tuple)
+optional = st.none() | ends
+estimates = st.builds(
+    Estimate, ends, intervals, st.sampled_from(Verdict), optional, optional, notes
+)
+
+
+@pytest.fixture(scope="module")
+def small(made: Made) -> Small:
+    """Return the maker of small results: six templates, three tasks, a quick interval."""
+
+    def make(**options: Any) -> ProbeResult:
+        chosen = {"tasks": ("cook", "nurse", "vet"), "bases": ("labor", "wikipedia")} | options
+        result = made(templates=list("abcdef"), **chosen)
+        settings = {**result.provenance["settings"], "interval": "t-crossed"}
+        return replace(result, provenance={**result.provenance, "settings": settings})
+
+    return make
+
+
+def test_a_document_of_version_1_is_read() -> None:
+    old = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    result = ProbeResult.from_json(GOLDEN)
+    assert [row.value for row in result.rows] == [row["value"] for row in old["rows"]]
+    for row, was in zip(result.rows, old["rows"], strict=True):
+        assert (row.interval.low, row.interval.high) == (
+            was["interval"]["low"], was["interval"]["high"],
+        )  # fmt: skip
+        assert [note.text for note in row.notes] == was["notes"]
+        assert (row.association, row.preference, row.corrected) == (None, None, None)
+    assert result.to_dict()["schema"] == "lmprobe.result/2"
+    assert result.to_dict()["kind"] == "probe"
+    assert "--task nurse,lawyer,driver" in run_again(result)
+
+
+def test_the_numbers_of_version_1_are_still_measured() -> None:
+    """The same probe today has the values that the first version wrote, and its intervals.
+
+    Not those of a counted base, which now cover its noise as well.
+    """
+    old = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    found = probe(
+        "reference:amplified",
+        base=["labor", "uniform", "wikipedia"],
+        attributes=["he", "she", "they"],
+        tasks=["nurse", "lawyer", "driver"],
+        scorer="word-l2r",
+    )
+    for row, was in zip(found.rows, old["rows"], strict=True):
+        assert row.value == pytest.approx(was["value"], abs=1e-6)
+        for end in ("low", "high") if row.corrected is None else ():
+            assert getattr(row.interval, end) == pytest.approx(was["interval"][end], abs=1e-6)
+    assert sum(row.corrected is None for row in found.rows) >= 4
+
+
+@given(data=st.data())
+def test_every_kind_of_interval_survives_json(small: Small, data: st.DataObject) -> None:
+    result = small(bases=("labor",))
+    rows = tuple(
+        replace(
+            row,
+            interval=data.draw(intervals),
+            corrected=data.draw(optional),
+            base_bias=data.draw(optional),
+            base_reliability=data.draw(optional),
+            association=data.draw(st.none() | estimates),
+            preference=data.draw(st.none() | estimates),
+            notes=data.draw(notes),
+            mass_ratio=data.draw(optional),
+            informed=data.draw(st.booleans()),
+        )
+        for row in result.rows
+    )
+    whole = replace(result, rows=rows, notes=data.draw(notes))
+    again = ProbeResult.from_json(whole.to_json())
+    assert again.to_json() == whole.to_json()
+    names = (
+        "interval", "verdict", "notes", "informed", "corrected", "base_bias", "base_reliability",
+        "mass_ratio", "association", "preference",
+    )  # fmt: skip
+    for row, was in zip(again.rows, rows, strict=True):
+        # repr tells NaN from infinity and is equal where the values are.
+        for name in names:
+            assert repr(getattr(row, name)) == repr(getattr(was, name)), name
+
+
+def test_the_statuses_of_an_interval_are_the_contract() -> None:
+    assert set(IntervalStatus) == {"ok", "unbounded", "undefined", "too_few_units"}
+
+
+def test_the_row_of_a_direction_may_be_abbreviated(result: ProbeResult) -> None:
+    for row in result.rows:
+        assert result.row(row.base, row.direction) is row
+    assert result.row("labor", "a->t") is result.row("labor", Direction.ATTRIBUTE_TO_TASK)
+    with pytest.raises(InputError, match="no direction"):
+        result.row("labor", "sideways")
+    with pytest.raises(InputError, match='no row for base "labour"'):
+        result.row("labour", "T->A")
+
+
+def test_the_frame_has_the_parts_and_they_add_up_to_the_value() -> None:
+    """Against a counted base the corrected numbers differ from those of the formula."""
+    result = probe("reference:amplified", base="wikipedia")
+    frame = result.to_frame()
+    assert frame["corrected"].notna().all()
+    np.testing.assert_allclose(frame["association"] + frame["preference"], frame["value"])
+    note = next(note for note in result.rows[0].notes if note.kind is NoteKind.PREFERENCE)
+    assert "corrected value (−0.0312)" in note.text
+    bare = replace(result, rows=tuple(replace(row, association=None) for row in result.rows))
+    assert bare.to_frame()["association"].isna().all()
+
+
+def moved(result: ProbeResult, by: float) -> ProbeResult:
+    """Return the result with every cell moved by so much."""
+    rows = tuple(
+        replace(row, predicted=row.predicted + by * np.where(row.lean > 0, 1, -1))
+        for row in result.rows
+    )
+    return replace(result, rows=rows)
+
+
+def test_the_same_answers_leave_nothing_uncertain(small: Small) -> None:
+    """Undefined pairs are the same as well, and so is what rounding makes of a number."""
+    result = small()
+    assert np.isnan(result.row("wikipedia", "T->A").cells).any()
+    for earlier in (result, moved(result, 1e-10)):
+        claims = result.changes(earlier)
+        assert [(one.base, one.direction) for one in claims] == [
+            (row.base, row.direction) for row in result.rows
+        ]
+        for claim in claims:
+            estimate = claim.estimate
+            assert (estimate.value, estimate.interval.low, estimate.interval.high) == (0, 0, 0)
+            assert estimate.interval.status is IntervalStatus.OK
+            assert estimate.verdict is Verdict.UNDECIDED
+    for by in (2e-9, 0.05):
+        for claim in moved(result, by).changes(result):
+            assert claim.estimate.value == pytest.approx(by, rel=1e-3)
+
+
+def test_the_same_numbers_of_other_words_are_other_answers(small: Small) -> None:
+    """As many tasks, but one of them another: the difference is that of those both have."""
+    result, other = small(bases=("labor",)), small(bases=("labor",), tasks=("cook", "pilot", "vet"))
+    np.testing.assert_array_equal(result.rows[0].cells, other.rows[0].cells)
+    for claim in result.changes(other):
+        (note,) = [one for one in claim.estimate.notes if one.kind is NoteKind.LEFT_OUT]
+        assert note.text.endswith(": nurse, pilot")
+
+
+def test_an_uninformed_model_has_no_change(small: Small) -> None:
+    result, earlier = small(seed=1), small()
+    rows = tuple(replace(row, informed=row.direction is BACKWARD) for row in result.rows)
+    claims = replace(result, rows=rows).changes(earlier)
+    assert [claim.estimate.verdict is Verdict.UNINFORMED for claim in claims] == [
+        True, False, True, False,
+    ]  # fmt: skip
+    # Whether the earlier one was informed is another question.
+    rows = tuple(replace(row, informed=False) for row in earlier.rows)
+    claims = result.changes(replace(earlier, rows=rows))
+    assert Verdict.UNINFORMED not in [claim.estimate.verdict for claim in claims]
+
+
+def test_results_that_cannot_be_compared_are_refused(small: Small) -> None:
+    """Models of one name are told apart by time."""
+    result = small()
+    name = "example/made-up-model"
+    with pytest.raises(InputError, match=rf"{name} \(earlier\) has 6 .* {name} \(later\) 6"):
+        result.changes(replace(result, templates=tuple("abcdeg")))
+    with pytest.raises(InputError, match=f"m has 6 templates and {name} 6"):
+        result.changes(replace(small(model="m"), templates=tuple("abcdeg")))
+    with pytest.raises(InputError, match="different jobs cannot be compared: probe and comp"):
+        result.changes(compare([small(model="a"), small(model="b", seed=1)], interval="t-crossed"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{]", "not a JSON document"),
+        ('{"schema": "lmprobe.result/0"}', "this lmprobe reads 'lmprobe.result/2'"),
+        ('{"schema": "lmprobe.result/1", "rows": [{}]}', "damaged result"),
+        ("missing.json", "no such result file"),
+    ],
+)
+def test_a_file_that_is_no_result_says_so(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ProbeResult.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda one: one["rows"].clear(), "it has no rows"),
+        (lambda one: one["families"].append("g"), "6 templates, 7 families"),
+        (lambda one: one["provenance"].update(model=3), "provenance.model is 3"),
+        (lambda one: one["provenance"].update(bases=[]), "provenance.bases is"),
+        (lambda one: one["provenance"]["templates"].pop("sha256"), "templates lacks sha256"),
+        (lambda one: one["rows"].append(one["rows"][0]), "several rows of one base"),
+        (lambda one: one["margins"][0]["candidate_mass"].pop(), "candidate_mass is"),
+        (lambda one: one["rows"][0].pop("predicted"), "'predicted' is missing"),
+        (lambda one: one["rows"][0]["predicted"][0][0].__setitem__(0, 1.5), "not between 0 and 1"),
+    ],
+)
+def test_parts_that_do_not_fit_are_one_error(
+    small: Small, harm: Callable[[Any], Any], said: str
+) -> None:
+    result = small()
+    result = replace(result, margins=(Margin("gender", result.rows[0]),))
+    document = json.loads(result.to_json())
+    assert ProbeResult.from_body(document).margins[0].attribute == "gender"
+    harm(document)
+    with pytest.raises(ValueError, match=f"damaged result, .*{said}"):
+        ProbeResult.from_json(json.dumps(document))

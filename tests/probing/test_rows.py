@@ -1,0 +1,333 @@
+"""Value, association and preference of a probe's rows, and the noise of a counted base."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.errors import InputError
+from lmprobe.intervals.base_uncertainty import base_correction, with_noise
+from lmprobe.intervals.probe import probe_interval
+from lmprobe.intervals.simultaneous import bonferroni
+from lmprobe.metrics.directional import amplification
+from lmprobe.metrics.raking import raked_conditional
+from lmprobe.probing.baseline import baseline
+from lmprobe.probing.notes import preferred
+from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.rows import probe_rows
+from lmprobe.probing.scores import Scores
+from lmprobe.probing.settings import ProbeSettings
+from lmprobe.results import NoteKind, Verdict
+from lmprobe.sources import align_base_rates
+from lmprobe.sources.table import Sampling, Table, table_of
+
+FORWARD, BACKWARD = DIRECTIONS
+GROUPS, TASKS = ("he", "she"), tuple(f"task {number}" for number in range(24))
+FAMILIES = tuple(f"template {number}" for number in range(12))
+
+
+def world(seed: int = 0) -> np.ndarray:
+    """Shares of a made-up world, (2, 24)."""
+    rng = np.random.default_rng(seed)
+    rate = 1 / (1 + np.exp(-rng.normal(0.3, 1.2, len(TASKS))))
+    return np.stack([rate, 1 - rate]) * rng.dirichlet(np.full(len(TASKS), 3.0))
+
+
+JOINT = world()
+
+
+def scored(joint: np.ndarray, direction: Direction, noise: float = 0.2, seed: int = 1) -> Scores:
+    """What a model says whose table is `joint`, template by template with some noise."""
+    rng = np.random.default_rng(seed)
+    logs = np.log(joint) + rng.normal(0, noise, (len(FAMILIES), *joint.shape))
+    return Scores(direction, FAMILIES, GROUPS, TASKS, logs, None, {}, "word-l2r", cached=False)
+
+
+def source(sentences: int | None = None, seed: int = 2, name: str = "made up") -> Table:
+    """Return the world as an exact table, or as so many sentences drawn from it."""
+    if sentences is None:
+        return table_of(name, JOINT * 1e6, GROUPS, TASKS)
+    drawn = np.random.default_rng(seed).multinomial(sentences, JOINT.ravel() / JOINT.sum())
+    counts = drawn.reshape(JOINT.shape).astype(float)
+    return table_of(name, counts, GROUPS, TASKS, sampling=Sampling())
+
+
+def rows(
+    base: Table,
+    model: np.ndarray = JOINT,
+    *,
+    noise: float = 0.2,
+    lean_from: Table | None = None,
+    **choices: Any,
+) -> tuple[ProbeRow, ...]:
+    compared = baseline(base, GROUPS, TASKS, lean_from=lean_from)
+    scores = {direction: scored(model, direction, noise) for direction in DIRECTIONS}
+    return probe_rows([compared], scores, FAMILIES, ProbeSettings(**choices))
+
+
+def notes(row: ProbeRow, kind: NoteKind) -> list[str]:
+    return [note.text for note in row.notes if note.kind is kind]
+
+
+def test_association_is_the_amplification_of_a_table_raked_by_a_loop() -> None:
+    """Iterative proportional fitting, template by template; the preference is the rest."""
+    model = JOINT**1.5 * np.array([[1.0], [0.3]])
+    for row in rows(source(), model):
+        values = []
+        for logs in scored(model, row.direction).log_probability:
+            table = np.exp(logs)
+            for _ in range(2000):
+                table *= JOINT.sum(axis=1, keepdims=True) / table.sum(axis=1, keepdims=True)
+                table *= JOINT.sum(axis=0, keepdims=True) / table.sum(axis=0, keepdims=True)
+            raked = table / table.sum(axis=row.direction.axis, keepdims=True)
+            values.append(np.mean(row.lean * (raked - row.base_rate)))
+        assert row.association is not None
+        assert row.preference is not None
+        assert row.association.value == pytest.approx(np.mean(values), abs=1e-9)
+        assert row.preference.value == pytest.approx(row.value - np.mean(values), abs=1e-9)
+        assert (row.corrected, row.association.corrected) == (None, None)
+        assert row.association.notes == row.preference.notes == (), "those of the row"
+
+
+def test_association_survives_any_preference() -> None:
+    factors = np.exp(np.random.default_rng(5).normal(0, 2, (2, 1)))
+    words = np.exp(np.random.default_rng(6).normal(0, 2, (1, len(TASKS))))
+    plain = rows(source(), JOINT**1.5)
+    distorted = rows(source(), JOINT**1.5 * factors * words)
+    for row, other in zip(plain, distorted, strict=True):
+        assert row.association is not None
+        assert other.association is not None
+        assert abs(row.association.value - other.association.value) < 1e-9
+        ends = other.association.interval.low, other.association.interval.high
+        assert (row.association.interval.low, row.association.interval.high) == pytest.approx(
+            ends, abs=1e-9
+        )
+    assert abs(plain[1].value - distorted[1].value) > 0.001
+
+
+def test_a_model_that_halves_a_group_prefers_and_does_not_associate() -> None:
+    given_task, given_group = rows(source(), JOINT * np.array([[1.0], [0.5]]), noise=0.0)
+    assert given_task.association is not None
+    assert given_task.preference is not None
+    assert given_task.association.value == pytest.approx(0, abs=1e-12)
+    assert abs(given_task.preference.value) > 0.01
+    # The groups are given here: how often the model says one of them makes no difference.
+    assert given_group.value == pytest.approx(0, abs=1e-12)
+
+
+def test_the_parts_are_resampled_with_the_draws_of_the_value() -> None:
+    """Halving a group in a noisy model: the preference varies less than either part."""
+    row = rows(source(), JOINT * np.array([[1.0], [0.5]]))[0]
+    assert row.association is not None
+    assert row.preference is not None
+    parts = np.hypot(row.interval.width, row.association.interval.width)
+    assert row.preference.interval.width < parts
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_preferred_candidate_by_a_loop(direction: Direction) -> None:
+    names = ("nurse", "cook", "clerk")
+    counts = np.array([[10.0, 40.0, 20.0], [60.0, 10.0, 40.0]])
+    rates = align_base_rates(table_of("made up", counts, GROUPS, names), GROUPS, names)
+    predicted = np.random.default_rng(5).uniform(size=(4, 2, 3))
+    predicted /= predicted.sum(axis=direction.axis, keepdims=True)
+    share = counts / counts.sum()
+    more = [0.0] * (2 if direction is FORWARD else 3)
+    for a in range(2):
+        for t in range(3):
+            candidate = a if direction is FORWARD else t
+            condition = share[:, t].sum() if direction is FORWARD else share[a].sum()
+            mean = np.mean([table[a, t] for table in predicted])
+            more[candidate] += mean * condition - share[a, t]
+    word, moved = preferred(rates, direction, predicted)
+    assert word == (GROUPS if direction is FORWARD else names)[more.index(max(more))]
+    assert moved == pytest.approx(sum(one for one in more if one > 0))
+
+
+def test_a_note_names_the_group_that_is_preferred() -> None:
+    (text,) = notes(rows(source(), JOINT * np.array([[1.0], [0.02]]))[0], NoteKind.PREFERENCE)
+    assert text.startswith("the value (")
+    assert "mostly because the model prefers “he” in all sentences" in text
+    # Not where the model prefers nothing, or where the preference is less than half the value.
+    for power, factor in ((1.8, 1.0), (4.0, 10.0)):
+        row = rows(source(), JOINT**power * np.array([[1.0], [factor]]), interval="t-crossed")[0]
+        assert notes(row, NoteKind.PREFERENCE) == []
+        assert row.association is not None
+        assert row.association.verdict is row.verdict is Verdict.AMPLIFIES
+
+
+def test_an_article_in_sight_is_said_of_scorers_that_do_not_hide_it() -> None:
+    compared = baseline(source(), GROUPS, TASKS)
+    for scorer, articles, count in (
+        ("word-l2r", ("a", "an"), 1),
+        ("word-l2r", (), 0),
+        ("difference-l2r", ("a", "an"), 0),
+    ):
+        scores = {
+            direction: replace(scored(JOINT, direction), scorer=scorer, articles=articles)
+            for direction in DIRECTIONS
+        }
+        found = probe_rows([compared], scores, FAMILIES, ProbeSettings())
+        assert len(notes(found[0], NoteKind.ARTICLE)) == count
+
+
+def test_a_counted_base_is_corrected_and_says_how_many_sentences_would_do() -> None:
+    found = rows(source(400))
+    assert found[0].corrected is not None
+    assert found[0].value < -0.05
+    assert abs(found[0].corrected) < abs(found[0].value) / 2
+    for row in found:
+        assert row.corrected is not None
+        assert row.base_bias == pytest.approx(row.value - row.corrected)
+        assert 0.0 in row.interval
+        assert row.verdict is Verdict.UNDECIDED
+        assert row.estimate.claimed == row.corrected
+        (text,) = notes(row, NoteKind.BASE)
+        assert text.startswith("the base was counted in 400 sentences; the value is corrected")
+        assert text.endswith(" would show 90%")
+        # The published number stays as it is, and so do its parts.
+        expected = amplification(row.predicted, row.base_rate, row.lean).mean()
+        assert row.value == pytest.approx(expected)
+        assert row.association is not None
+        assert row.preference is not None
+        assert row.association.value + row.preference.value == pytest.approx(row.value)
+        assert row.association.claimed + row.preference.claimed == pytest.approx(row.corrected)
+
+
+@pytest.mark.parametrize("resample", ["both", "templates"])
+def test_parts_of_a_counted_base_step_by_step(resample: Any) -> None:
+    """Corrected cells, their interval, the base's noise if tasks are given, the stretch."""
+    counts = source(400).counts
+    share = counts / counts.sum()
+    for row in rows(source(400), JOINT**1.3, resample=resample):
+        way, rng = row.direction, np.random.default_rng(0)
+        scale = np.ones(counts.shape)
+        if way is BACKWARD:
+            scale = counts.sum(axis=0)[None, :] / counts.sum(axis=1)[:, None]
+        first = base_correction(counts, way, weighting="joint", rng=rng)
+        second = base_correction(
+            counts, way, weighting="joint", given=FORWARD, scale=scale, rng=rng
+        )
+        raked = raked_conditional(scored(JOINT**1.3, way).log_probability, share, FORWARD)
+        cells = {"value": first.cells(row.predicted), "association": second.cells(raked) * scale}
+        cells["preference"] = cells["value"] - cells["association"]
+        noise = {"value": first.noise(row.predicted), "association": second.noise(raked, scale)}
+        noise["preference"] = math.hypot(*noise.values())
+        stretched = {"value": [first], "association": [second], "preference": [first, second]}
+        found = {
+            "value": row.estimate,
+            "association": row.association,
+            "preference": row.preference,
+        }
+        for part, estimate in ({"value": row.estimate} | found).items():
+            assert estimate is not None
+            assert estimate.corrected == pytest.approx(cells[part].mean())
+            expected, _ = probe_interval(
+                cells[part], rng=np.random.default_rng(0), families=FAMILIES, resample=resample
+            )
+            if resample == "templates":
+                expected = with_noise(expected, float(cells[part].mean()), noise[part])
+            for correction in stretched[part]:
+                expected = correction.widened(expected)
+            ends = expected.low, expected.high
+            assert (estimate.interval.low, estimate.interval.high) == pytest.approx(ends)
+
+
+def test_many_sentences_need_no_more_and_few_allow_no_verdict() -> None:
+    (text,) = notes(rows(source(100_000))[0], NoteKind.BASE)
+    assert text.endswith("% of an amplification")
+    row = rows(source(40), JOINT**4.0, confidence=0.1)[0]
+    assert row.base_reliability is not None
+    assert row.base_reliability < 0.5
+    for part in (row.estimate, row.association):
+        assert part is not None
+        assert 0.0 not in part.interval
+        assert part.verdict is Verdict.UNDECIDED
+    assert "this is too little for a verdict" in notes(row, NoteKind.BASE)[0]
+
+
+def test_a_table_without_counts_is_taken_as_exact_and_said_so() -> None:
+    (text,) = notes(rows(source())[0], NoteKind.BASE)
+    assert text.startswith("the base rates of made up are taken as exact")
+    assert rows(source())[0].base_reliability is None
+
+
+def test_standard_errors_are_a_noise_as_well() -> None:
+    rng = np.random.default_rng(4)
+    errors = 0.02 * JOINT.sum(axis=0) * np.ones((2, 1))
+    noisy = np.maximum(JOINT + errors * rng.normal(size=JOINT.shape), 1e-6)
+    base = table_of("survey", noisy, GROUPS, TASKS, sampling=Sampling(errors))
+    for row in rows(base):
+        assert row.corrected is not None
+        assert row.base_reliability == 1.0
+        assert "standard errors" in notes(row, NoteKind.BASE)[0]
+    row = rows(base)[0]
+    assert row.corrected is not None
+    assert row.corrected > row.value
+
+
+def test_other_bases_are_not_corrected() -> None:
+    """A lean from elsewhere, or a task that was never counted but kept."""
+    assert rows(source(400), lean_from=source(name="other"))[0].corrected is None
+    counts = source(400).counts.copy()
+    counts[:, 3] = 0
+    base = table_of("holes", counts, GROUPS, TASKS, sampling=Sampling())
+    compared = baseline(base, GROUPS, TASKS, missing="keep")
+    scores = {direction: scored(JOINT, direction) for direction in DIRECTIONS}
+    row = probe_rows([compared], scores, FAMILIES, ProbeSettings())[0]
+    assert (row.corrected, row.undefined_pairs) == (None, 2)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "t-crossed"])
+def test_simultaneous_intervals_are_wider(method: str) -> None:
+    alone = rows(source(), JOINT**1.5, interval=method)
+    together = rows(source(), JOINT**1.5, interval=method, simultaneous=True)
+    for row, other in zip(alone, together, strict=True):
+        assert other.interval.width > row.interval.width
+        assert other.interval.confidence == 0.95
+        (text,) = notes(other, NoteKind.MULTIPLICITY)
+        assert text.startswith("the 6 intervals of all rows and their parts cover together")
+        assert notes(row, NoteKind.MULTIPLICITY) == []
+        # What the interval assumes is said as for one alone.
+        assert [note for note in other.notes if note.kind is NoteKind.ASSUMPTION] == [
+            note for note in row.notes if note.kind is NoteKind.ASSUMPTION
+        ]
+
+
+def test_without_resamples_six_intervals_share_the_error_by_bonferroni() -> None:
+    together = rows(source(), JOINT**1.5, interval="t-crossed", simultaneous=True)
+    each = rows(source(), JOINT**1.5, interval="t-crossed", confidence=bonferroni(0.95, 6))
+    for row, other in zip(together, each, strict=True):
+        ends = other.interval.low, other.interval.high
+        assert (row.interval.low, row.interval.high) == pytest.approx(ends)
+
+
+def test_rows_come_base_by_base_with_or_without_a_lean() -> None:
+    known = baseline(source(name="known"), GROUPS, TASKS)
+    foreign = baseline(source(name="foreign"), GROUPS, TASKS, lean_from=source())
+    unknown = replace(known, name="unknown", lean_name="none", lean_rates=None)
+    scores = {direction: scored(JOINT**1.8, direction) for direction in DIRECTIONS}
+    found = probe_rows([unknown, known, foreign], scores, FAMILIES, ProbeSettings())
+    assert [(row.base, row.direction) for row in found] == [
+        (base, direction) for base in ("unknown", "known", "foreign") for direction in DIRECTIONS
+    ]
+    assert [row.unevenness is None for row in found] == [False, False, True, True, True, True]
+    assert [row.association is None for row in found] == [True, True, False, False, False, False]
+    for row, verdict in zip(found[2::2], (Verdict.AMPLIFIES, Verdict.FOLLOWS), strict=True):
+        assert row.association is not None
+        assert (row.verdict, row.association.verdict) == (verdict, verdict)
+
+
+def test_a_lean_that_knows_none_of_the_pairs_is_refused() -> None:
+    other = table_of("jobs", [[1, 2], [3, 1]], GROUPS, ("vet", "clerk"))
+    foreign = baseline(other, GROUPS, ("vet", "clerk"))
+    compared = baseline(source(name="mine"), GROUPS, TASKS)
+    mixed = replace(compared, lean_name="jobs", lean_rates=foreign.rates)
+    scores = {direction: scored(JOINT, direction) for direction in DIRECTIONS}
+    with pytest.raises(InputError, match='base "mine", task->attribute: no pair of words is def'):
+        probe_rows([mixed], scores, FAMILIES, ProbeSettings())
