@@ -36,11 +36,9 @@ def experiment(name: str, *, order: int = _LAST) -> Callable[[Experiment], Exper
 
 def in_order() -> tuple[str, ...]:
     """Return the names of all experiments in the order in which they are shown."""
-
-    def key(name: str) -> tuple[int, str]:
-        return getattr(experiments.get(name), "order", _LAST), name
-
-    return tuple(sorted(experiments.names(), key=key))
+    # `names` is alphabetical, and sorting keeps the order of equals.
+    names = experiments.names()
+    return tuple(sorted(names, key=lambda name: getattr(experiments.get(name), "order", _LAST)))
 
 
 def reproduce(
@@ -48,8 +46,8 @@ def reproduce(
 ) -> Reproduction:
     """Run a published experiment again.
 
-    >>> found = reproduce("shortcomings")
-    >>> found.rows[0].name, found.rows[0].paper
+    >>> result = reproduce("shortcomings")
+    >>> result.rows[0].name, result.rows[0].paper
     ('1: three groups: MALS', 0.0)
     """
     return experiments.get(name)(settings or ExperimentSettings(), progress)
@@ -59,6 +57,5 @@ def reproduce_all(
     settings: ExperimentSettings | None = None, *, progress: Progress = silent
 ) -> ReproductionSet:
     """Run every experiment again."""
-    return ReproductionSet(
-        tuple(reproduce(name, settings, progress=progress) for name in in_order())
-    )
+    results = (reproduce(name, settings, progress=progress) for name in in_order())
+    return ReproductionSet(tuple(results))
