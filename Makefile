@@ -5,12 +5,12 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help probe test quick fuzz lint format bench docs faults mutate real site reference clean
+.PHONY: help probe test slow fuzz lint format bench docs faults real site reference clean
 
 help:
 	@echo "make probe   set up and probe the bundled model; leaves a report in out/"
-	@echo "make test    set up and run every test"
-	@echo "make quick   the tests without the slow ones"
+	@echo "make test    set up and run the tests: about three minutes"
+	@echo "make slow    the other tests: Ray, documentation, faults, fuzzing, coverage studies, training"
 	@echo "make fuzz    damaged inputs for every reader; N=100000 says how many"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks, with other libraries for comparison"
@@ -18,7 +18,6 @@ help:
 	@echo "make site    build the documentation as a site in docs/_site"
 	@echo "make real    probe two pretrained models from a package index; writes docs/real-models.md"
 	@echo "make faults  killed processes, full disks, shared folders: N=50 times each"
-	@echo "make mutate  change the core in N=200 ways and report what no test notices; SEED=0"
 	@echo "make clean   remove everything that make has made"
 
 # Remade when the dependencies change, so the second run starts at once.
@@ -34,11 +33,12 @@ probe: $(READY)
 
 # One thread each: two workers with two threads each would only wait for one another. Compiled
 # code is kept, whatever the environment says: tests start many processes.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 test: $(READY)
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not real"
+	$(PYTEST) -m "not slow and not real"
 
-quick: $(READY)
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
+slow: $(READY)
+	$(PYTEST) -m "slow and not real"
 
 # Readers run one after the other, each in a process of its own.
 fuzz: $(READY)
@@ -63,14 +63,9 @@ site: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
-# A few of these belong to `make test`; N of each take longer.
-N    ?=
-SEED ?= 0
+# A few of these belong to `make slow`; N of each take longer.
 faults: $(READY)
 	LMPROBE_FAULTS=$(or $(N),50) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -s --timeout 0 tests/faults
-
-mutate: $(READY)
-	$(BIN)/python -m tests.mutation.run --number $(or $(N),200) --seed $(SEED)
 
 real: $(READY)
 	$(BIN)/python docs/real_models.py
@@ -80,5 +75,5 @@ reference: $(READY)
 	$(BIN)/python -m lmprobe.models.reference.train --output lmprobe/models/reference
 
 clean:
-	rm -rf $(VENV) out build dist docs/_site .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist docs/_site mutants .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

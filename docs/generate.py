@@ -5,7 +5,7 @@ Names: cli, api, reproduction, coverage, notebook, picture, training.
 Without a name it writes all but the picture of the README, which needs Chromium, and the training
 curve of docs/sweeps.md, for which a model is trained.
 
-tests/test_docs.py fails when a page and its generator disagree.
+tests/docs/test_pages.py fails when a page and its generator disagree.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 
 import lmprobe
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
 

@@ -1,0 +1,165 @@
+"""Counts, tables and sweeps on Ray equal those of one machine; Ray starts once for all tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lmprobe
+from lmprobe.corpus.count import count
+from lmprobe.corpus.lexicon import lexicon
+from lmprobe.corpus.plan import plan
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.ray_session import ray_session
+from tests.checkpoints import save_checkpoint
+
+pytest.importorskip("ray", reason="the extra `ray` is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own, in its threads and at its end
+]
+
+WORDS = lexicon({"he": ["he"], "she": ["she"]}, ["cook", "editor"])
+TEXT = "He is a cook. She was an editor.\nShe saw the cook – he ran.\nShe is a cook.\n" * 40
+
+# A rule of another package that kills the process which uses it first.
+DEADLY = """
+import os, signal
+from pathlib import Path
+from lmprobe.corpus.rules.word import WordRule
+
+class Deadly(WordRule):
+    def pairs(self, block):
+        marker = Path(os.environ["LMPROBE_TEST_MARKER"])
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().pairs(block)
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an installed package whose rule kills its process once."""
+    folder = tmp_path_factory.mktemp("package")
+    info = folder / "deadly-1.0.dist-info"
+    info.mkdir()
+    (folder / "deadly.py").write_text(DEADLY)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deadly\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[lmprobe.rules]\ndeadly = deadly:Deadly\n")
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster(package: Path) -> Iterator[None]:
+    """Start Ray on two processes that see this checkout and the package."""
+    checkout = str(Path(lmprobe.__file__).parents[1])
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(package), checkout]),
+        "LMPROBE_TEST_MARKER": str(package / "killed"),
+        "LMPROBE_CACHE": os.environ["LMPROBE_CACHE"],
+        "OMP_NUM_THREADS": "1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.delenv("RAY_ADDRESS", raising=False)
+        with ray_session(2, environment=environment):
+            yield
+
+
+@pytest.mark.usefixtures("own_registries")
+def test_a_count_survives_a_killed_worker(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text(TEXT)
+    local = count(plan(file, part=500), WORDS)
+    monkeypatch.syspath_prepend(package)
+    on_ray = count(plan(file, part=500), WORDS, rule="deadly", engine="ray", workers=2)
+    assert (package / "killed").exists()
+    assert on_ray.counts.tolist() == local.counts.tolist()
+
+
+def test_a_stream_is_not_counted_by_ray() -> None:
+    with pytest.raises(InputError, match='use the engine "local" for a stream'):
+        count(plan([TEXT]), WORDS, engine="ray")
+
+
+SOFT: dict[str, Any] = {
+    "attribute": "sex",
+    "task": "t0",
+    "task_prediction": "soft",
+    "weight": "weight",
+}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(2)
+    n = 3000
+    frame = pd.DataFrame(draw.integers(0, 2, (n, 4)), columns=["t0", "t1", "p0", "p1"])
+    frame["sex"], frame["soft"] = draw.choice(["f", "m"], n), draw.random(n)
+    frame["weight"], frame["person"] = draw.random(n), draw.integers(0, 300, n)
+    for number in range(3):
+        frame[number::3].to_csv(tmp_path / f"part{number}.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"attribute": "sex", "task": ["t0", "t1"], "task_prediction": ["p0", "p1"]},
+        SOFT | {"cluster": "person"},
+        SOFT | {"interval": None},
+        SOFT,
+    ],
+    ids=["labels", "clusters", "value", "probabilities"],
+)
+def test_files_of_a_table_add_up(table: Path, options: dict[str, Any]) -> None:
+    local, on_ray = (
+        lmprobe.amplify(table, **options, engine=engine).to_dict()["rows"]
+        for engine in ("local", "ray")
+    )
+    for row, other in zip(local, on_ray, strict=True):
+        assert other["value"] == pytest.approx(row["value"], rel=1e-12)
+        assert other["interval"]["low"] == pytest.approx(row["interval"]["low"], rel=1e-9)
+
+
+def test_a_bad_file_of_a_table_is_named(table: Path) -> None:
+    names = (table / "part0.csv").read_text().partition("\n")[0]
+    (table / "part3.csv").write_text(f"{names}\n1,0,7,1,f,1.5,1,9\n")
+    with pytest.raises(DataFileError, match=r"part3.csv: `soft` must lie in \[0, 1\]"):
+        lmprobe.amplify(table, **SOFT, engine="ray")
+
+
+def test_a_table_in_memory_is_not_counted_by_ray() -> None:
+    frame = pd.DataFrame({"sex": ["f", "m"], "t0": [0, 1], "soft": [0.1, 0.9], "weight": 1})
+    with pytest.raises(InputError, match="counts files"):
+        lmprobe.amplify(frame, **SOFT, engine="ray")
+
+
+def test_a_sweep_gives_the_same_bytes(tmp_path: Path) -> None:
+    models = [
+        str(save_checkpoint(tmp_path / name, "Bert", initializer_range=size))
+        for name, size in (("narrow", 0.2), ("wide", 0.4))
+    ]
+    local, on_ray = (
+        lmprobe.sweep(
+            [*models, str(tmp_path / "missing")],
+            ["neutral"],
+            ["labor"],
+            tasks=["nurse", "baker", "lawyer"],
+            engine=engine,
+            cache=False,
+        )
+        for engine in ("local", "ray")
+    )
+    assert on_ray.to_json() == local.to_json()
+    assert len(on_ray.failures) == 1
