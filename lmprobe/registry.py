@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -26,11 +26,15 @@ _loaded: dict[str, EntryPoint] = {}
 class Registry(Generic[T]):
     """The extensions of one kind, such as the sources or the intervals."""
 
-    def __init__(self, kind: str, package: str) -> None:
-        """Remember where to look; nothing is imported before the first question."""
+    def __init__(self, kind: str, package: str, removed: Mapping[str, str] | None = None) -> None:
+        """Remember where to look; nothing is imported before the first question.
+
+        `removed` names extensions of earlier versions, each with what replaces it.
+        """
         self.kind = kind
         self.group = f"lmprobe.{kind}"
         self._package = package
+        self._removed = removed or {}
         self._found: dict[str, T] = {}
         self._complete = False
 
@@ -59,8 +63,15 @@ class Registry(Generic[T]):
         if name in plugins:
             self._found[name] = load_plugin(plugins[name])
             return self._found[name]
+        self.refuse_removed(name)
         singular = self.kind.removesuffix("s")
         raise InputError(f'no {singular} called "{name}"; {did_you_mean(name, self.names())}')
+
+    def refuse_removed(self, name: str) -> None:
+        """Raise if the name is that of an extension that was removed, with its replacement."""
+        if name in self._removed:
+            singular = self.kind.removesuffix("s")
+            raise InputError(f'the {singular} "{name}" was removed; use {self._removed[name]}')
 
     def description(self, name: str) -> str:
         """Return the first line of an extension's docstring."""

@@ -1,4 +1,4 @@
-"""Bounded costs that are not 0/1: guaranteed methods before and after `betting`."""
+"""Bounded costs that are not 0/1: `betting` beside methods without a guarantee."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.coverage.tally import Tally, fewer
 from lmprobe.intervals.method import interval
 from lmprobe.intervals.two_groups import groups_sample
 
-METHODS = ("bernstein", "stratified", "stratified-bernstein", "betting", "bootstrap")
+METHODS = ("bernstein", "betting", "bootstrap")
 SIZES = ((10, 15), (40, 60), (160, 240))
 
 
@@ -71,7 +71,6 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
 
 
 _AFTER = """
-`betting`, the default for such costs, is guaranteed as the `stratified` methods are, and adapts
-to the variance: it is the narrowest guaranteed method in every line. `bernstein` takes the
-variance as known. The bootstrap is narrower and not guaranteed.
+`betting`, the default for such costs, is guaranteed and adapts to the variance. `bernstein` takes
+the variance as known. The bootstrap is narrower and not guaranteed.
 """

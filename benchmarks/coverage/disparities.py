@@ -13,17 +13,7 @@ from lmprobe.intervals.methods.score import of_counts
 from lmprobe.intervals.two_groups import groups_sample
 from lmprobe.results.interval import Interval
 
-DISPARITY = (
-    "bernstein",
-    "hoeffding",
-    "stratified",
-    "stratified-bernstein",
-    "score",
-    "bootstrap",
-    "bootstrap-percentile",
-    "bootstrap-bca",
-)
-GUARANTEED = ("hoeffding", "stratified", "stratified-bernstein")
+DISPARITY = ("bernstein", "score", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -99,50 +89,20 @@ def disparity_study(
 def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
     """Give the section of the page."""
     yield "## Group disparities\n"
-    widths: dict[str, dict[str, Tally]] = {}
     yield "| population | n | " + " | ".join(DISPARITY) + " |"
     yield "|---|---:" + "|---" * len(DISPARITY) + "|"
     for population in POPULATIONS:
         for n in SIZES:
             found = disparity_study(population, n, runs, rng)
-            if n == SIZES[2]:
-                widths[population.name] = found
             cells = [str(found[name]) if name in found else "–" for name in DISPARITY]
             yield f"| {population.name} | {n} | " + " | ".join(cells) + " |"
     yield _AFTER
-    yield from _ratios(widths)
-
-
-def _ratios(widths: dict[str, dict[str, Tally]]) -> Iterator[str]:
-    """Say how much narrower one method is than another, at the third of the sizes."""
-    pairs = (
-        ("stratified", "hoeffding"),
-        ("stratified", "bernstein"),
-        ("stratified-bernstein", "bernstein"),
-        ("score", "stratified"),
-    )
-    yield f"Mean width as a share of another's, n = {SIZES[2]}:\n"
-    yield "| population | " + " | ".join(f"{one} / {other}" for one, other in pairs) + " |"
-    yield "|---" * (len(pairs) + 1) + "|"
-    for name, found in widths.items():
-        cells = [
-            f"{found[one].mean_width / found[other].mean_width:.2f}" if one in found else "–"
-            for one, other in pairs
-        ]
-        yield f"| {name} | {' | '.join(cells)} |"
-    yield ""
 
 
 _AFTER = """
-`hoeffding`, `stratified` and `stratified-bernstein` are guaranteed for costs within their bounds,
-at any n. `bernstein` is as published: it takes the variance and the group shares as known, and
-they are estimated here. The coverage of `score` and of the bootstraps approaches 95 % as n grows.
-**If a group has few rows, or few of the rarer cost, the bootstrap interval is far too narrow**: a
-cost that does not occur in the sample occurs in no resample. Results then have no bootstrap
-interval or a warning; use `auto` (the next sections).
-
-`stratified` is always narrower than `hoeffding`, and narrower than `bernstein` if costs are near
-one half. For rarer costs the variance matters more than the division by the group share:
-`bernstein`, which takes the variance as known, is narrower there, and `stratified-bernstein`,
-which estimates it, is closer to it than `stratified` is.
+`bernstein` is as published: it takes the variance and the group shares as known, and they are
+estimated here. The coverage of `score` and of the bootstrap approaches 95 % as n grows. **If a
+group has few rows, or few of the rarer cost, the bootstrap interval is far too narrow**: a cost
+that does not occur in the sample occurs in no resample. Results then have no bootstrap interval
+or a warning; use `auto` (the next sections).
 """

@@ -11,15 +11,7 @@ from benchmarks.coverage.tally import Tally, fewer
 from lmprobe.intervals.method import interval
 from lmprobe.intervals.probe import CellTable, probe_sample
 
-PROBE = (
-    "bootstrap",
-    "bootstrap-percentile",
-    "bootstrap-bca",
-    "t-crossed",
-    "t",
-    "bernstein",
-    "empirical-bernstein",
-)
+PROBE = ("bootstrap", "t-crossed", "t", "bernstein")
 
 
 @dataclass(frozen=True)
@@ -98,8 +90,7 @@ templates it is wider than necessary if the tasks vary most, and so it is where 
 vary, because both axes are resampled. With fewer than five templates that vary most it is too
 narrow, because no resample is further away than the extreme template; a note then recommends
 `t-crossed`, which is accurate for normal effects with any number of templates. For skewed effects
-of few templates the coverage of both is too low. `t`, `bernstein` and `empirical-bernstein` take
-the templates as the sample and the tasks as fixed, so they do not cover the value over all tasks,
-which is the true value in this table; the same is true of a bootstrap that resamples templates
-only.
+of few templates the coverage of both is too low. `t` and `bernstein` take the templates as the
+sample and the tasks as fixed, so they do not cover the value over all tasks, which is the true
+value in this table; the same is true of a bootstrap that resamples templates only.
 """

@@ -9,10 +9,9 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally
 from lmprobe.core.direction import Direction
-from lmprobe.intervals.cross_fitted_rows import cross_fitted_amplification
 from lmprobe.intervals.methods.bootstrap import of_replicates
 from lmprobe.intervals.row_sums import RowSums
-from lmprobe.intervals.rows import bootstrap_interval
+from lmprobe.intervals.rows import bootstrap_interval, cross_fitted_amplification
 from lmprobe.results import Interval
 from lmprobe.tabular.counting import Counted
 

@@ -28,7 +28,6 @@ _TOO_FEW = 10
 _MANY = 100
 
 _COMPONENTS: tuple[DisparityMeasure, ...] = ("tpr_difference", "fpr_difference")
-_SHARES_ASSUMED = ("bernstein", "hoeffding", "empirical-bernstein")
 
 
 def group_disparity(
@@ -70,7 +69,7 @@ def group_disparity(
     method
         `auto` is `exact` where every cost is 0 or the bound, and `betting` elsewhere: the
         narrowest guaranteed method for such costs. Others are `bernstein` (as published),
-        `hoeffding`, `stratified`, `stratified-bernstein`, `score`, `bootstrap`, ...
+        `score` and `bootstrap`.
     seed
         The random seed of `betting` and the bootstrap.
 
@@ -225,9 +224,8 @@ class _Job:
             )
             rng = np.random.default_rng(self.seed)
             found = interval(sample, method=method, confidence=self.confidence, rng=rng)
-        if found.method in _SHARES_ASSUMED:
-            notes += _share_notes(seen, self.share)
         if found.method == "bernstein":
+            notes += _share_notes(seen, self.share)
             text = "the variance is estimated from the sample; the bound takes it as known"
             notes.append(Note(NoteKind.ASSUMPTION, text))
         verdict = decide(found, above=Verdict.HIGHER, below=Verdict.LOWER)

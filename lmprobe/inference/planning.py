@@ -13,8 +13,8 @@ from collections.abc import Callable
 from lmprobe.errors import InputError, check_numbers, did_you_mean
 from lmprobe.inference.exact_planning import exact_claimable_effect, exact_sample_size
 from lmprobe.inference.smallest import smallest
-from lmprobe.intervals.method import checked_confidence
-from lmprobe.intervals.methods import bernstein, betting, hoeffding, stratified
+from lmprobe.intervals.method import checked_confidence, intervals
+from lmprobe.intervals.methods import bernstein, betting
 from lmprobe.intervals.methods.bernstein import checked_group_share
 
 HalfWidth = Callable[[float, float, float, float, float | None], float]
@@ -24,34 +24,6 @@ HalfWidth = Callable[[float, float, float, float, float | None], float]
 def _bernstein(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
     worst = (bound / share) ** 2
     return bernstein.halfwidth(n, worst if v is None else v, bound / share, confidence)
-
-
-def _hoeffding(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
-    return hoeffding.halfwidth(n, 2 * bound / share, confidence)
-
-
-def _stratified(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
-    return stratified.hoeffding_halfwidth(
-        n * share, n * (1 - share), cost_bound=bound, confidence=confidence
-    )
-
-
-def _stratified_bernstein(
-    n: float, share: float, bound: float, confidence: float, v: float | None
-) -> float:
-    if n * share <= 1:
-        return math.inf
-    each = _variance(v, bound)
-    # The mean that 0/1 costs of this variance have: the most that the variance can hide.
-    mean = bound * _rate(each, bound)
-    return stratified.bernstein_halfwidth(
-        n * share,
-        n * (1 - share),
-        means=(mean, mean),
-        variances=(each, each),
-        cost_bound=bound,
-        confidence=confidence,
-    )
 
 
 def _normal(n: float, share: float, bound: float, confidence: float, v: float | None) -> float:
@@ -87,9 +59,6 @@ def _rate(v: float | None, bound: float) -> float:
 
 _WIDTHS: dict[str, tuple[HalfWidth, str]] = {
     "bernstein": (_bernstein, "of the amortized disparity"),
-    "hoeffding": (_hoeffding, "not used"),
-    "stratified": (_stratified, "not used"),
-    "stratified-bernstein": (_stratified_bernstein, "of the cost within a group"),
     "exact": (_exact, "of the cost within a group"),
     "betting": (_betting, "of the cost within a group"),
     "score": (_normal, "of the cost within a group"),
@@ -138,12 +107,12 @@ def sample_size(
 
     `group_share` is that of the smaller group. Without a `variance` the worst case is
     planned for; what it is the variance of depends on the method: for `bernstein` the
-    amortized disparity, for `exact`, `betting`, `stratified-bernstein`, `score` and
-    `bootstrap` the cost within a group. `hoeffding` and `stratified` do not use it. For
-    `exact`, which is not monotone in n, every larger number of rows is enough as well.
+    amortized disparity, for `exact`, `betting`, `score` and `bootstrap` the cost within a
+    group. For `exact`, which is not monotone in n, every larger number of rows is enough as
+    well.
 
-    >>> sample_size(0.05), sample_size(0.05, method="stratified")
-    (11903, 2952)
+    >>> sample_size(0.05), sample_size(0.05, method="betting")
+    (11903, 2993)
     """
     check_numbers(effect=effect)
     width = _checked(group_share, cost_bound, confidence, variance, method)
@@ -176,6 +145,7 @@ def _checked(
     if variance is not None and not (variance >= 0 and math.isfinite(variance)):
         raise InputError(f"`variance` must be finite and not negative: found {variance}")
     if method not in _WIDTHS:
+        intervals.refuse_removed(method)
         raise InputError(f'no plan for "{method}"; {did_you_mean(method, _WIDTHS)}')
     if variance == 0 and _WIDTHS[method][0] is _normal:
         raise InputError(f'`variance` must be positive for "{method}": without it none is needed')

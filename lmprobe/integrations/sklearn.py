@@ -55,6 +55,6 @@ def disparity(
         sensitive_features=sensitive_features,
         protected=protected,
         measure=measure,
-        method="stratified",
+        method="bernstein",
     )
     return found.value

@@ -1,1 +1,11 @@
 """Puts an interval around a statistic: one file per method, found by name."""
+
+REMOVED = {
+    "hoeffding": '"exact" or "betting", for a probe "bernstein"',
+    "stratified": '"exact" or "betting"',
+    "stratified-bernstein": '"exact" or "betting"',
+    "empirical-bernstein": '"betting", for a probe "bernstein"',
+    "bootstrap-percentile": '"bootstrap"',
+    "bootstrap-bca": '"bootstrap"',
+}
+"""Methods of earlier versions, and what to use in their place."""

@@ -173,9 +173,9 @@ def reliability(
 
 def with_noise(interval: Interval, value: float, noise: float) -> Interval:
     """Return the interval around `value`, each half widened by independent noise."""
-    from scipy import stats
+    from scipy import special
 
-    reach = float(stats.norm.ppf((1 + interval.confidence) / 2)) * noise
+    reach = float(special.ndtri((1 + interval.confidence) / 2)) * noise
     return replace(
         interval,
         low=value - math.hypot(value - interval.low, reach),

@@ -17,6 +17,7 @@ from lmprobe.core.association import ratio
 from lmprobe.core.choices import LeanWeighting
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
+from lmprobe.intervals.weights import slices
 from lmprobe.metrics.lean import lean_of_counts
 
 HOLDOUT = 0.2
@@ -27,8 +28,6 @@ pair is close to a tie; more gives a lean from fewer sentences.
 """
 
 _DRAWS = 4000
-# Numbers held in memory at a time.
-_BLOCK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,10 +65,8 @@ def cross_fitted_lean(
     whole = np.asarray(counts, dtype=np.int64)
     axis = (given or direction).axis
     weight, offset = np.zeros(whole.shape), np.zeros(whole.shape)
-    step = max(1, _BLOCK // whole.size)
-    for start in range(0, draws, step):
-        size = (min(step, draws - start), *whole.shape)
-        held = rng.binomial(whole, HOLDOUT, size=size)
+    for part in slices(draws, whole.size):
+        held = rng.binomial(whole, HOLDOUT, size=(part.stop - part.start, *whole.shape))
         leans = lean_of_counts((whole - held).astype(np.float64), direction, weighting)
         weight += (leans * held.sum(axis=axis, keepdims=True)).sum(axis=0)
         offset += (leans * held).sum(axis=0)
@@ -98,9 +95,9 @@ def blurred_lean(
     # The lean then has as much noise as one from the share of the sentences that is kept.
     blur = np.sqrt(HOLDOUT / (1 - HOLDOUT))
     weight, offset = np.zeros(table.shape), np.zeros(table.shape)
-    step = max(1, _BLOCK // table.size)
-    for start in range(0, draws, step):
-        noise = rng.standard_normal((min(step, draws - start), *table.shape)) * standard_errors
+    for part in slices(draws, table.size):
+        size = (part.stop - part.start, *table.shape)
+        noise = rng.standard_normal(size) * standard_errors
         leans = lean_of_counts(np.maximum(table + blur * noise, 0.0), direction, weighting)
         away = -noise / blur
         change = ratio(away - rate * away.sum(axis=axis, keepdims=True), whole)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.score_test import score_statistic
+from lmprobe.intervals.methods.score import score_statistic
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

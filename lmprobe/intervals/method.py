@@ -14,11 +14,12 @@ import numpy as np
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, check_numbers
+from lmprobe.intervals import REMOVED
 from lmprobe.registry import Registry
 from lmprobe.results.interval import Interval
 
 REPLICATES = 10_000
-"""Bootstrap replicates unless told: enough that the ends move by about 1 % of the width."""
+"""Default number of bootstrap replicates: enough that the ends move by about 1 % of the width."""
 
 # Replicates that differ by less than this only differ by rounding.
 _ROUNDING = 1e-12
@@ -43,16 +44,14 @@ class Sample:
     """A statistic and what is known about how it came about.
 
     `observations` are independent, lie within `bounds`, and their mean is `value`.
-    `resampled(replicates, rng)` gives the statistic on so many resamples, and
-    `left_out()` gives it without each unit in turn, one array per resampled axis. What a
-    statistic cannot offer is None.
+    `resampled(replicates, rng)` gives the statistic on so many resamples. What a statistic
+    cannot offer is None.
     """
 
     value: float
     observations: Floats | None = None
     bounds: tuple[float, float] = (-1.0, 1.0)
     resampled: Callable[[int, np.random.Generator], Floats] | None = None
-    left_out: Callable[[], tuple[Floats, ...]] | None = None
     units: int = 0
     """How many units the smallest resampled axis has; decides how far a bootstrap is trusted."""
     groups: Groups | None = None
@@ -71,7 +70,7 @@ class IntervalMethod(Protocol):
         ...
 
 
-intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.intervals.methods")
+intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.intervals.methods", REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,6 @@ class Traits:
     """It takes templates and tasks as samples without drawing them anew."""
     approximate: bool = False
     """It covers as it promises only as the number of units grows."""
-    expanded: bool = False
-    """Its quantiles lie further out where the units are few."""
     caveat: str = ""
     """What a reader must know wherever it is used."""
 
@@ -154,6 +151,6 @@ def groups_of(sample: Sample, method: str) -> Groups:
     if sample.groups is None:
         raise InputError(
             f'the interval "{method}" is for the difference between two groups, '
-            'which this statistic is not; use "bootstrap", "empirical-bernstein" or "t"'
+            'which this statistic is not; use "bootstrap" or "t"'
         )
     return sample.groups

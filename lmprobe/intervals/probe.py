@@ -20,7 +20,7 @@ from lmprobe.core.choices import RESAMPLES
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.intervals.method import IntervalMethod, Sample, interval, traits_of
-from lmprobe.intervals.weights import draws
+from lmprobe.intervals.weights import draws, slices
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.format import format_percent
 
@@ -28,9 +28,6 @@ from lmprobe.results.format import format_percent
 FEW = 10
 # Below so many units, no resample is as far out as the interval should reach.
 _BOUNDED = 5
-
-# Replicates times units held in memory at a time.
-_BLOCK = 4_000_000
 
 _COVERS = (
     "the interval describes templates and tasks like these; it covers neither people nor other "
@@ -144,6 +141,23 @@ class CellTable:
         return ratio(np.nansum(weight * each, axis=1), weight.sum(axis=1))
 
 
+def fewest_units(families: int, tasks: int, resample: str) -> int:
+    """Return how many units the smallest axis has that is drawn anew."""
+    return {"both": min(families, tasks), "templates": families, "tasks": tasks}[resample]
+
+
+def crossed_draws(
+    replicates: int, families: int, tasks: int, resample: str, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return how often families and tasks are drawn, (R, F) and (R, T); once where fixed."""
+    return (
+        np.ones((replicates, families))
+        if resample == "tasks"
+        else draws(replicates, families, rng),
+        np.ones((replicates, tasks)) if resample == "templates" else draws(replicates, tasks, rng),
+    )
+
+
 def probe_sample(table: CellTable, resample: str) -> Sample:
     """Return the probe's value with its observations and its resamples."""
     templates, tasks = table.total.shape
@@ -154,45 +168,23 @@ def probe_sample(table: CellTable, resample: str) -> Sample:
     share = sizes * len(sizes) / templates
     means = np.bincount(table.family, weights=table.by_template) / sizes
     bound = float(share.max())
-    axes = {"templates": table.families, "tasks": tasks}
-    drawn = list(axes.values()) if resample == "both" else [axes[resample]]
 
     def resampled(replicates: int, rng: np.random.Generator) -> Floats:
-        found = np.empty(replicates)
-        step = max(1, _BLOCK // (templates + tasks))
-        for start in range(0, replicates, step):
-            rows = min(step, replicates - start)
-            ones = (np.ones((rows, table.families)), np.ones((rows, tasks)))
-            families = draws(rows, table.families, rng) if resample != "tasks" else ones[0]
-            columns = draws(rows, tasks, rng) if resample != "templates" else ones[1]
-            found[start : start + rows] = table.values(families[:, table.family], columns)
-        return found
-
-    def left_out() -> tuple[Floats, ...]:
-        parts = []
-        if resample != "tasks":
-            parts.append(_without_each(table, table.families, tasks=False))
-        if resample != "templates":
-            parts.append(_without_each(table, tasks, tasks=True))
-        return tuple(parts)
+        values = np.empty(replicates)
+        for part in slices(replicates, templates + tasks):
+            size = part.stop - part.start
+            families, columns = crossed_draws(size, table.families, tasks, resample, rng)
+            values[part] = table.values(families[:, table.family], columns)
+        return values
 
     return Sample(
         value,
         observations=value + share * (means - value),
         bounds=(-bound, bound),
         resampled=resampled,
-        left_out=left_out,
-        units=min(drawn),
+        units=fewest_units(table.families, tasks, resample),
         crossed=table.by_family_and_task,
     )
-
-
-def _without_each(table: CellTable, units: int, *, tasks: bool) -> Floats:
-    """Return the value without each family, or without each task, in turn."""
-    kept = 1.0 - np.eye(units)
-    if tasks:
-        return table.values(np.ones((units, len(table.family))), kept)
-    return table.values(kept[:, table.family], np.ones((units, table.total.shape[1])))
 
 
 def _notes(
@@ -238,7 +230,7 @@ def _plural(name: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """How far a probe's value hangs on the templates it was measured with."""
+    """Sensitivity of a probe's value to the templates."""
 
     template_sd: float
     """Standard deviation over templates (ddof 0): the paper's "±", not an interval."""

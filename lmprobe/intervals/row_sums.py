@@ -30,14 +30,16 @@ PATTERNS = 100_000
 BINS = 1024
 """Bins of rows: the width of an interval is then right within about 2 percent."""
 
+HELD = 20_000_000
+"""Numbers held at a time."""
+
 # Kinds of unit up to which a resample has exactly as many units as the sample; of units that
 # all differ, fewer: weights of their own are drawn ten times as fast.
 _MULTINOMIAL, _FEW = 5_000, 500
 # The share of cells that are not 0 from which a plain matrix is multiplied faster.
 _DENSE = 0.05
-# Numbers held at a time, and made in all: more units are drawn fewer times.
-_HELD, _DRAWN = 20_000_000, 50_000_000
-_FEWEST = 1_000
+# Numbers made in all: more units are drawn fewer times.
+_DRAWN, _FEWEST = 50_000_000, 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,14 +80,16 @@ class Sums:
         seen = (p_attribute[:, :, None] > 0) & (p_task[:, None, :] > 0)
         return found if keep_unseen else np.where(seen, found, np.nan)
 
+    def given(self, direction: Direction) -> Floats:
+        """Return how often the condition of each pair occurs, (R, 1, T) or (R, A, 1)."""
+        _, attribute, task, _ = self.marginals
+        about_group = direction == Direction.TASK_TO_ATTRIBUTE
+        return task[:, None, :] if about_group else attribute[:, :, None]
+
     def pairs(self, direction: Direction, lean: Floats) -> Floats:
         """Return the amplification of each pair in each sample, (R, A, T)."""
-        _, attribute, task, joint = self.marginals
-        given = (
-            task[:, None, :] if direction == Direction.TASK_TO_ATTRIBUTE else attribute[:, :, None]
-        )
-        known = np.where(given > 0, given, np.nan)
-        return amplification(self.predicted(direction) / known, joint / known, lean)
+        given = np.where(self.given(direction) > 0, self.given(direction), np.nan)
+        return amplification(self.predicted(direction) / given, self.marginals[3] / given, lean)
 
     def value(self, direction: Direction, lean: Floats) -> Floats:
         """Return the amplification of each sample, (R,); NaN where nothing is defined."""
@@ -142,12 +146,6 @@ class RowSums:
     def replicates(self) -> int:
         """How many resamples an interval takes by default: fewer of very many units."""
         return int(np.clip(_DRAWN // max(self.features.shape), _FEWEST, REPLICATES))
-
-    def blocks(self, replicates: int) -> list[int]:
-        """Return how many replicates to make at a time, so that memory stays bounded."""
-        step = max(1, _HELD // max(self.features.shape))
-        whole, rest = divmod(replicates, step)
-        return [step] * whole + ([rest] if rest else [])
 
     def resampled(self, replicates: int, rng: np.random.Generator) -> Sums:
         """Return the sums of so many resamples of the units, drawn with replacement."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.core.association import ratio
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.intervals.method import Groups, Sample
-from lmprobe.intervals.weights import draws
-
-# Replicates times cells held in memory at a time.
-_BLOCK = 4_000_000
+from lmprobe.intervals.weights import draws, slices
 
 # Drawing how often a cell occurs takes as long as drawing so many rows.
 _DRAWN_ONE_BY_ONE = 16
@@ -32,22 +30,13 @@ def groups_sample(
     """
     if not len(protected) or not len(other):
         raise InputError("the difference of two groups needs a row in each of them")
-    sizes = np.array([len(protected), len(other)])
     bound = cost_bound / group_share
-
-    def left_out() -> tuple[Floats, ...]:
-        return (
-            _without_each(protected) - other.mean(),
-            protected.mean() - _without_each(other),
-        )
-
     return Sample(
         float(protected.mean() - other.mean()),
         observations=amortized(protected, other),
         bounds=(-bound, bound),
         resampled=lambda replicates, rng: resampled(protected, other, replicates, rng),
-        left_out=left_out,
-        units=int(sizes.min()),
+        units=min(len(protected), len(other)),
         groups=Groups(protected, other, cost_bound, group_share),
     )
 
@@ -58,17 +47,6 @@ def amortized(protected: Floats, other: Floats) -> Floats:
     return np.concatenate([protected * n / len(protected), -other * n / len(other)])
 
 
-def turned(groups: Groups) -> Floats:
-    """Return the amortized disparities of the costs counted from the bound, turned over.
-
-    What a row saves is its bound minus its cost, so the difference of savings is that of
-    costs, turned over: the same facts, told as accuracy instead of loss. Their mean is the
-    same difference; their variance is not.
-    """
-    bound = groups.cost_bound
-    return -amortized(bound - groups.protected, bound - groups.other)
-
-
 def resampled(
     protected: Floats, other: Floats, replicates: int, rng: np.random.Generator
 ) -> Floats:
@@ -77,23 +55,22 @@ def resampled(
     Rows with the same group and cost are interchangeable, so drawing how often each such
     cell occurs is drawing the rows: a table of any length costs as little as its cells.
     """
-    values, counts = zip(*(cells_of(one) for one in (protected, other)), strict=True)
+    values, counts = zip(*(cells_of(costs) for costs in (protected, other)), strict=True)
     first, cells = len(values[0]), np.concatenate(counts)
     n = int(cells.sum())
     many = len(cells) * _DRAWN_ONE_BY_ONE > n
     if many:
         values, first, cells = (protected, other), len(protected), np.ones(n, dtype=np.intp)
-    found = np.empty(replicates)
-    step = max(1, _BLOCK // len(cells))
-    for start in range(0, replicates, step):
-        rows = min(step, replicates - start)
-        drawn = draws(rows, n, rng) if many else rng.multinomial(n, cells / n, size=rows)
-        sides = []
-        for part, cost in ((drawn[:, :first], values[0]), (drawn[:, first:], values[1])):
-            size = part.sum(axis=1)
-            sides.append(np.where(size > 0, part @ cost / np.maximum(size, 1), np.nan))
-        found[start : start + rows] = sides[0] - sides[1]
-    return found
+    differences = np.empty(replicates)
+    for part in slices(replicates, len(cells)):
+        size = part.stop - part.start
+        drawn = draws(size, n, rng) if many else rng.multinomial(n, cells / n, size=size)
+        means = (
+            ratio(times @ cost, times.sum(axis=1))
+            for times, cost in ((drawn[:, :first], values[0]), (drawn[:, first:], values[1]))
+        )
+        differences[part] = next(means) - next(means)
+    return differences
 
 
 def cells_of(costs: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -112,9 +89,3 @@ def cells_of(costs: Floats) -> tuple[Floats, NDArray[np.intp]]:
         return values, counts
     kept = often > 0
     return means[kept], often[kept].astype(np.intp)
-
-
-def _without_each(costs: Floats) -> Floats:
-    if len(costs) == 1:
-        return np.array([np.nan])
-    return np.asarray((costs.sum() - costs) / (len(costs) - 1))

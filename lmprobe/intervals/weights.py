@@ -1,13 +1,24 @@
-"""How often each unit is drawn in each bootstrap replicate."""
+"""How often each unit is drawn in each bootstrap replicate, and how many are made at a time."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.core.tally import Floats
+
+
+def slices(total: int, width: int, held: int = 4_000_000) -> Iterator[slice]:
+    """Yield the parts of `range(total)` such that part times width is about `held` at most.
+
+    Replicates are made in such parts, so that memory stays bounded.
+    """
+    step = max(1, held // width)
+    for start in range(0, total, step):
+        yield slice(start, min(start + step, total))
 
 
 def draws(replicates: int, units: int, rng: np.random.Generator) -> Floats:

@@ -37,9 +37,9 @@ from lmprobe.sources import load_base_rates
 _ROWS_NOTES: tuple[Note, ...] = (
     Note(
         NoteKind.METHOD,
-        "exact (0/1 costs), betting, bernstein, hoeffding, stratified and stratified-bernstein "
-        "are guaranteed, bernstein if variances and shares are known; the numbers for score, "
-        "bootstrap and betting use the normal approximation",
+        "exact (0/1 costs), betting and bernstein are guaranteed, bernstein if variances and "
+        "shares are known; the numbers for score, bootstrap and betting use the normal "
+        "approximation",
     ),
     Note(
         NoteKind.ASSUMPTION,
@@ -95,8 +95,8 @@ def plan(
 
     Examples
     --------
-    >>> [row.n for row in plan(0.05).rows if row.method in ("bernstein", "stratified")]
-    [11903, 2952]
+    >>> [row.n for row in plan(0.05).rows if row.method in ("bernstein", "betting")]
+    [11903, 2993]
     """
     settings = PlanSettings(
         method=method,

@@ -68,7 +68,7 @@ def amplify(
     metrics
         Other metrics to compute too, such as `predictability`; see `lmprobe ls metrics`.
     interval
-        `bootstrap`, `bootstrap-percentile`, or None for the value alone.
+        `bootstrap`, or None for the value alone.
     engine
         `local`, or `ray`: file by file on a cluster, for very large tables.
     """

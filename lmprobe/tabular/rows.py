@@ -10,10 +10,9 @@ import numpy as np
 from lmprobe.core.association import Association
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.cross_fitted_rows import close_pairs, cross_fitted_amplification
 from lmprobe.intervals.methods.t import interval_over_runs
 from lmprobe.intervals.row_sums import RowSums
-from lmprobe.intervals.rows import bootstrap_interval
+from lmprobe.intervals.rows import bootstrap_interval, close_pairs, cross_fitted_amplification
 from lmprobe.intervals.runs import mean_interval, runs_note
 from lmprobe.metrics.directional import Amplification, from_tallies
 from lmprobe.results import Estimate, Interval, Note, NoteKind, decide
@@ -147,7 +146,7 @@ def _of_run(
     if settings.interval == "none":
         none = Interval.undefined(settings.confidence, settings.interval)
         intervals = dict.fromkeys(sums.directions, none)
-    elif unsure and settings.interval == "bootstrap":
+    elif unsure:
         fitted = cross_fitted_amplification(
             sums, keep_unseen=settings.keep_unseen, confidence=settings.confidence, rng=rng
         )
@@ -163,7 +162,6 @@ def _of_run(
             train=train,
             keep_unseen=settings.keep_unseen,
             confidence=settings.confidence,
-            method=settings.interval,
             rng=rng,
         )
     return {
@@ -226,12 +224,12 @@ def _interval_notes(
     lean = "these rows" if settings.train is None else "the train table"
     unit = "rows" if settings.cluster is None else f"clusters ({settings.cluster})"
     known = f"takes the lean of {lean} as known"
-    if close[0] and settings.interval == "bootstrap":
+    if close[0]:
         known = f"uses a lean that is cross-fitted on other {unit}"
     text = f"the interval assumes that the {unit} are independent, and {known}"
     yield Note(NoteKind.ASSUMPTION, text)
     if close[0]:
-        yield _tie_note(*close, settings)
+        yield _tie_note(*close)
     units = min(one.sums.units for one in runs)
     if units < _FEW_ROWS:
         text = f"only {units} {unit}: the interval may cover the true value less often"
@@ -240,15 +238,10 @@ def _interval_notes(
         yield runs_note(len(runs), "rows")
 
 
-def _tie_note(close: int, pairs: int, settings: AmplifySettings) -> Note:
-    then = (
-        "`corrected` uses the lean of other rows"
-        if settings.interval == "bootstrap"
-        else "the interval ignores this"
-    )
+def _tie_note(close: int, pairs: int) -> Note:
     text = (
         f"{close} of {pairs} pairs are within two standard errors of a tie, so their lean may be "
-        f"due to chance: {then}; a train table avoids it"
+        "due to chance: `corrected` uses the lean of other rows; a train table avoids it"
     )
     return Note(NoteKind.TIE, text)
 

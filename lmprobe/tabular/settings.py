@@ -15,7 +15,7 @@ from lmprobe.results.settings import Settings, setting
 TableEngine = Literal["local", "ray"]
 """Where a table is counted: on this machine, or file by file on a Ray cluster."""
 
-RowInterval = Literal["bootstrap", "bootstrap-percentile", "none"]
+RowInterval = Literal["bootstrap", "none"]
 """The intervals of a table; `none` asks for the value alone."""
 
 
@@ -83,6 +83,9 @@ class AmplifySettings(Settings):
 
     def __post_init__(self) -> None:
         """Check that the choices go together."""
+        from lmprobe.intervals.method import intervals
+
+        intervals.refuse_removed(self.interval)
         Settings.__post_init__(self)
         if not 0 < self.confidence < 1:
             raise InputError(

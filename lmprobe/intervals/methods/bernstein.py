@@ -15,7 +15,7 @@ from lmprobe.intervals.method import (
     intervals,
     observations_of,
 )
-from lmprobe.intervals.two_groups import turned
+from lmprobe.intervals.two_groups import amortized
 from lmprobe.results.interval import Interval
 
 
@@ -66,10 +66,7 @@ def checked_group_share(share: float) -> float:
 
 @intervals.register("bernstein")
 @declare(
-    Traits(
-        caveat="the variance is estimated, although Bernstein's inequality takes it as known; "
-        "empirical-bernstein accounts for that and is guaranteed"
-    )
+    Traits(caveat="the variance is estimated, although Bernstein's inequality takes it as known")
 )
 def bernstein(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
     """Bernstein's inequality as published (2020); the variance is estimated."""
@@ -80,8 +77,11 @@ def bernstein(sample: Sample, *, confidence: float, rng: np.random.Generator) ->
     # The paper's σ² is the mean of the variances: the plain average, not n - 1.
     variance = float(values.var())
     if sample.groups is not None:
-        # Deviation: told as loss or as accuracy, the same facts get the same interval, the
-        # narrower of the two. Both variances are taken as known, so either may be used.
-        variance = min(variance, float(turned(sample.groups).var()))
+        # Deviation from the paper: costs, or what each row saves of its bound (accuracy in
+        # place of loss), have the same difference but not the same variance. Both variances
+        # are taken as known, so the smaller is used, and both ways give the same interval.
+        groups, bound_on_cost = sample.groups, sample.groups.cost_bound
+        saved = amortized(bound_on_cost - groups.protected, bound_on_cost - groups.other)
+        variance = min(variance, float(saved.var()))
     half = halfwidth(len(values), variance, bound, confidence)
     return Interval(sample.value - half, sample.value + half, confidence, "bernstein")
