@@ -18,20 +18,12 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict, decide
 from lmprobe.results.format import format_interval, format_signed
 
-MODELS = {
-    "baseline_ft": "baseline",
-    "equalizer": "Equalizer",
-    "confident": "confident",
-    "upweight": "upweight",
-    "balanced": "balanced",
-    "confusion": "confusion",
-}
-"""The models by their column; names as in Hendricks et al. 2018."""
-
+MODELS: dict[str, str] = published("captions")["models"]
+"""The name of each model by its column."""
 GENDERS = ("man", "woman")
 # Both genders may be mentioned, or neither.
 _MENTIONED = {"m": (1.0, 0.0), "w": (0.0, 1.0), "b": (1.0, 1.0), "n": (0.0, 0.0)}

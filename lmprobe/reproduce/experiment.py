@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from lmprobe.io.progress import Progress, silent
 from lmprobe.registry import Registry
 from lmprobe.reproduce.result import Reproduction, ReproductionSet
 from lmprobe.reproduce.settings import ExperimentSettings
-
-_LAST = 100
 
 
 class Experiment(Protocol):
@@ -23,22 +20,14 @@ class Experiment(Protocol):
 
 experiments: Registry[Experiment] = Registry("experiments", "lmprobe.reproduce")
 
-
-def experiment(name: str, *, order: int = _LAST) -> Callable[[Experiment], Experiment]:
-    """Return a decorator that registers an experiment; a lower `order` is shown earlier."""
-
-    def add(function: Experiment) -> Experiment:
-        function.order = order  # type: ignore[attr-defined]
-        return experiments.register(name)(function)
-
-    return add
+experiment = experiments.register
+"""Return a decorator that registers an experiment under a name."""
 
 
 def in_order() -> tuple[str, ...]:
     """Return the names of all experiments in the order in which they are shown."""
-    # `names` is alphabetical, and sorting keeps the order of equals.
-    names = experiments.names()
-    return tuple(sorted(names, key=lambda name: getattr(experiments.get(name), "order", _LAST)))
+    first = ("fitbert", "fitbert-iclr")
+    return (*first, *(name for name in experiments.names() if name not in first))
 
 
 def reproduce(

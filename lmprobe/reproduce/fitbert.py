@@ -42,20 +42,19 @@ LABELS = {
     ("wikipedia", TWO): "Wikipedia (2)",
     ("labor", TWO): "US Labor (2)",
 }
-_HEADINGS = (
-    "paper: the printed value. published: ours, computed as in the published code; diff: "
-    "published minus paper. corrected: ours with whole words, the lean of Eq. 2 and undefined "
-    "pairs left out, with its interval."
-)
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {"scorer": "first-piece", "lean_weighting": "paper", "missing": "keep"},
+    "corrected": {"scorer": "word-l2r", "lean_weighting": "joint", "missing": "drop"},
+}
 
 
-@experiment("fitbert", order=0)
+@experiment("fitbert")
 def fitbert(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Table 2 and Figure 5: FitBERT against uniform, Wikipedia and labour base rates."""
     return _reproduce("fitbert", settings, progress)
 
 
-@experiment("fitbert-iclr", order=1)
+@experiment("fitbert-iclr")
 def fitbert_iclr(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Table 1 of the earlier version: two sentences, discrete predictions."""
     return _reproduce("fitbert-iclr", settings, progress)
@@ -63,23 +62,17 @@ def fitbert_iclr(settings: ExperimentSettings, progress: Progress = silent) -> R
 
 def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> Reproduction:
     """Run the presets that the settings ask for; the experiment's name is its template set's."""
-    model, texts = _model(settings.model, (_HEADINGS,))
+    model, texts = _model(settings.model)
     bases = _bases(settings.wikipedia or "wikipedia")
-    options: dict[str, Any] = {"attributes": THREE, "seed": settings.seed, "progress": progress}
     results: dict[str, ProbeResult] = {}
-    if settings.preset in (None, "paper"):
-        choices: dict[str, Any] = {
-            "scorer": "first-piece",
-            "lean_weighting": "paper",
-            "missing": "keep",
-        }
-        result = lmprobe.probe(model, name, bases, **choices, **options)
-        likeliest = name == "fitbert-iclr"
-        rows = (_as_published(row, bases[2], likeliest, settings.seed) for row in result.rows)
-        results["paper"] = replace(result, rows=tuple(rows))
-    if settings.preset in (None, "corrected"):
-        choices = {"scorer": "word-l2r", "lean_weighting": "joint", "missing": "drop"}
-        results["corrected"] = lmprobe.probe(model, name, bases, **choices, **options)
+    for preset, options in PRESETS.items():
+        if settings.preset in (None, preset):
+            options = options | {"attributes": THREE, "seed": settings.seed, "progress": progress}
+            results[preset] = lmprobe.probe(model, name, bases, **options)
+    if "paper" in results:
+        likeliest, seed = name == "fitbert-iclr", settings.seed
+        rows = (_as_published(row, bases[2], likeliest, seed) for row in results["paper"].rows)
+        results["paper"] = replace(results["paper"], rows=tuple(rows))
     identities = _identities(results["paper"]) if "paper" in results else []
     for identity in identities:
         value, expected = (format_number(identity[key], 8) for key in ("value", "expected"))
@@ -109,7 +102,8 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
         },
         model=model.name,
     )
-    return replace(table, notes=(*texts_as_notes(*texts), *table.notes, *last.notes))
+    headings, *others = table.notes
+    return replace(table, notes=(headings, *texts_as_notes(*texts), *others, *last.notes))
 
 
 def _row(
@@ -123,21 +117,19 @@ def _by_label(result: ProbeResult) -> dict[str, ProbeRow]:
     return {f"{LABELS[row.base, row.attributes]} {row.direction.short}": row for row in result.rows}
 
 
-def _model(name: str | None, texts: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
     """Load the model, or the bundled one where the paper's is out of reach; say which."""
     orientation = "the paper's column is for orientation only"
     if name is not None:
         other = f"The model is {name}, not the paper's {PAPERS_MODEL}: {orientation}."
-        papers = name.split("/")[-1] == PAPERS_MODEL
-        return lmprobe.load_model(name), texts if papers else (*texts, other)
+        return lmprobe.load_model(name), () if name.split("/")[-1] == PAPERS_MODEL else (other,)
     try:
-        return lmprobe.load_model(PAPERS_MODEL), texts
+        return lmprobe.load_model(PAPERS_MODEL), ()
     except ModelError:
-        bundled = (
+        return lmprobe.load_model("reference:amplified"), (
             f"{PAPERS_MODEL} cannot be loaded here, so this is the bundled reference:amplified: "
-            f"{orientation}. With the model at hand: --model {PAPERS_MODEL}, or its folder."
+            f"{orientation}. With the model at hand: --model {PAPERS_MODEL}, or its folder.",
         )
-        return lmprobe.load_model("reference:amplified"), (*texts, bundled)
 
 
 @dataclass(frozen=True, slots=True)

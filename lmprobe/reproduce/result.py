@@ -208,19 +208,12 @@ class ReproductionSet(Result):
 
 def _out_of_reach() -> Section:
     """Return the section that says what cannot be run from here, and how to run it elsewhere."""
-    return Section(
-        "What cannot be reproduced here",
-        text=(
-            "These need images, annotations or trained models that cannot be distributed with "
-            "lmprobe. If you have the data, a table with one row per example is enough; the "
-            "names of files and columns below are examples.",
-        ),
-        parts=tuple(
-            Section(entry["what"], text=(f"{entry['why']}.",), commands=(entry["command"],))
-            for entry in published("out-of-reach")
-        ),
-        name="out-of-reach",
+    about = published("out-of-reach")
+    parts = (
+        Section(entry["what"], text=(f"{entry['why']}.",), commands=(entry["command"],))
+        for entry in about["experiment"]
     )
+    return Section(about["title"], text=(about["text"],), parts=tuple(parts), name="out-of-reach")
 
 
 def _page(title: str, subtitle: str, *sections: Section) -> Page:
