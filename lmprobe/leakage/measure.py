@@ -6,8 +6,7 @@ with the groups in equal numbers. It is a lower bound: a better attacker might g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,20 +18,17 @@ from lmprobe.intervals.method import checked_confidence
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
-from lmprobe.leakage.f1 import model_f1
+from lmprobe.leakage.f1 import model_f1, perturb
 from lmprobe.leakage.inputs import (
     AttackerInput,
-    Codes,
-    GroupLabels,
     TrueLabels,
     read_groups,
     read_labels,
     read_predictions,
 )
 from lmprobe.leakage.leakage_interval import leakage_interval, score_guesses
-from lmprobe.leakage.perturbation import perturb
 from lmprobe.leakage.result import ASSUMPTIONS, LeakageResult
-from lmprobe.leakage.rounds import PARTS, Round, Trial, draw_rounds, read_split
+from lmprobe.leakage.rounds import PARTS, Trial, draw_rounds, read_split
 from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
 from lmprobe.leakage.settings import Average, LeakageSettings
 from lmprobe.results.interval import Interval
@@ -78,12 +74,12 @@ def dataset_leakage(
     --------
     >>> painter = np.repeat([1, 0, 1, 0], [60, 40, 20, 80])
     >>> group = np.repeat(["woman", "man"], 100)
-    >>> found = dataset_leakage(painter, group, attacker="exact")
-    >>> 0.6 < found.value < 0.8
+    >>> result = dataset_leakage(painter, group, attacker="exact")
+    >>> 0.6 < result.value < 0.8
     True
     """
     truth = read_labels(labels)
-    study = _Study.of(
+    study = _Study(
         len(truth.values), attribute, split, attacker, device,
         at=at, average=average, rounds=rounds, share=share, confidence=confidence, seed=seed,
     )  # fmt: skip
@@ -110,7 +106,7 @@ def model_leakage(
     column of predicted categories. Everything else is as for `dataset_leakage`.
     """
     given = read_predictions(predictions)
-    study = _Study.of(
+    study = _Study(
         len(given.values), attribute, split, attacker, device,
         rounds=rounds, share=share, confidence=confidence, seed=seed,
     )  # fmt: skip
@@ -147,7 +143,7 @@ def leakage_amplification(
         raise InputError(
             f"`predictions` has {len(given.values)} rows where `labels` has {len(truth.values)}"
         )
-    study = _Study.of(
+    study = _Study(
         len(truth.values), attribute, split, attacker, device,
         at=at, average=average, threshold=threshold,
         rounds=rounds, share=share, confidence=confidence, seed=seed,
@@ -156,10 +152,13 @@ def leakage_amplification(
     if f1 is None:
         f1 = model_f1(truth, given, rows=study.judged, average=average, threshold=threshold)
     inputs, reached = study.perturbed(truth, f1)
-    first, second = _halves(progress)
-    dataset = study.row(Measure.DATASET, inputs, first, reached)
-    model = study.row(Measure.MODEL, [given] * rounds, second, f1)
-    values = tuple(one - other for one, other in zip(model.rounds, dataset.rounds, strict=True))
+    dataset = study.row(
+        Measure.DATASET, inputs, lambda done, total: progress(done, 2 * total), reached
+    )
+    model = study.row(
+        Measure.MODEL, [given] * rounds, lambda done, total: progress(total + done, 2 * total), f1
+    )
+    values = tuple(np.subtract(model.rounds, dataset.rounds).tolist())
     assert model.by_row is not None
     assert dataset.by_row is not None
     interval = study.interval(values, model.by_row - dataset.by_row, bounds=(-1.0, 1.0))
@@ -167,53 +166,51 @@ def leakage_amplification(
     return study.result(model, dataset, difference)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Study:
     """The rounds of one measurement, and who attacks them how."""
 
-    groups: GroupLabels
-    drawn: tuple[Round, ...]
-    judged: Codes
-    """The rows on which an F1 is measured."""
-    attacker: Attacker
-    settings: LeakageSettings
-    provenance: Mapping[str, Any]
-    rng: np.random.Generator
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         rows: int,
         attribute: Labels,
         split: Any,
         attacker: str | Attacker,
         device: str,
         **choices: Any,
-    ) -> _Study:
+    ) -> None:
         """Check everything that can be wrong before any attacker is trained; draw the rounds."""
         name = attacker if isinstance(attacker, str) else repr(attacker)
-        settings = LeakageSettings(attacker=name, device=device, **choices)
-        checked_confidence(settings.confidence)
-        groups = read_groups(attribute, rows)
+        self._settings = LeakageSettings(attacker=name, device=device, **choices)
+        checked_confidence(self._settings.confidence)
+        self._groups = read_groups(attribute, rows)
         parts = None if split is None else read_split(split, rows)
-        judged = np.arange(rows) if parts is None else np.flatnonzero(parts == PARTS.index("test"))
-        rng = np.random.default_rng(settings.seed)
-        drawn = draw_rounds(groups, parts, rounds=settings.rounds, share=settings.share, rng=rng)
-        chosen = {key: value for key, value in settings.to_dict().items() if key in choices}
-        provenance = {"settings": {"attacker": name, **chosen}, "versions": versions()}
-        return cls(groups, drawn, judged, find_attacker(attacker), settings, provenance, rng)
+        # The rows on which an F1 is measured.
+        self.judged = (
+            np.arange(rows) if parts is None else np.flatnonzero(parts == PARTS.index("test"))
+        )
+        self._rng = np.random.default_rng(self._settings.seed)
+        self._rounds = draw_rounds(
+            self._groups, parts,
+            rounds=self._settings.rounds, share=self._settings.share, rng=self._rng,
+        )  # fmt: skip
+        self._attacker = find_attacker(attacker)
+        recorded = {"attacker": name} | {
+            key: value for key, value in self._settings.to_dict().items() if key in choices
+        }
+        self._provenance = {"settings": recorded, "versions": versions()}
 
     def perturbed(
         self, truth: TrueLabels, at: float | None
     ) -> tuple[list[AttackerInput], float | None]:
         """Return what each round's attacker sees of the labels, and their mean F1."""
         if at is None:
-            return [truth.as_input()] * len(self.drawn), None
-        average = self.settings.average
-        wrong = [
-            perturb(truth, at, rng=self.rng, average=average, rows=self.judged) for _ in self.drawn
+            return [truth.as_input()] * len(self._rounds), None
+        average = self._settings.average
+        drawn = [
+            perturb(truth, at, rng=self._rng, average=average, rows=self.judged)
+            for _ in self._rounds
         ]
-        return [one.labels.as_input() for one in wrong], float(np.mean([one.f1 for one in wrong]))
+        return [labels.as_input() for labels, _ in drawn], float(np.mean([f1 for _, f1 in drawn]))
 
     def row(
         self,
@@ -223,35 +220,24 @@ class _Study:
         f1: float | None = None,
     ) -> LeakageRow:
         """Attack every round and score the guesses."""
-        pairs = zip(inputs, self.drawn, strict=True)
-        trials = [Trial(one, self.groups, rows) for one, rows in pairs]
-        guesses = self.attacker.attack(trials, device=self.settings.device, progress=progress)
+        pairs = zip(inputs, self._rounds, strict=True)
+        trials = [Trial(given, self._groups, rows) for given, rows in pairs]
+        device = self._settings.device
+        guesses = self._attacker.attack(trials, device=device, progress=progress)
         values, by_row = score_guesses(guesses, trials)
         interval = self.interval(values, by_row, bounds=(0.0, 1.0))
         return leakage_row(
             measure, float(np.mean(values)), interval, values,
-            chance=1 / len(self.groups.names), f1=f1, by_row=by_row,
+            chance=1 / len(self._groups.names), f1=f1, by_row=by_row,
         )  # fmt: skip
 
     def result(self, *rows: LeakageRow) -> LeakageResult:
         """Return the rows with the settings that decided them."""
-        return LeakageResult(rows, self.groups.names, ASSUMPTIONS, self.provenance)
+        return LeakageResult(rows, self._groups.names, ASSUMPTIONS, self._provenance)
 
     def interval(
         self, values: tuple[float, ...], by_row: Floats, *, bounds: tuple[float, float]
     ) -> Interval:
-        return leakage_interval(
-            values, by_row, self.groups, bounds=bounds, confidence=self.settings.confidence
-        )
-
-
-def _halves(progress: Progress) -> tuple[Progress, Progress]:
-    """Return the progress of the first and the second half of some work."""
-
-    def first(done: int, total: int) -> None:
-        progress(done, 2 * total)
-
-    def second(done: int, total: int) -> None:
-        progress(total + done, 2 * total)
-
-    return first, second
+        """Return the interval of the mean over rounds."""
+        confidence = self._settings.confidence
+        return leakage_interval(values, by_row, self._groups, bounds=bounds, confidence=confidence)

@@ -18,7 +18,7 @@ _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "d
 _SHARES = (0.6, 0.2, 0.2)
 
 # With fewer in any part, an accuracy is a coin toss.
-FEWEST = 10
+_FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,60 +76,47 @@ def draw_rounds(
         raise InputError(f"`rounds` must be 2 or more for an interval over rounds, found {rounds}")
     if not 0 < share <= 1:
         raise InputError(f"`share` must lie in (0, 1], found {share}")
-    sizes = _sizes(groups, split, limits)
+    sizes = _sizes(groups, split)
+    if limits is not None:
+        sizes = [min(both) for both in zip(sizes, limits, strict=True)]
+    used = [max(_FEWEST, round(share * sizes[0])), *sizes[1:]]
+    members = [np.flatnonzero(groups.codes == group) for group in range(len(groups.names))]
     drawn = []
     for _ in range(rounds):
-        parts = _one_draw(groups, split, sizes, rng)
-        keep = max(FEWEST, round(share * sizes[0]))
-        train = np.concatenate([part[:keep] for part in parts[0]])
-        seed = int(rng.integers(2**31))
-        drawn.append(Round(train, np.concatenate(parts[1]), np.concatenate(parts[2]), seed))
+        # Rows of each group in train, dev and test.
+        by_group = [_cut(rows, split, sizes, rng) for rows in members]
+        parts = [
+            np.concatenate([rows[:size] for rows in part])
+            for part, size in zip(zip(*by_group, strict=True), used, strict=True)
+        ]
+        drawn.append(Round(*parts, seed=int(rng.integers(2**31))))
     return tuple(drawn)
 
 
-def _sizes(groups: GroupLabels, split: Codes | None, limits: Sequence[int] | None) -> list[int]:
+def _sizes(groups: GroupLabels, split: Codes | None) -> list[int]:
     """Return how many rows of each group train, dev and test get."""
-    if split is None:
-        counts = np.bincount(groups.codes, minlength=len(groups.names))
-        fewest = int(counts.min())
-        found = [int(share * fewest) for share in _SHARES]
-        _check(groups, counts, found, "")
-    else:
-        found = []
-        for number, part in enumerate(PARTS):
-            inside = groups.codes[split == number]
-            counts = np.bincount(inside, minlength=len(groups.names))
-            fewest = int(counts.min())
-            _check(groups, counts, [fewest], f" in the part {part!r}")
-            found.append(fewest)
-    return found if limits is None else [min(*both) for both in zip(found, limits, strict=True)]
-
-
-def _check(groups: GroupLabels, counts: Codes, sizes: list[int], where: str) -> None:
-    if min(sizes) >= FEWEST:
-        return
-    rarest = int(counts.argmin())
-    needed = FEWEST if where else round(FEWEST / min(_SHARES))
-    raise InputError(
-        f"too few examples to balance the groups: {groups.names[rarest]!r} has "
-        f"{counts[rarest]} rows{where}, at least {needed} of each group are needed"
-    )
-
-
-def _one_draw(
-    groups: GroupLabels, split: Codes | None, sizes: list[int], rng: np.random.Generator
-) -> list[list[Codes]]:
-    """Return the rows of each group in train, dev and test."""
-    parts: list[list[Codes]] = [[], [], []]
-    for group in range(len(groups.names)):
-        members = groups.codes == group
+    sizes = []
+    for number, part in enumerate(PARTS):
+        inside = groups.codes if split is None else groups.codes[split == number]
+        counts = np.bincount(inside, minlength=len(groups.names))
+        rarest = int(counts.argmin())
+        needed, where = _FEWEST, f" in the part {part!r}"
         if split is None:
-            order = rng.permutation(np.flatnonzero(members))
-            starts = np.cumsum(sizes) - sizes
-            for number, size in enumerate(sizes):
-                parts[number].append(order[starts[number] :][:size])
-        else:
-            for number, size in enumerate(sizes):
-                inside = np.flatnonzero(members & (split == number))
-                parts[number].append(rng.permutation(inside)[:size])
-    return parts
+            needed, where = round(_FEWEST / min(_SHARES)), ""
+        if counts[rarest] < needed:
+            raise InputError(
+                f"too few examples to balance the groups: {groups.names[rarest]!r} has "
+                f"{counts[rarest]} rows{where}, at least {needed} of each group are needed"
+            )
+        sizes.append(int(counts[rarest] * (_SHARES[number] if split is None else 1)))
+    return sizes
+
+
+def _cut(
+    members: Codes, split: Codes | None, sizes: Sequence[int], rng: np.random.Generator
+) -> list[Codes]:
+    """Return as many of a group's rows for train, dev and test as there are to be."""
+    if split is None:
+        return np.split(rng.permutation(members), np.cumsum(sizes))[: len(sizes)]
+    inside = [members[split[members] == number] for number in range(len(sizes))]
+    return [rng.permutation(rows)[:size] for rows, size in zip(inside, sizes, strict=True)]
