@@ -12,6 +12,7 @@ from lmprobe.report.result import Result
 from lmprobe.results import (
     Column,
     ColumnKind,
+    Estimate,
     Figure,
     Interval,
     IntervalStatus,
@@ -113,35 +114,32 @@ class LeakageResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table."""
-        shown_f1 = any(row.f1 is not None for row in self.rows)
-        several = any(row.over_runs is not None for row in self.rows)
         percent = f"{format_percent(self.interval.confidence)} interval"
-        of_runs = (
-            Column("over runs", ColumnKind.RANGE, "over_runs"),
-            Column("verdict over runs", ColumnKind.VERDICT),
-        )
-        columns = (
+        several = any(row.over_runs is not None for row in self.rows)
+        with_f1 = any(row.f1 is not None for row in self.rows)
+        columns = [
             Column("measure"),
             Column("value", ColumnKind.NUMBER),
             Column(f"{percent} over rows" if several else percent, ColumnKind.RANGE, "interval"),
             Column("verdict", ColumnKind.VERDICT),
-            *(of_runs if several else ()),
-            *([Column("F1", ColumnKind.NUMBER, key="f1")] if shown_f1 else []),
-        )
-        rows = tuple(
-            (
-                *_cells(row),
-                *(_run_cells(row) if several else ()),
-                *([row.f1] if shown_f1 else []),
-            )
-            for row in self.rows
-        )
+        ]
+        if several:
+            columns.append(Column("over runs", ColumnKind.RANGE, "over_runs"))
+            columns.append(Column("verdict over runs", ColumnKind.VERDICT))
+        if with_f1:
+            columns.append(Column("F1", ColumnKind.NUMBER, key="f1"))
+        rows = []
+        for row in self.rows:
+            without = row.interval.status is IntervalStatus.UNDEFINED
+            cells: list[Any] = [row.name, row.value, *_cells(None if without else row.estimate)]
+            cells += _cells(row.over_runs) if several else ()
+            rows.append((*cells, row.f1) if with_f1 else tuple(cells))
         title = f"How often the group is guessed; at random: {format_percent(self.chance)}"
-        return (Table("leakage", columns, rows, title=title),)
+        return (Table("leakage", tuple(columns), tuple(rows), title=title),)
 
     def page(self) -> Page:
         """Return the report."""
-        commands = self.provenance.get("command")
+        command = self.provenance.get("command")
         facts = {key: str(value) for key, value in self.provenance.items() if key != "command"}
         return Page(
             title=f"Leakage of {self.provenance.get('subject', 'labels')}",
@@ -151,7 +149,7 @@ class LeakageResult(Result):
                 Section("Leakage", tables=self.tables(), figures=self._figures()),
                 Section("Notes", notes=self.notes),
                 Section("Provenance", facts=facts, collapsed=True),
-                *([Section("Run it again", commands=(commands,))] if commands else []),
+                *([Section("Run it again", commands=(command,))] if command else []),
             ),
             limits=LIMITS,
             topic="Leakage",
@@ -160,27 +158,26 @@ class LeakageResult(Result):
 
     def _figures(self) -> tuple[Figure, ...]:
         shown = [row for row in self.rows if len(row.rounds) > 1]
+        if not shown:
+            return ()
         unit = "round" if self.rows[-1].over_runs is None else "run"
         values = "; ".join(
             f"{row.name} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
         )
+        series = [
+            Series(row.name, tuple(map(float, range(1, len(row.rounds) + 1))), row.rounds,
+                   style="points")
+            for row in shown
+        ]  # fmt: skip
         figure = SeriesPlot(
             name="rounds",
             title=f"The value of each {unit}",
             x_label=unit,
             y_label="value",
-            series=tuple(
-                Series(
-                    row.name,
-                    tuple(float(number + 1) for number in range(len(row.rounds))),
-                    row.rounds,
-                    style="points",
-                )
-                for row in shown
-            ),
+            series=tuple(series),
             alternative=f"Value by {unit}: {values}.",
         )
-        return (figure,) if shown else ()
+        return (figure,)
 
     def body(self) -> dict[str, Any]:
         """Return the JSON form without `schema` and `kind`."""
@@ -207,15 +204,8 @@ ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
 """What the terminal says beside every leakage."""
 
 
-def _cells(row: LeakageRow) -> tuple[Any, ...]:
-    without = row.interval.status is IntervalStatus.UNDEFINED
-    return (row.name, row.value, *((None, None) if without else (row.interval, row.verdict)))
-
-
-def _run_cells(row: LeakageRow) -> tuple[Any, ...]:
-    return (
-        (None, None) if row.over_runs is None else (row.over_runs.interval, row.over_runs.verdict)
-    )
+def _cells(estimate: Estimate | None) -> tuple[Interval | None, Verdict | None]:
+    return (None, None) if estimate is None else (estimate.interval, estimate.verdict)
 
 
 def _sentence(row: LeakageRow) -> str:

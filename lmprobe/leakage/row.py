@@ -68,11 +68,10 @@ class LeakageRow:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> LeakageRow:
         """Read the JSON form."""
-        estimate = Estimate.from_dict(document)
         over_runs = document.get("over_runs")
         return cls(
             Measure(document["name"]),
-            estimate,
+            Estimate.from_dict(document),
             tuple(document["rounds"]),
             document["f1"],
             over_runs=None if over_runs is None else Estimate.from_dict(over_runs),
@@ -95,22 +94,13 @@ def leakage_row(
     `chance` is what a leakage is compared with; a difference is compared with zero, and a
     leakage without an interval with nothing.
     """
-
-    def estimate(interval: Interval) -> Estimate:
-        if measure is Measure.AMPLIFICATION:
-            verdict = decide(interval, above=Verdict.LEAKS_MORE, below=Verdict.LEAKS_LESS)
-        else:
-            # An attacker that guesses less often than chance has found nothing.
-            verdict = decide(
-                interval, above=Verdict.LEAKS, below=Verdict.UNDECIDED, reference=chance
-            )
-        return Estimate(value, interval, verdict)
-
-    return LeakageRow(
-        measure,
-        estimate(interval),
-        tuple(rounds),
-        f1,
-        by_row,
-        None if over_runs is None else estimate(over_runs),
+    # An attacker that guesses less often than chance has learned nothing.
+    above, below, reference = Verdict.LEAKS, Verdict.UNDECIDED, chance
+    if measure is Measure.AMPLIFICATION:
+        above, below, reference = Verdict.LEAKS_MORE, Verdict.LEAKS_LESS, 0.0
+    estimate, of_runs = (
+        ends and Estimate(value, ends, decide(ends, above=above, below=below, reference=reference))
+        for ends in (interval, over_runs)
     )
+    assert estimate is not None
+    return LeakageRow(measure, estimate, tuple(rounds), f1, by_row, of_runs)
