@@ -8,6 +8,7 @@ head keeps what it needs (Wang et al. 2019, section 5.1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +101,7 @@ def train(
     centre, spread = matrix.mean(dim=0), torch.where(spread > 0, spread, 1.0)
     inputs = (matrix - centre) / spread
     target = torch.from_numpy(labels.values[rows].astype(np.float32))
-    task_loss = functional.binary_cross_entropy_with_logits
+    task_loss: Callable[[Tensor, Tensor], Tensor] = functional.binary_cross_entropy_with_logits
     if labels.single:
         target, task_loss = target.argmax(dim=1), functional.cross_entropy
     group, number = torch.from_numpy(groups.codes[rows]), len(groups.names)
@@ -116,7 +117,7 @@ def train(
         task_step = torch.optim.Adam(learned, lr=settings.learning_rate)
         critic_step = torch.optim.Adam(critic.parameters(), lr=settings.learning_rate)
         for epoch, phase in enumerate(settings.phases, start=1):
-            for batch in torch.randperm(len(inputs)).split(settings.batch_size):
+            for batch in torch.split(torch.randperm(len(inputs)), settings.batch_size):
                 units = encoder(inputs[batch])
                 for _ in range(settings.critic_steps if phase != "task" else 0):
                     guessed = critic(units.detach())

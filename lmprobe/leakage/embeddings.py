@@ -34,14 +34,14 @@ def mask_embeddings(
     parts = []
     for start in range(0, len(queries), batch_size):
         batch = queries[start : start + batch_size]
-        fields = {
+        fields: dict[str, tuple[list[Sequence[int]], int]] = {
             "input_ids": ([query.ids for query in batch], pad),
             "attention_mask": ([[1] * len(query.ids) for query in batch], 0),
         }
         if batch[0].segments:
             fields["token_type_ids"] = ([query.segments for query in batch], 0)
         inputs = {
-            name: pad_sequence(list(map(torch.tensor, rows)), True, filler).to(model.device)
+            name: pad_sequence([torch.tensor(row) for row in rows], True, filler).to(model.device)
             for name, (rows, filler) in fields.items()
         }
         with torch.inference_mode(), model.weights.running() as network:

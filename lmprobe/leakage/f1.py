@@ -98,7 +98,7 @@ def perturb(
     def wrong(rate: float) -> NDArray[np.uint8]:
         if labels.single:
             return np.asarray(columns[np.where(draw < rate, other, codes)])
-        return values ^ (draw < rate).astype(np.uint8)
+        return values ^ np.asarray(draw < rate, dtype=np.uint8)
 
     def tried(rate: float) -> tuple[float, float]:
         return rate, f1_score(values[on], wrong(rate)[on], average)

@@ -28,8 +28,7 @@ from lmprobe.errors import InputError
 from lmprobe.intervals.probe import probe_interval
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
-from lmprobe.leakage.result import LeakageResult
-from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
+from lmprobe.leakage.result import LeakageResult, LeakageRow, Measure, leakage_row
 from lmprobe.models import as_model
 from lmprobe.probing.scoring import score_templates
 from lmprobe.probing.settings import ProbeSettings

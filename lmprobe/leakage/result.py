@@ -1,13 +1,14 @@
-"""The answer of every leakage measurement: rows of estimates, their tables and their page."""
+"""The answer of every leakage measurement: rows of numbers with verdicts, tables, a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from lmprobe.core.tally import Floats
-from lmprobe.leakage.row import LeakageRow, Measure
 from lmprobe.report.result import Result
 from lmprobe.results import (
     Column,
@@ -25,6 +26,7 @@ from lmprobe.results import (
     Statement,
     Table,
     Verdict,
+    decide,
 )
 from lmprobe.results.claim import Claim
 from lmprobe.results.format import format_number, format_percent
@@ -37,6 +39,105 @@ LIMITS = (
     "That the group can be guessed does not show harm, and a leakage near chance does not show "
     "that a product is fair.",
 )
+
+
+ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
+"""What the terminal says beside every leakage."""
+
+
+class Measure(StrEnum):
+    """What a row of a leakage result is."""
+
+    DATASET = "dataset leakage"
+    """From the true labels, perturbed to an F1 where the row has one."""
+    MODEL = "model leakage"
+    BASE = "base leakage"
+    """Of the base rates that a language model is compared with."""
+    AMPLIFICATION = "leakage amplification"
+    """Of the model minus that of the dataset or of the base."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeakageRow:
+    """One number: how often the group is guessed, or a difference of two such numbers."""
+
+    measure: Measure
+    estimate: Estimate
+    rounds: tuple[float, ...] = ()
+    """The value of each round, of each template or of each run."""
+    f1: float | None = None
+    """Of the model's decisions, or the F1 that the perturbed labels reached."""
+    by_row: Floats | None = None
+    """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
+    over_runs: Estimate | None = None
+    """The same value with the interval over training runs; None of a single run."""
+
+    @property
+    def name(self) -> str:
+        """What the row is called in JSON and tables."""
+        return self.measure.value
+
+    @property
+    def value(self) -> float:
+        """The mean over rounds."""
+        return self.estimate.value
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the value."""
+        return self.estimate.interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval allows to be claimed."""
+        return self.estimate.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        document = {"name": self.name, **self.estimate.to_dict()}
+        over_runs = self.over_runs and self.over_runs.to_dict()
+        return document | {"rounds": list(self.rounds), "f1": self.f1, "over_runs": over_runs}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> LeakageRow:
+        """Read the JSON form."""
+        over_runs = document.get("over_runs")
+        return cls(
+            Measure(document["name"]),
+            Estimate.from_dict(document),
+            tuple(document["rounds"]),
+            document["f1"],
+            over_runs=None if over_runs is None else Estimate.from_dict(over_runs),
+        )
+
+
+def leakage_row(
+    measure: Measure,
+    value: float,
+    interval: Interval,
+    rounds: Sequence[float],
+    *,
+    chance: float = math.nan,
+    f1: float | None = None,
+    by_row: Floats | None = None,
+    over_runs: Interval | None = None,
+) -> LeakageRow:
+    """Return a row with the verdicts that follow from its intervals.
+
+    `chance` is what a leakage is compared with; a difference is compared with zero, and a
+    leakage without an interval with nothing.
+    """
+    # An attacker that guesses less often than chance has learned nothing.
+    above, below, reference = Verdict.LEAKS, Verdict.UNDECIDED, chance
+    if measure is Measure.AMPLIFICATION:
+        above, below, reference = Verdict.LEAKS_MORE, Verdict.LEAKS_LESS, 0.0
+
+    def estimate(ends: Interval) -> Estimate:
+        verdict = decide(ends, above=above, below=below, reference=reference)
+        return Estimate(value, ends, verdict)
+
+    of_runs = None if over_runs is None else estimate(over_runs)
+    return LeakageRow(measure, estimate(interval), tuple(rounds), f1, by_row, of_runs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,10 +299,6 @@ class LeakageResult(Result):
             tuple(Note.from_dict(note) for note in document["notes"]),
             document["provenance"],
         )
-
-
-ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
-"""What the terminal says beside every leakage."""
 
 
 def _cells(estimate: Estimate | None) -> tuple[Interval | None, Verdict | None]:

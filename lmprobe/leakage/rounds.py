@@ -1,15 +1,20 @@
-"""Draws the rounds of an attack: in each, fresh examples with the groups in equal numbers."""
+"""Draws the rounds of an attack, each with the groups in equal numbers, and scores its guesses."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
+from lmprobe.intervals.method import checked_confidence
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
+from lmprobe.results.interval import Interval
 
 PARTS = ("train", "dev", "test")
 _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "dev"}
@@ -19,6 +24,9 @@ _SHARES = (0.6, 0.2, 0.2)
 
 # With fewer in any part, an accuracy is a coin toss.
 _FEWEST = 10
+
+METHOD = "t over rounds and test rows"
+"""Adds two variances: between rounds (which examples, which start) and between test rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,11 +93,11 @@ def draw_rounds(
     for _ in range(rounds):
         # Rows of each group in train, dev and test.
         by_group = [_cut(rows, split, sizes, rng) for rows in members]
-        parts = [
+        train, dev, test = (
             np.concatenate([rows[:size] for rows in part])
             for part, size in zip(zip(*by_group, strict=True), used, strict=True)
-        ]
-        drawn.append(Round(*parts, seed=int(rng.integers(2**31))))
+        )
+        drawn.append(Round(train, dev, test, seed=int(rng.integers(2**31))))
     return tuple(drawn)
 
 
@@ -120,3 +128,45 @@ def _cut(
         return np.split(rng.permutation(members), np.cumsum(sizes))[: len(sizes)]
     inside = [members[split[members] == number] for number in range(len(sizes))]
     return [rng.permutation(rows)[:size] for rows, size in zip(inside, sizes, strict=True)]
+
+
+def score_guesses(
+    guesses: Sequence[Codes], trials: Sequence[Trial]
+) -> tuple[tuple[float, ...], Floats]:
+    """Return the accuracy of each round, and each example's over rounds (NaN if never tested)."""
+    right, times = np.zeros((2, len(trials[0].groups.codes)))
+    values = []
+    for guess, trial in zip(guesses, trials, strict=True):
+        correct = guess == trial.truth
+        values.append(float(correct.mean()))
+        right[trial.rows.test] += correct
+        times[trial.rows.test] += 1
+    return tuple(values), np.where(times > 0, right / np.maximum(times, 1), np.nan)
+
+
+def leakage_interval(
+    values: Sequence[float],
+    score: Floats,
+    groups: GroupLabels,
+    *,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> Interval:
+    """Return the interval of the mean over rounds.
+
+    `score` (n,) is what each example contributed, averaged over the rounds that tested
+    it; NaN where none did. The variance between rounds alone would call five attackers
+    that agree on the same 300 test rows certain, so that of a mean over test rows,
+    stratified by group, is added; the degrees of freedom are Satterthwaite's.
+    """
+    checked_confidence(confidence)
+    between = float(np.var(values, ddof=1)) / len(values)
+    tested = [score[(groups.codes == code) & ~np.isnan(score)] for code in range(len(groups.names))]
+    # Two made-up rows, one at each bound: rows that all agree are not certainty.
+    spreads = [np.append(own, bounds).var(ddof=1) / len(own) for own in tested]
+    within, others = float(sum(spreads)) / len(tested) ** 2, sum(map(len, tested)) - 1
+    total = between + within
+    freedom = total**2 / (between**2 / (len(values) - 1) + within**2 / others)
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(total)
+    centre, (least, most) = float(np.mean(values)), bounds
+    return Interval(max(least, centre - half), min(most, centre + half), confidence, METHOD)

@@ -16,9 +16,8 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.versions import versions
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
-from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
-from lmprobe.leakage.result import LeakageResult
-from lmprobe.leakage.row import leakage_row
+from lmprobe.leakage.measure import measure_leakage
+from lmprobe.leakage.result import LeakageResult, leakage_row
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.results.settings import command_line
 
@@ -66,13 +65,18 @@ def table_leakage(
             parts = frame.groupby(run_column, sort=True)
             runs += [(f'{name}, run "{run}"', part) for run, part in parts]
 
-    attacker = _attacker(settings)
+    options = settings.to_dict() | {"attacker": _attacker(settings), "progress": progress}
+    del options["layers"], options["width"]
 
     def measure(frame: pd.DataFrame) -> LeakageResult:
-        return _measure(
-            _columns(frame, labels), _columns(frame, predictions), frame[attribute], settings,
-            attacker=attacker, split=None if split is None else frame[split], progress=progress,
-        )  # fmt: skip
+        given: dict[str, Any] = {"split": None if split is None else frame[split]}
+        if labels:
+            given["labels"] = frame[list(labels) if len(labels) > 1 else labels[0]]
+        if predictions:
+            # They go by position: their columns cannot be called like the labels'.
+            scores = frame[list(predictions) if len(predictions) > 1 else predictions[0]]
+            given["predictions"] = scores.to_numpy()
+        return measure_leakage(attribute=frame[attribute], **given, **options)
 
     results = _each_run(runs, measure)
     result = results[0] if len(results) == 1 else _over_runs(results, settings.confidence)
@@ -88,11 +92,11 @@ def table_leakage(
         "versions": versions(),
     }
     if all(isinstance(given, str | Path) for given in tables):
-        options = [f"--attribute={attribute}", *(["--split", split] if split else [])]
-        options += ["--run-column", run_column] if run_column else []
-        options += [word for name in labels for word in ("--labels", name)]
-        options += [word for name in predictions for word in ("--predictions", name)]
-        provenance["command"] = command_line("leak", subjects, options, settings.words())
+        columns = [f"--attribute={attribute}", *(["--split", split] if split else [])]
+        columns += ["--run-column", run_column] if run_column else []
+        columns += [word for name in labels for word in ("--labels", name)]
+        columns += [word for name in predictions for word in ("--predictions", name)]
+        provenance["command"] = command_line("leak", subjects, columns, settings.words())
     return dataclasses.replace(result, provenance=provenance)
 
 
@@ -120,11 +124,6 @@ def _refuse_labels(frame: pd.DataFrame, labels: Sequence[str], name: str) -> Non
             )
 
 
-def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Any:
-    """Return a column, a frame of several, or None."""
-    return frame[list(names) if len(names) > 1 else names[0]] if names else None
-
-
 def _attacker(settings: LeakageSettings) -> Attacker:
     """Return the attacker, with the layers and the width of the settings."""
     attacker = find_attacker(settings.attacker)
@@ -136,21 +135,6 @@ def _attacker(settings: LeakageSettings) -> Attacker:
             raise InputError(f'the attacker "{settings.attacker}" has no `{name}`; use mlp')
         attacker = dataclasses.replace(attacker, **{name: size})  # type: ignore[type-var]
     return attacker
-
-
-def _measure(
-    labels: Any, predictions: Any, group: Any, settings: LeakageSettings, **options: Any
-) -> LeakageResult:
-    for name in ("rounds", "share", "confidence", "seed", "device"):
-        options[name] = getattr(settings, name)
-    if labels is None:
-        return model_leakage(predictions.to_numpy(), group, **options)
-    options |= {"at": settings.at, "average": settings.average}
-    if predictions is None:
-        return dataset_leakage(labels, group, **options)
-    # Predictions go by position: their columns cannot be called like the labels'.
-    given, threshold = predictions.to_numpy(), settings.threshold
-    return leakage_amplification(labels, given, group, threshold=threshold, **options)
 
 
 def _each_run(

@@ -15,9 +15,8 @@ from lmprobe.leakage.adversarial import Removal, TrainedPredictor, train
 from lmprobe.leakage.attackers.attacker import Attacker
 from lmprobe.leakage.inputs import read_groups, read_labels
 from lmprobe.leakage.measure import leakage_amplification
-from lmprobe.leakage.result import LIMITS
+from lmprobe.leakage.result import LIMITS, LeakageRow
 from lmprobe.leakage.rounds import PARTS, read_split
-from lmprobe.leakage.row import LeakageRow
 from lmprobe.report.result import Result
 from lmprobe.results import Column, ColumnKind, Page, Section, Series, SeriesPlot, Statement, Table
 

@@ -231,7 +231,9 @@ class _NumberExamples(_Examples):
 
     def guesses(self, network: _Networks, rows: Tensor) -> Tensor:
         """Return the guessed group of those rows of each round, (R, n)."""
-        logits = [network.logits(self._first(network, part)) for part in rows.split(_ROWS, dim=1)]
+        logits = [
+            network.logits(self._first(network, part)) for part in torch.split(rows, _ROWS, dim=1)
+        ]
         return torch.cat([part.argmax(dim=2) for part in logits], dim=1)
 
     def _first(self, network: _Networks, rows: Tensor) -> Tensor:
@@ -263,7 +265,7 @@ class _CodedExamples(_Examples):
         rounds, rows = order.shape
         cells = self._cells.gather(1, self.rows["train"].gather(1, order[:, : rows - rows % size]))
         several = max(1, _CELLS // (rounds * self._size * self.groups))
-        for part in cells.view(rounds, -1, size).split(several, dim=1):
+        for part in torch.split(cells.view(rounds, -1, size), several, dim=1):
             shares = self._shares(part)
             weight = shares.sum(dim=3)
             present = weight > 0

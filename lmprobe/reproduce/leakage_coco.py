@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.f1 import f1_score
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification
-from lmprobe.leakage.row import LeakageRow, Measure
+from lmprobe.leakage.result import LeakageRow, Measure
 from lmprobe.reproduce.caption_data import MODELS, CaptionData, caption_data
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
