@@ -144,7 +144,7 @@ def leakage_row(
 class LeakageResult(Result):
     """What labels, predictions or a language model reveal of the group; the last row is the answer.
 
-    `value`, `interval`, `verdict`, `f1` and `by_row` are those of the last row.
+    `value`, `interval`, `verdict` and `f1` are those of the last row.
     """
 
     kind: ClassVar[str] = "leakage"
@@ -179,11 +179,6 @@ class LeakageResult(Result):
     def f1(self) -> float | None:
         """The F1 that the answer was measured at."""
         return self.rows[-1].f1
-
-    @property
-    def by_row(self) -> Floats | None:
-        """Each example's share of rounds in which it was guessed."""
-        return self.rows[-1].by_row
 
     @property
     def chance(self) -> float:
@@ -265,17 +260,16 @@ class LeakageResult(Result):
         values = "; ".join(
             f"{row.name} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
         )
-        series = [
-            Series(row.name, tuple(map(float, range(1, len(row.rounds) + 1))), row.rounds,
-                   style="points")
-            for row in shown
-        ]  # fmt: skip
+        numbers = [tuple(map(float, range(1, len(row.rounds) + 1))) for row in shown]
         figure = SeriesPlot(
             name="rounds",
             title=f"The value of each {unit}",
             x_label=unit,
             y_label="value",
-            series=tuple(series),
+            series=tuple(
+                Series(row.name, x, row.rounds, style="points")
+                for row, x in zip(shown, numbers, strict=True)
+            ),
             alternative=f"Value by {unit}: {values}.",
         )
         return (figure,)

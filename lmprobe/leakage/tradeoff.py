@@ -87,15 +87,24 @@ class Tradeoff(Result):
                 f" With a critic it falls to {best.amplification.value:.3f} at F1 {best.f1:.3f}; "
                 f"noise at that F1 leaves {self.noise_at(best.f1):.3f}."
             )
+
+        def series(
+            name: str, points: Sequence[Point], style: Literal["points", "dashed"]
+        ) -> Series:
+            x = tuple(point.amplification.value for point in points)
+            labels = tuple(f"{name}, level {point.level:g}" for point in points)
+            return Series(name, x, tuple(point.f1 for point in points), labels, style=style)
+
+        noise = (*original, *self.of("noise"))
         figure = SeriesPlot(
             name="tradeoff",
             title="What hiding the group costs",
             x_label="leakage amplification",
             y_label="F1",
             series=(
-                _series("original", original, "points"),
-                _series("noise on the representation", (*original, *self.of("noise")), "dashed"),
-                _series("adversarial removal", critic, "points"),
+                series("original", original, "points"),
+                series("noise on the representation", noise, "dashed"),
+                series("adversarial removal", critic, "points"),
             ),
             alternative=text,
         )
@@ -127,16 +136,6 @@ class Tradeoff(Result):
             for row in document["rows"]
         ]
         return cls(tuple(points), document["provenance"])
-
-
-def _series(name: str, points: Sequence[Point], style: Literal["points", "dashed"]) -> Series:
-    return Series(
-        name,
-        tuple(point.amplification.value for point in points),
-        tuple(point.f1 for point in points),
-        labels=tuple(f"{name}, level {point.level:g}" for point in points),
-        style=style,
-    )
 
 
 def removal_tradeoff(

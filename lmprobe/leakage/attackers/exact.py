@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,21 +21,17 @@ class Exact:
         """Return the guesses; nothing is trained, so dev rows and device are not used."""
         guesses = []
         for number, trial in enumerate(trials, start=1):
-            guesses.append(_majority(trial)[trial.inputs.values[trial.rows.test]])
+            labels, train = trial.inputs.values, trial.rows.train
+            if not trial.inputs.coded:
+                raise InputError(
+                    'the attacker "exact" needs one label per example; for several labels or for '
+                    'logits use "mlp" or "logistic"'
+                )
+            counts = np.zeros((trial.inputs.size, len(trial.groups.names)))
+            np.add.at(counts, (labels[train], trial.groups.codes[train]), 1)
+            # Less than one row apart is a tie, and a lot decides it.
+            lot = np.random.default_rng(trial.rows.seed).random(counts.shape)
+            majority = (counts + 0.5 * lot).argmax(axis=1)
+            guesses.append(majority[labels[trial.rows.test]])
             progress(number, len(trials))
         return guesses
-
-
-def _majority(trial: Trial) -> Codes:
-    """Return the most frequent group of each label among the train rows."""
-    if not trial.inputs.coded:
-        raise InputError(
-            'the attacker "exact" needs one label per example; for several labels or for '
-            'logits use "mlp" or "logistic"'
-        )
-    train, shape = trial.rows.train, (trial.inputs.size, len(trial.groups.names))
-    cell = np.ravel_multi_index((trial.inputs.values[train], trial.groups.codes[train]), shape)
-    counts = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
-    # Less than one row apart is a tie, and a lot decides it.
-    lot = np.random.default_rng(trial.rows.seed).random(counts.shape)
-    return np.asarray((counts + 0.5 * lot).argmax(axis=1), dtype=np.int64)

@@ -46,13 +46,14 @@ def _attack(trial: Trial) -> Codes:
     tried: list[tuple[float, Codes]] = []
     for ridge in _RIDGES:
         # Each fit starts where the last one ended: the solutions lie close together.
-        weights = _fit(x, target, ridge, weights)
+        weights = fit_softmax(x, target, ridge, weights)
         accuracy = float(np.mean((dev @ weights).argmax(axis=1) == group[rows.dev]))
         tried.append((accuracy, (test @ weights).argmax(axis=1).astype(np.int64)))
-    return max(tried, key=lambda one: one[0])[1]
+    return max(tried, key=lambda fit: fit[0])[1]
 
 
-def _fit(x: Floats, target: Floats, ridge: float, start: Floats) -> Floats:
+def fit_softmax(x: Floats, target: Floats, ridge: float, start: Floats) -> Floats:
+    """Return the weights (d, G) of a softmax regression; the last column of `x` is the intercept."""
     from scipy.optimize import minimize
     from scipy.special import log_softmax
 
@@ -65,5 +66,5 @@ def _fit(x: Floats, target: Floats, ridge: float, start: Floats) -> Floats:
         slope = x.T @ (np.exp(log_share) - target) / len(x) + ridge * held
         return float(value), slope.ravel()
 
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    return np.asarray(found.x).reshape(start.shape)
+    fitted = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    return np.asarray(fitted.x).reshape(start.shape)
