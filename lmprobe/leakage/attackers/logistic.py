@@ -53,7 +53,7 @@ def _attack(trial: Trial) -> Codes:
 
 
 def fit_softmax(x: Floats, target: Floats, ridge: float, start: Floats) -> Floats:
-    """Return the weights (d, G) of a softmax regression; the last column of `x` is the intercept."""
+    """Return the weights (d, G) of a softmax regression; the last column of `x` is all ones."""
     from scipy.optimize import minimize
     from scipy.special import log_softmax
 
