@@ -27,7 +27,9 @@ from tests.leakage.leaking_data import planted
 
 __all__ = ["checkpoint", "own_cache"]
 
-QUICK = Removal(width=16, task_epochs=6, critic_epochs=2, joint_epochs=8, learning_rate=1e-2)
+QUICK = Removal(
+    width=16, task_epochs=6, critic_epochs=2, joint_epochs=8, learning_rate=1e-2, batch_size=64
+)
 TINY = Removal(
     strength=0.7, width=4, task_epochs=2, critic_epochs=1, joint_epochs=2, critic_steps=3,
     batch_size=7, learning_rate=1e-2, seed=5,
@@ -139,8 +141,8 @@ def test_wrong_input_is_one_clear_error() -> None:
 
 
 def test_a_tradeoff_measures_the_original_then_noise_on_it_then_each_critic() -> None:
-    features, labels, group = planted(np.random.default_rng(1), 400)
-    split, seen = np.array(["train", "dev", "test", "test"] * 100), []
+    features, labels, group = planted(np.random.default_rng(1), 600)
+    split, seen = np.array(["train", "train", "dev", "test"] * 150), []
     options: dict[str, Any] = {"split": split, "attacker": "logistic", "rounds": 2, "seed": 7}
     found = removal_tradeoff(
         features, labels, group, strengths=(0.3,), noises=(1.0, 0.5), removal=QUICK, **options,
@@ -158,9 +160,9 @@ def test_a_tradeoff_measures_the_original_then_noise_on_it_then_each_critic() ->
         expected.append((method, level, row.to_dict()))
     points = [(point.method, point.level, point.amplification.to_dict()) for point in found.points]
     assert points == expected
-    assert found.provenance == {"rows": 400, "groups": ["0", "1"], "rounds": 2, "seed": 7}
+    assert found.provenance == {"rows": 600, "groups": ["0", "1"], "rounds": 2, "seed": 7}
     # Without a split, three fifths are drawn to train on.
-    drawn = np.random.default_rng(3).choice(3, size=400, p=(0.6, 0.2, 0.2))
+    drawn = np.random.default_rng(3).choice(3, size=600, p=(0.6, 0.2, 0.2))
     both = [
         removal_tradeoff(
             features, labels, group, strengths=(), noises=(), removal=QUICK,
