@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lmprobe.errors import InputError
-from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.inputs import Codes, GroupLabels, TrueLabels
 from lmprobe.models.device import torch_threads
 
@@ -87,13 +86,7 @@ class TrainedPredictor:
 
 
 def train(
-    features: Any,
-    labels: TrueLabels,
-    groups: GroupLabels,
-    rows: Codes,
-    settings: Removal,
-    *,
-    progress: Progress = silent,
+    features: Any, labels: TrueLabels, groups: GroupLabels, rows: Codes, settings: Removal
 ) -> TrainedPredictor:
     """Train a predictor of the labels on those rows while hiding the group."""
     matrix = torch.from_numpy(_matrix(features)[rows])
@@ -116,7 +109,7 @@ def train(
         learned = [*encoder.parameters(), *head.parameters()]
         task_step = torch.optim.Adam(learned, lr=settings.learning_rate)
         critic_step = torch.optim.Adam(critic.parameters(), lr=settings.learning_rate)
-        for epoch, phase in enumerate(settings.phases, start=1):
+        for phase in settings.phases:
             for batch in torch.split(torch.randperm(len(inputs)), settings.batch_size):
                 units = encoder(inputs[batch])
                 for _ in range(settings.critic_steps if phase != "task" else 0):
@@ -131,16 +124,14 @@ def train(
                     reverse.register_hook(lambda gradient: -settings.strength * gradient)
                     loss = loss + functional.cross_entropy(critic(reverse), group[batch], rarity)
                 _descend(task_step, loss)
-            progress(epoch, len(settings.phases))
     with torch.no_grad():
         unit_spread = encoder(inputs).std(dim=0)
     return TrainedPredictor(encoder.eval(), head.eval(), centre, spread, unit_spread)
 
 
 def _layers(features: int, width: int) -> tuple[nn.Module, ...]:
-    return (
-        nn.Linear(features, width), nn.LeakyReLU(), nn.Linear(width, width), nn.LeakyReLU()
-    )  # fmt: skip
+    first = nn.Linear(features, width)
+    return first, nn.LeakyReLU(), nn.Linear(width, width), nn.LeakyReLU()
 
 
 def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:

@@ -65,10 +65,9 @@ def table_leakage(
             parts = frame.groupby(run_column, sort=True)
             runs += [(f'{name}, run "{run}"', part) for run, part in parts]
 
-    options = settings.to_dict() | {"attacker": _attacker(settings), "progress": progress}
-    del options["layers"], options["width"]
-
     def measure(frame: pd.DataFrame) -> LeakageResult:
+        options = settings.to_dict() | {"attacker": _attacker(settings), "progress": progress}
+        del options["layers"], options["width"]
         given: dict[str, Any] = {"split": None if split is None else frame[split]}
         if labels:
             given["labels"] = frame[list(labels) if len(labels) > 1 else labels[0]]

@@ -1,4 +1,4 @@
-"""Trains the attackers of all rounds side by side and keeps each one's best snapshot.
+"""Trains the attackers of all rounds side by side; each guesses with its best snapshot.
 
 Every parameter has a leading axis for the round, so one call of a batched product serves
 all rounds. Rows of a batch that look the same are computed once: a row carries its share of
@@ -74,8 +74,8 @@ def _train(
     hidden = [recipe.width] * (recipe.layers - 1)
     network = _Networks([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
     optimizer = torch.optim.Adam(network.parameters, lr=recipe.learning_rate, fused=True)
-    # The snapshot of each round with the highest dev accuracy, the first one on a tie.
-    best = [tensor.detach().clone() for tensor in network.state]
+    # Of each round the guesses with the highest dev accuracy, the first ones on a tie.
+    best = torch.zeros_like(examples.rows["test"])
     accuracy = torch.full((len(trials),), -math.inf, device=place)
     best_epoch = torch.zeros_like(accuracy)
     for epoch in range(1, recipe.epochs + 1):
@@ -91,20 +91,15 @@ def _train(
             guessed = examples.guesses(network, examples.rows["dev"])
             now = (guessed == examples.dev_groups).float().mean(dim=1)
             better = now > accuracy + _SAME
-            accuracy = torch.where(better, now, accuracy)
-            best_epoch[better] = epoch
-            for saved, tensor in zip(best, network.state, strict=True):
-                saved[better] = tensor[better]
+            if better.any():
+                accuracy[better], best_epoch[better] = now[better], epoch
+                best[better] = examples.guesses(network, examples.rows["test"])[better]
         progress(epoch, recipe.epochs)
         waited = recipe.patience is not None and (epoch - best_epoch >= recipe.patience).all()
         if waited or (accuracy >= examples.best_possible - _SAME).all():
             progress(recipe.epochs, recipe.epochs)
             break
-    with torch.no_grad():
-        for saved, tensor in zip(best, network.state, strict=True):
-            tensor.copy_(saved)
-        guessed = examples.guesses(network, examples.rows["test"])
-    return [np.asarray(guess) for guess in guessed.cpu().numpy()]
+    return [np.asarray(guess) for guess in best.cpu().numpy()]
 
 
 class _NormAndBend(torch.autograd.Function):
@@ -160,7 +155,6 @@ class _Networks:
         self.means = [torch.zeros(rounds, 1, width, device=device) for width in hidden]
         self.variances = [torch.ones(rounds, 1, width, device=device) for width in hidden]
         self.parameters = [*self.weights, self.bias, *self.scales, *self.shifts]
-        self.state = [*self.parameters, *self.means, *self.variances]
         for parameter in self.parameters:
             parameter.requires_grad_(True)
 

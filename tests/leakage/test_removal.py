@@ -96,11 +96,9 @@ def plain_training(labels: TrueLabels, settings: Removal) -> tuple[nn.Sequential
 @pytest.mark.parametrize("labels", [SEVERAL, ONE], ids=["several", "one"])
 @pytest.mark.parametrize("strength", [0.7, 0.0])
 def test_the_training_is_the_plain_one(labels: TrueLabels, strength: float) -> None:
-    settings, seen = replace(TINY, strength=strength), []
+    settings = replace(TINY, strength=strength)
     encoder, head = plain_training(labels, settings)
-    model = train(FEATURES, labels, GROUP, ROWS, settings, progress=lambda *at: seen.append(at))
-    epochs = 5 if strength else 4
-    assert seen == [(number, epochs) for number in range(1, epochs + 1)]
+    model = train(FEATURES, labels, GROUP, ROWS, settings)
     # Rows that were not trained on, and one whose last feature is not the constant of the rest.
     given = np.vstack([FEATURES, np.add(FEATURES[:1], [0, 0, 0, 1.0])])
     with torch.no_grad():
