@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmprobe.io.progress import Progress
-from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.attackers.attacker import Mlp
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import PARTS, Trial
 from lmprobe.models.device import resolve_device, torch_threads

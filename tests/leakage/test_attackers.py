@@ -13,9 +13,7 @@ from torch import nn
 
 from lmprobe.errors import InputError
 from lmprobe.io.progress import silent
-from lmprobe.leakage.attackers.attacker import attackers, find_attacker
-from lmprobe.leakage.attackers.logistic import fit_softmax
-from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.attackers.attacker import Mlp, attackers, find_attacker, fit_softmax
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Round, Trial, draw_rounds
 from tests.leakage.leaking_data import many_labels, one_label
