@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import lmprobe
 from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.f1 import f1_score
-from lmprobe.leakage.row import LeakageRow
+from lmprobe.leakage.result import LeakageRow
 from lmprobe.reproduce.captions import MODELS, caption_data
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import (

@@ -13,9 +13,14 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
 from lmprobe.leakage.balanced import balanced_split
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
-from lmprobe.leakage.leakage_interval import leakage_interval, score_guesses
 from lmprobe.leakage.result import LIMITS
-from lmprobe.leakage.rounds import Trial, draw_rounds, read_split
+from lmprobe.leakage.rounds import (
+    Trial,
+    draw_rounds,
+    leakage_interval,
+    read_split,
+    score_guesses,
+)
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import (
     OURS,
