@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lmprobe.gating.check import check
     from lmprobe.inference.disparity import group_disparities, group_disparity
     from lmprobe.inference.disparity_result import DisparityResult
-    from lmprobe.inference.plan_result import PlanResult
+    from lmprobe.inference.plan import PlanResult, plan
     from lmprobe.inference.planning import claimable_effect, sample_size
     from lmprobe.intervals.methods.bernstein import bernstein_halfwidth
     from lmprobe.leakage.language import language_leakage
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from lmprobe.models.load import load_model
     from lmprobe.probing.compare import compare
     from lmprobe.probing.comparison import ComparisonResult
-    from lmprobe.probing.plan import plan
     from lmprobe.probing.probe import probe
     from lmprobe.probing.result import ProbeResult
     from lmprobe.report.loading import load_result
@@ -56,7 +55,7 @@ _HOME = {
     "Interval": "results.interval",
     "LmprobeError": "errors",
     "Note": "results.note",
-    "PlanResult": "inference.plan_result",
+    "PlanResult": "inference.plan",
     "ProbeResult": "probing.result",
     "SweepResult": "sweeping.result",
     "Verdict": "results.verdict",
@@ -79,7 +78,7 @@ _HOME = {
     "load_templates": "templates.sets",
     "mals_amplification": "metrics.mals",
     "model_leakage": "leakage.measure",
-    "plan": "probing.plan",
+    "plan": "inference.plan",
     "probe": "probing.probe",
     "sample_size": "inference.planning",
     "sweep": "sweeping.sweep",

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmprobe.inference.equivalence import equivalence_p_value
-from lmprobe.inference.permutation import sign_flip_p_value
+from lmprobe.inference.comparison import equivalence_p_value, sign_flip_p_value
 from lmprobe.intervals.crossed import crossed_mean
 
 

@@ -49,7 +49,7 @@ def command(
     --protected woman[/bold]
     """
     from lmprobe.cli.output import emit
-    from lmprobe.inference.disparity_table import table_disparities
+    from lmprobe.inference.disparity import table_disparities
 
     result = table_disparities(
         file,

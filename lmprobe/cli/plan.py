@@ -47,7 +47,7 @@ def command(
     [bold]lmprobe plan --base wikipedia[/bold]
     """
     from lmprobe.cli.output import emit
-    from lmprobe.probing.plan import plan
+    from lmprobe.inference.plan import plan
 
     result = plan(effect, rows=rows, pilot=pilot, base=base, **settings.to_dict())
     emit(result, json=json, output=output, quiet=quiet)

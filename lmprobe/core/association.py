@@ -162,20 +162,3 @@ class Association:
         if direction == Direction.TASK_TO_ATTRIBUTE:
             return self.attribute_given_task
         return self.task_given_attribute
-
-    def reorder(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
-        """Return the same association with its labels in another order."""
-        if set(attributes) != set(self.attributes) or set(tasks) != set(self.tasks):
-            raise InputError(
-                f"reordering needs the same labels; here: {self.attributes} and {self.tasks}"
-            )
-        rows = [self.attributes.index(name) for name in attributes]
-        columns = [self.tasks.index(name) for name in tasks]
-        return Association(
-            self.joint[np.ix_(rows, columns)],
-            self.p_attribute[rows],
-            self.p_task[columns],
-            tuple(attributes),
-            tuple(tasks),
-            counts=None if self.counts is None else self.counts[np.ix_(rows, columns)],
-        )

@@ -1,8 +1,4 @@
-"""Counts how often attributes and tasks go together, in pieces that can be added up.
-
-Every statistic of the metric core is made of these sums, so a file larger than memory is
-one `Tally` per chunk, added.
-"""
+"""Counts how often attributes and tasks go together: the sums that every metric is made of."""
 
 from __future__ import annotations
 
@@ -29,15 +25,6 @@ class Tally:
     attribute: Floats
     task: Floats
     total: float
-
-    def __add__(self, other: Tally) -> Tally:
-        """Return the tally of both sets of rows."""
-        return Tally(
-            self.joint + other.joint,
-            self.attribute + other.attribute,
-            self.task + other.task,
-            self.total + other.total,
-        )
 
 
 def tally(attributes: NDArray[Any], tasks: NDArray[Any], weight: Floats | None = None) -> Tally:

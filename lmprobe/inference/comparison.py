@@ -6,6 +6,7 @@ difference of the twins. An unpaired test would count the spread over templates 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,16 +14,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lmprobe.core.tally import Floats
-from lmprobe.errors import InputError
-from lmprobe.inference.equivalence import SMALLEST, equivalence_p_value
-from lmprobe.inference.multiplicity import adjusted
-from lmprobe.inference.permutation import sign_flip_p_value
-from lmprobe.inference.units import unit_task_means
-from lmprobe.intervals.crossed import crossed_mean
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.intervals.crossed import CrossedMean, crossed_mean
 from lmprobe.intervals.method import checked_confidence
 from lmprobe.intervals.probe import CellTable, probe_interval
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Interval, Note, NoteKind
+
+SMALLEST = 0.00005
+"""A smaller difference is not claimed: values are shown with four digits."""
+CONTROLS = ("holm", "benjamini-hochberg")
+
+_TASK_METHOD = "bonferroni-t"
+# Up to so many pairs, every way of flipping signs is tried; beyond, so many at random.
+_EXACT_PAIRS, _FLIPS = 12, 9_999
+# Six sign flips are the first that can reach 0.05: 2 / 2**6.
+_ENOUGH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +64,6 @@ class TaskDifference:
         quantiles = [_quantile(ends.confidence, number, self.units) for number in (1, claims)]
         half = ends.width / 2 * quantiles[1] / quantiles[0]
         return replace(self, interval=replace(ends, low=self.value - half, high=self.value + half))
-
-
-_TASK_METHOD = "bonferroni-t"
 
 
 def _quantile(confidence: float, claims: int, units: int) -> float:
@@ -129,10 +133,6 @@ def compare_cells(
     )
 
 
-# Six sign flips are the first that can reach 0.05: 2 / 2**6.
-_ENOUGH = 6
-
-
 def _too_few(units: int) -> Note:
     text = (
         f"with {units} templates or families the permutation test of a task cannot go below "
@@ -158,15 +158,15 @@ def _task_differences(
     order = np.argsort(-np.abs(means), kind="stable")
     return tuple(
         TaskDifference(
-            str(tasks[one]),
-            float(means[one]),
-            float(p[one]),
-            float(holm[one]),
-            float(bh[one]),
-            _task_interval(float(means[one]), by_unit[:, one], confidence),
+            str(tasks[number]),
+            float(means[number]),
+            float(p[number]),
+            float(holm[number]),
+            float(bh[number]),
+            _task_interval(float(means[number]), by_unit[:, number], confidence),
             len(by_unit),
         )
-        for one in order
+        for number in order
     )
 
 
@@ -178,3 +178,81 @@ def _task_interval(mean: float, by_unit: Floats, confidence: float) -> Interval:
     error = float(by_unit.std(ddof=1)) / math.sqrt(units)
     half = _quantile(confidence, 1, units) * error
     return Interval(mean - half, mean + half, confidence, _TASK_METHOD)
+
+
+def unit_task_means(cells: Floats, families: Sequence[str] | None) -> Floats:
+    """Return the mean of each family (or template) and task, (F, T), of cells (K, A, T).
+
+    A family in which nothing is defined is left out; a single undefined mean is NaN.
+    """
+    names = np.arange(len(cells)) if families is None else np.asarray(families, dtype=str)
+    units, family = np.unique(names, return_inverse=True)
+    means = [defined_mean(cells[family == unit], axis=(0, 1)) for unit in range(len(units))]
+    table: Floats = np.stack(means)
+    return table[~np.isnan(table).all(axis=1)]
+
+
+def sign_flip_p_value(differences: Floats, rng: np.random.Generator) -> Floats:
+    """Return the two-sided p-value of "the differences are as often up as down", (...,).
+
+    `differences` is (n, ...): n paired differences of each of many statistics. Under the null
+    hypothesis each is as likely with the other sign; the p-value is the share of sign flips
+    whose mean is at least as far from zero. With n pairs it cannot be below 2 / 2**n.
+    """
+    n = len(differences)
+    if not n:
+        raise InputError("a paired test needs at least one pair")
+    flat = differences.reshape(n, -1)
+    observed = np.abs(flat.mean(axis=0))
+    if n <= _EXACT_PAIRS:
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=n)))
+        extra = 0
+    else:
+        signs = rng.integers(0, 2, size=(_FLIPS, n)) * 2.0 - 1.0
+        # What was observed is one of the flips (Phipson & Smyth 2010): never a p-value of 0.
+        extra = 1
+    flipped = np.abs(signs @ flat / n)
+    # The identity is among the flips; rounding must not make it smaller than itself.
+    extreme = flipped >= observed * (1 - 1e-12)
+    p = (extreme.sum(axis=0) + extra) / (len(signs) + extra)
+    return np.asarray(p).reshape(differences.shape[1:])
+
+
+def adjusted(p_values: Floats, control: str) -> Floats:
+    """Return p-values that may be compared with the level although there are many.
+
+    `holm` bounds the chance of any false claim, `benjamini-hochberg` the share of false
+    ones among the claims. An undefined (NaN) p-value stays undefined and is no test.
+
+    >>> adjusted(np.array([0.01, 0.04, 0.03]), "holm").tolist()
+    [0.03, 0.06, 0.06]
+    """
+    if control not in CONTROLS:
+        raise InputError(f'no control called "{control}"; {did_you_mean(control, CONTROLS)}')
+    from scipy import stats
+
+    values = np.full(len(p_values), np.nan)
+    defined = np.flatnonzero(~np.isnan(p_values))
+    m = len(defined)
+    if not m:
+        return values
+    if control == "benjamini-hochberg":
+        values[defined] = stats.false_discovery_control(p_values[defined], method="bh")
+        return values
+    order = defined[np.argsort(p_values[defined], kind="stable")]
+    steps = np.maximum.accumulate(p_values[order] * np.arange(m, 0, -1))
+    values[order] = np.minimum(steps, 1.0)
+    return values
+
+
+def equivalence_p_value(difference: CrossedMean | None, margin: float) -> float:
+    """Return the p-value against "the models differ by the margin or more".
+
+    Both one-sided hypotheses must be rejected, so it is the larger of their p-values, and no
+    correction for two tests is due.
+    """
+    if not (math.isfinite(margin) and margin > 0):
+        raise InputError(f"`margin` must be a positive number: found {margin}")
+    if difference is None:
+        return math.nan
+    return max(difference.p_below(-margin), difference.p_above(margin))

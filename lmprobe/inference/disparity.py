@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,11 @@ from lmprobe.inference.settings import DisparitySettings
 from lmprobe.intervals.method import IntervalMethod, checked_confidence, interval, traits_of
 from lmprobe.intervals.methods.bernstein import checked_group_share
 from lmprobe.intervals.two_groups import groups_sample
+from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.versions import versions
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
+from lmprobe.results.settings import command_line
 
 # With fewer rows, or fewer of them that differ, the bootstrap is too short: docs/coverage.md.
 _FEW, _FEW_COSTS = 20, 5
@@ -81,20 +85,28 @@ def group_disparity(
     >>> round(found.value, 3), round(found.interval.low, 3), round(found.interval.high, 3)
     (0.2, 0.059, 0.335)
     """
-    settings = DisparitySettings(
-        measure=measure,
-        method=method if isinstance(method, str) else "auto",
-        group_share=group_share,
-        confidence=confidence,
-        seed=seed,
+    # The settings check what they are given: measure, share, confidence and seed.
+    named = method if isinstance(method, str) else "auto"
+    settings = DisparitySettings(measure, named, group_share, confidence, seed)
+    costs_of = partial(
+        group_costs,
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        protected=protected,
+        other=other,
+        cost=cost,
+        cost_bound=cost_bound,
+        annotated=annotated,
     )
-    rows = _Rows(y_true, y_pred, sensitive_features, protected, other, cost, cost_bound, annotated)
-    job = _Job(method, checked_confidence(settings.confidence), settings.group_share, seed)
-    name = str(measure) if cost is None else getattr(cost, "__name__", "cost")
-    whole = job.disparity(rows.costs(settings.measure), rows.group, name)
+    names = [protected] if np.ndim(protected) == 0 else protected
+    group = " + ".join(map(str, names))
+    job = _Job(group, method, checked_confidence(settings.confidence), settings.group_share, seed)
+    own = None if cost is None else getattr(cost, "__name__", "cost")
+    whole = job.disparity(costs_of(measure=measure), own or str(measure))
     if measure != "equalized_odds" or cost is not None:
         return whole
-    return _with_components(whole, rows, job)
+    return _with_components(whole, costs_of, job)
 
 
 def group_disparities(
@@ -118,8 +130,8 @@ def group_disparities(
     `protected`, there is one row. The other arguments are those of `group_disparity`.
     """
     checked_confidence(DisparitySettings(confidence=confidence).confidence)
-    chosen = [protected] if protected is not None else _every(sensitive_features)
-    level = 1 - (1 - confidence) / len(chosen)
+    groups = [protected] if protected is not None else _every(sensitive_features)
+    level = 1 - (1 - confidence) / len(groups)
     rows = tuple(
         group_disparity(
             y_true,
@@ -135,7 +147,7 @@ def group_disparities(
             confidence=level,
             seed=seed,
         )
-        for group in chosen
+        for group in groups
     )
     notes = []
     first, *more = rows
@@ -156,6 +168,58 @@ def group_disparities(
     return DisparityResult(rows, tuple(notes), provenance)
 
 
+def table_disparities(
+    table: Any,
+    *,
+    prediction: str,
+    attribute: Sequence[str],
+    label: str | None = None,
+    protected: Sequence[str] = (),
+    settings: DisparitySettings | None = None,
+) -> DisparityResult:
+    """Measure the disparities between the groups of a table.
+
+    It is a CSV, Parquet or JSON Lines file (.gz and .zst too), a folder or a pattern of such
+    files, a DataFrame or an Arrow table. `attribute` names the columns whose cross product
+    makes the groups; `protected` the group or groups that are compared with all others, every
+    one in turn when not given.
+    """
+    choices = DisparitySettings() if settings is None else settings
+    if label is None and choices.measure != "demographic_parity":
+        raise InputError(f"{choices.measure} needs a label: name the column of true labels")
+    columns, in_file = list(attribute), isinstance(table, str | Path)
+    name = str(table) if in_file else "the table"
+    numbers = [prediction, *([label] if label else [])]
+    frame = read_columns(table, [*numbers, *columns], text=columns)
+    refuse_missing(frame, name)
+    refuse_words(frame, numbers, name, "numbers, 0/1 or true/false")
+    result = group_disparities(
+        frame[label] if label else None,
+        frame[prediction],
+        sensitive_features=frame[columns],
+        protected=list(protected) or None,
+        measure=choices.measure,
+        method=choices.method,
+        group_share=choices.group_share,
+        confidence=choices.confidence,
+        seed=choices.seed,
+    )
+    words = ["--prediction", prediction, *(["--label", label] if label else [])]
+    words += [word for name in columns for word in ("--attribute", name)]
+    words += [word for name in protected for word in ("--protected", name)]
+    provenance = {
+        "subject": str(table) if in_file else "a table",
+        "prediction": prediction,
+        "attribute": columns,
+        "label": label,
+        **result.provenance,
+    }
+    if in_file:
+        again = command_line("disparity", [str(table)], words, choices.words())
+        provenance["command"] = again
+    return replace(result, provenance=provenance)
+
+
 def _every(sensitive_features: Any) -> list[str]:
     """Return each group; of two, the first alone: the other has the same numbers, turned over."""
     names = group_names(sensitive_features)
@@ -167,49 +231,16 @@ def _every(sensitive_features: Any) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """The columns of a table and the two groups that are compared in it."""
-
-    y_true: Any
-    y_pred: Any
-    sensitive_features: Any
-    protected: str | Sequence[str]
-    other: str | Sequence[str] | None
-    cost: Cost | None
-    cost_bound: float
-    annotated: Any
-
-    @property
-    def group(self) -> str:
-        """What the protected group is called."""
-        names = [self.protected] if np.ndim(self.protected) == 0 else self.protected
-        return " + ".join(map(str, names))
-
-    def costs(self, measure: DisparityMeasure) -> GroupCosts:
-        """Return the costs of the measure, split by group."""
-        return group_costs(
-            self.y_true,
-            self.y_pred,
-            sensitive_features=self.sensitive_features,
-            protected=self.protected,
-            other=self.other,
-            measure=measure,
-            cost=self.cost,
-            cost_bound=self.cost_bound,
-            annotated=self.annotated,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class _Job:
-    """How the interval of a difference is made."""
+    """Which group is protected, and how the interval of a difference is made."""
 
+    group: str
     method: str | IntervalMethod
     confidence: float
     share: float | None
     seed: int
 
-    def disparity(self, costs: GroupCosts, group: str, measure: str) -> Disparity:
+    def disparity(self, costs: GroupCosts, measure: str) -> Disparity:
         """Return the disparity of costs that are already split by group."""
         sizes = (len(costs.protected), len(costs.other))
         seen = min(sizes) / sum(sizes)
@@ -217,21 +248,19 @@ class _Job:
         method = _resolved(self.method, costs)
         notes = _bootstrap_notes(costs) if traits_of(method).resamples else []
         if any(note.kind is NoteKind.NO_INTERVAL for note in notes):
-            found = Interval.too_few_units(self.confidence, str(method))
+            ends = Interval.too_few_units(self.confidence, str(method))
         else:
             sample = groups_sample(
                 costs.protected, costs.other, cost_bound=costs.cost_bound, group_share=share
             )
             rng = np.random.default_rng(self.seed)
-            found = interval(sample, method=method, confidence=self.confidence, rng=rng)
-        if found.method == "bernstein":
-            notes += _share_notes(seen, self.share)
-            text = "the variance is estimated from the sample; the bound takes it as known"
-            notes.append(Note(NoteKind.ASSUMPTION, text))
-        verdict = decide(found, above=Verdict.HIGHER, below=Verdict.LOWER)
+            ends = interval(sample, method=method, confidence=self.confidence, rng=rng)
+        if ends.method == "bernstein":
+            notes += _bernstein_notes(seen, self.share)
+        verdict = decide(ends, above=Verdict.HIGHER, below=Verdict.LOWER)
         means = (float(costs.protected.mean()), float(costs.other.mean()))
-        estimate = Estimate(costs.value, found, verdict, notes=tuple(notes))
-        return Disparity(group, measure, estimate, means, sizes, share)
+        estimate = Estimate(costs.value, ends, verdict, notes=tuple(notes))
+        return Disparity(self.group, measure, estimate, means, sizes, share)
 
 
 def _resolved(method: str | IntervalMethod, costs: GroupCosts) -> str | IntervalMethod:
@@ -242,17 +271,17 @@ def _resolved(method: str | IntervalMethod, costs: GroupCosts) -> str | Interval
     return "exact" if np.isin(kinds, (0.0, 1.0)).all() else "betting"
 
 
-def _with_components(whole: Disparity, rows: _Rows, job: _Job) -> Disparity:
+def _with_components(whole: Disparity, costs_of: Callable[..., GroupCosts], job: _Job) -> Disparity:
     """Add the TPR and FPR differences to equalized odds; one without rows is left out."""
     costs, notes = {}, list(whole.notes)
     for measure in _COMPONENTS:
         try:
-            costs[measure] = rows.costs(measure)
+            costs[measure] = costs_of(measure=measure)
         except EmptyGroupError as problem:
             notes.append(Note(NoteKind.LEFT_OUT, f"{measure} is left out: {problem}", measure))
     each = 1 - (1 - job.confidence) / max(1, len(costs))
     part = replace(job, confidence=each)
-    components = tuple(part.disparity(cost, rows.group, name) for name, cost in costs.items())
+    components = tuple(part.disparity(cost, name) for name, cost in costs.items())
     if len(components) > 1:
         text = (
             "errors of both kinds can cancel in the zero-one loss; the components do not: their "
@@ -264,21 +293,22 @@ def _with_components(whole: Disparity, rows: _Rows, job: _Job) -> Disparity:
     return replace(whole, estimate=estimate, components=components)
 
 
-def _share_notes(seen: float, share: float | None) -> list[Note]:
-    """Say what the bounds on amortized disparities take for granted."""
+def _bernstein_notes(seen: float, share: float | None) -> list[Note]:
+    """Return what the bound on amortized disparities assumes."""
+    texts = ["the variance is estimated from the sample; the bound takes it as known"]
     if share is None:
         text = (
             "the share of the smaller group is that of the sample; the bound takes it as "
             "known (give `group_share` where it is)"
         )
+        texts.insert(0, text)
     elif seen < share:
         text = (
             f"the share of the smaller group in the sample, {seen:.4g}, is below the bound "
             f"that was given, {share:.4g}: the interval is too short where the sample is right"
         )
-    else:
-        return []
-    return [Note(NoteKind.ASSUMPTION, text)]
+        texts.insert(0, text)
+    return [Note(NoteKind.ASSUMPTION, text) for text in texts]
 
 
 def _bootstrap_notes(costs: GroupCosts) -> list[Note]:

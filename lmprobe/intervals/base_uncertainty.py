@@ -30,7 +30,6 @@ _LEAST = 1 / 3
 _WORLDS = 60
 _DRAWS = 60
 _REDRAWN = 100
-_MOST_SENTENCES = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,52 +213,3 @@ def concentration(counts: Floats) -> float:
     sizes = counted.sum(axis=0)
     likelihood = (gammaln(grid)[:, None] - gammaln(grid[:, None] + sizes)).sum(axis=1)
     return float(grid[np.argmax(likelihood + cells.sum(axis=(1, 2)))])
-
-
-def sentences_needed(
-    counts: Floats,
-    direction: Direction,
-    *,
-    reliable: float = 0.9,
-    weighting: LeanWeighting = "joint",
-    seed: int = 0,
-) -> int | None:
-    """Return how many sentences a base like this needs to show `reliable` of an amplification.
-
-    The tasks keep their shares of the sentences. None where no number found is enough: the
-    table shows no link that sentences could make clear.
-    """
-    if not 0 < reliable < 1:
-        raise InputError(f"`reliable` must lie between 0 and 1, both excluded: found {reliable}")
-    table = checked_counts(counts)
-    total = table.sum()
-
-    def found(factor: float) -> float:
-        rng = np.random.default_rng(seed)
-        return reliability(
-            table, direction, weighting=weighting, rng=rng, factor=factor
-        ).proportional
-
-    high = 1.0
-    while found(high) < reliable:
-        high *= 2
-        if high * total > _MOST_SENTENCES:
-            return None
-    if high == 1:
-        return _round_up(total)
-    low = high / 2
-    # Three halvings of a factor of two leave one of 1.09.
-    for _ in range(3):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if found(middle) >= reliable else (middle, high)
-    return _round_up(high * total)
-
-
-def _round_up(number: float) -> int:
-    """Return the number with two digits, rounded up: the estimate is no better than that.
-
-    >>> [_round_up(number) for number in (7.2, 90.5, 123.4, 12_345.0)]
-    [8, 91, 130, 13000]
-    """
-    unit = int(10 ** max(0, math.floor(math.log10(number)) - 1))
-    return math.ceil(number / unit) * unit

@@ -27,16 +27,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """The costs of two independent groups; the statistic is the difference of their means.
-
-    `group_share` is a lower bound on the share of the smaller group (Definition 2.4 of
-    Bernstein-Bounded Unfairness).
-    """
+    """The costs of two independent groups; the statistic is the difference of their means."""
 
     protected: Floats
     other: Floats
     cost_bound: float
-    group_share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,8 @@ def groups_sample(
     """Return the difference of the mean costs, protected minus other.
 
     The observations are the amortized disparities (Definition 2.3), with the shares that
-    the groups have in the sample, so that their mean is the difference of the means.
+    the groups have in the sample, so that their mean is the difference of the means; they are
+    bounded with `group_share`, a lower bound on the share of the smaller group (Definition 2.4).
     """
     if not len(protected) or not len(other):
         raise InputError("the difference of two groups needs a row in each of them")
@@ -37,7 +38,7 @@ def groups_sample(
         bounds=(-bound, bound),
         resampled=lambda replicates, rng: resampled(protected, other, replicates, rng),
         units=min(len(protected), len(other)),
-        groups=Groups(protected, other, cost_bound, group_share),
+        groups=Groups(protected, other, cost_bound),
     )
 
 

@@ -130,33 +130,21 @@ class DirectionalAmplification:
     def directions(self) -> tuple[Amplification, ...]:
         """The directions that were measured."""
         both = (self.attribute_to_task, self.task_to_attribute)
-        return tuple(one for one in both if one is not None)
+        return tuple(measured for measured in both if measured is not None)
 
     @property
     def values(self) -> dict[str, float]:
         """The value of each direction that was measured."""
-        return {str(one.direction): one.value for one in self.directions}
+        return {str(measured.direction): measured.value for measured in self.directions}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
-    """The sums that the metric needs; those of two chunks of rows can be added."""
+    """The sums that the metric needs."""
 
     labels: Tally
     predicted_task: Tally | None
     predicted_attribute: Tally | None
-
-    def __add__(self, other: Tallies) -> Tallies:
-        """Return the tallies of both chunks."""
-        return Tallies(
-            self.labels + other.labels,
-            _add(self.predicted_task, other.predicted_task),
-            _add(self.predicted_attribute, other.predicted_attribute),
-        )
-
-
-def _add(one: Tally | None, other: Tally | None) -> Tally | None:
-    return None if one is None or other is None else one + other
 
 
 def from_tallies(
@@ -170,7 +158,7 @@ def from_tallies(
     """Return both directions from the sums alone; the lean is that of `train` where given."""
     leaning = train or Association.from_tally(sums.labels, attributes, tasks)
 
-    def one(direction: Direction, predicted: Tally | None) -> Amplification | None:
+    def measured(direction: Direction, predicted: Tally | None) -> Amplification | None:
         if predicted is None:
             return None
         # Both sides from the sums, so that equal counts differ by exactly nothing.
@@ -179,8 +167,8 @@ def from_tallies(
         return Amplification(direction, attributes, tasks, guessed, base, signs)
 
     return DirectionalAmplification(
-        one(Direction.ATTRIBUTE_TO_TASK, sums.predicted_task),
-        one(Direction.TASK_TO_ATTRIBUTE, sums.predicted_attribute),
+        measured(Direction.ATTRIBUTE_TO_TASK, sums.predicted_task),
+        measured(Direction.TASK_TO_ATTRIBUTE, sums.predicted_attribute),
     )
 
 
@@ -270,7 +258,7 @@ def train_world(groups: Axis, tasks: Axis, sample_weight: Any = None) -> Associa
 
 
 def tallies(groups: Axis, tasks: Axis, weight: Floats | None = None) -> Tallies:
-    """Count one chunk of rows."""
+    """Count the rows."""
 
     def count(group: Indicators | None, task: Indicators | None) -> Tally | None:
         if group is None or task is None:

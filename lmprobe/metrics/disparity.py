@@ -38,34 +38,32 @@ class Measure:
     labels: tuple[float, ...] = (0.0, 1.0)
 
 
-def _missed(y_true: Floats, y_pred: Floats) -> Floats:
-    return 1 - y_pred
+def _denied(truth: Floats, guess: Floats) -> Floats:
+    return 1 - guess
 
 
-def _chosen(y_true: Floats, y_pred: Floats) -> Floats:
-    return y_pred
+def _granted(truth: Floats, guess: Floats) -> Floats:
+    return guess
 
 
-def _wrong(y_true: Floats, y_pred: Floats) -> Floats:
+def _wrong(truth: Floats, guess: Floats) -> Floats:
     # For a probability this is the chance of a wrong guess; for 0/1 the zero-one loss.
-    return np.abs(y_true - y_pred)
-
-
-def _right(y_true: Floats, y_pred: Floats) -> Floats:
-    return 1 - np.abs(y_true - y_pred)
+    return np.abs(truth - guess)
 
 
 MEASURES: dict[DisparityMeasure, Measure] = {
-    "demographic_parity": Measure("how much more often denied: 1 - ŷ over all rows", _missed),
+    "demographic_parity": Measure("how much more often denied: 1 - ŷ over all rows", _denied),
     "equal_opportunity": Measure(
-        "how much more often denied though qualified: 1 - ŷ where y = 1", _missed, (1.0,)
+        "how much more often denied though qualified: 1 - ŷ where y = 1", _denied, (1.0,)
     ),
     # Deviation: the paper would annotate the rows of equal opportunity (y = 1) alone, where
     # the zero-one loss sees no false positive; all rows are needed for what it describes.
     "equalized_odds": Measure("how much more often wrong: zero-one loss over all rows", _wrong),
-    "fpr_difference": Measure("difference in false positive rate: ŷ where y = 0", _chosen, (0.0,)),
-    "tpr_difference": Measure("difference in true positive rate: ŷ where y = 1", _chosen, (1.0,)),
-    "accuracy_difference": Measure("difference in accuracy: 1 - zero-one loss", _right),
+    "fpr_difference": Measure("difference in false positive rate: ŷ where y = 0", _granted, (0.0,)),
+    "tpr_difference": Measure("difference in true positive rate: ŷ where y = 1", _granted, (1.0,)),
+    "accuracy_difference": Measure(
+        "difference in accuracy: 1 - zero-one loss", lambda truth, guess: 1 - _wrong(truth, guess)
+    ),
 }
 
 
@@ -101,39 +99,35 @@ def group_costs(
     of one's own they are any numbers. `y_true` may be None where the measure has no use for
     it. `sensitive_features` is one column, or several whose cross product makes the groups.
     """
-    found = Measure("own", cost) if cost is not None else _measure(measure)
+    if cost is None and measure not in MEASURES:
+        raise InputError(f'no measure called "{measure}"; {did_you_mean(measure, MEASURES)}')
+    charged = Measure("own", cost) if cost is not None else MEASURES[measure]
     guess = _numbers(y_pred, "y_pred", unit=cost is None)
-    truth = _truth(y_true, guess, found, measure, own=cost is not None)
+    truth = _truth(y_true, guess, measure, own=cost is not None)
     groups = _groups(sensitive_features)
-    kept = _mask(annotated, len(guess))
+    counted = _mask(annotated, len(guess))
     if not len(guess) == len(truth) == len(groups):
         raise InputError(
             f"`y_true`, `y_pred` and `sensitive_features` have {len(truth)}, {len(guess)} "
             f"and {len(groups)} rows; they must have the same"
         )
     if cost is None:
-        kept &= np.isin(truth, found.labels) | np.isnan(truth)
+        counted &= np.isin(truth, charged.labels) | np.isnan(truth)
     in_group = np.isin(groups, _known(protected, groups, "protected"))
     outside = ~in_group if other is None else np.isin(groups, _known(other, groups, "other"))
     if (in_group & outside).any():
         raise InputError("a group cannot be both `protected` and `other`")
-    costs = _bounded(found.cost(truth, guess), cost_bound, len(guess))
-    for name, rows in (("protected", in_group & kept), ("other", outside & kept)):
+    costs = _bounded(charged.cost(truth, guess), cost_bound, len(guess))
+    for name, rows in (("protected", in_group & counted), ("other", outside & counted)):
         if not rows.any():
             raise EmptyGroupError(
                 f"the {name} group has no row on which {measure if cost is None else 'the cost'} "
                 "is counted; a difference needs both groups"
             )
-    return GroupCosts(costs[in_group & kept], costs[outside & kept], cost_bound)
+    return GroupCosts(costs[in_group & counted], costs[outside & counted], cost_bound)
 
 
-def _measure(name: DisparityMeasure) -> Measure:
-    if name not in MEASURES:
-        raise InputError(f'no measure called "{name}"; {did_you_mean(name, MEASURES)}')
-    return MEASURES[name]
-
-
-def _truth(y_true: Any, guess: Floats, found: Measure, measure: str, *, own: bool) -> Floats:
+def _truth(y_true: Any, guess: Floats, measure: str, *, own: bool) -> Floats:
     if y_true is None:
         if own or measure != "demographic_parity":
             raise InputError("`y_true` may be left out for demographic_parity only")

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lmprobe.core.association import ratio
-from lmprobe.core.axis import Axis, read_axis
+from lmprobe.core.axis import read_axis
 from lmprobe.core.labels import Indicators, Labels
 from lmprobe.core.tally import Floats, checked_weight
 from lmprobe.errors import InputError, did_you_mean
@@ -48,7 +48,7 @@ class PredictabilityAmplification:
             "attribute->task": self.attribute_to_task,
             "task->attribute": self.task_to_attribute,
         }
-        return {name: float(defined_mean(one)) for name, one in both.items() if one is not None}
+        return {name: float(defined_mean(each)) for name, each in both.items() if each is not None}
 
 
 def predictability_amplification(
@@ -84,53 +84,38 @@ def predictability_amplification(
         raise InputError("give `attribute_predictions`, `task_predictions` or both")
     if len(groups.names) != 2:
         raise InputError(f"DPA needs two groups, found {len(groups.names)}")
-    _refuse_fractions(groups, tasks)
+    for table in (groups.truth, groups.predicted, tasks.truth, tasks.predicted):
+        if table is not None and not np.isin(table.values, (0, 1)).all():
+            raise InputError("DPA needs labels and predictions of 0 and 1")
     n = len(groups.truth.values)
     weight = checked_weight(sample_weight, n)
     amount = np.ones(n) if weight is None else weight
-    second = _column(groups.truth, 1)
-
-    def measured(
-        given: list[Floats], truth: list[Floats], guess: list[Floats] | None
-    ) -> Floats | None:
-        if guess is None:
-            return None
-        cases = zip(given, truth, guess, strict=True)
-        return np.array([_value(*case, amount, loss) for case in cases])
-
-    labels = [_column(tasks.truth, place) for place in range(len(tasks.names))]
-    said = tasks.predicted
-    guesses = None if said is None else [_column(said, one) for one in range(len(tasks.names))]
-    group_guess = None
+    # One column per task; the second group stands beside each of them.
+    labels, group = _columns(tasks.truth), _columns(groups.truth)[1:] * len(tasks.names)
+    values: list[Floats | None] = [None, None]
+    if tasks.predicted is not None:
+        cases = zip(group, labels, _columns(tasks.predicted), strict=True)
+        values[0] = np.array([_value(*case, amount, loss) for case in cases])
     if groups.predicted is not None:
-        group_guess = [_column(groups.predicted, 1)] * len(labels)
-    return PredictabilityAmplification(
-        tasks.names,
-        measured([second] * len(labels), labels, guesses),
-        measured(labels, [second] * len(labels), group_guess),
-    )
+        guess = _columns(groups.predicted)[1]
+        cases = zip(labels, group, [guess] * len(labels), strict=True)
+        values[1] = np.array([_value(*case, amount, loss) for case in cases])
+    return PredictabilityAmplification(tasks.names, *values)
 
 
-def _column(table: Indicators, place: int) -> Floats:
-    return np.asarray(table.values[:, place], dtype=np.float64)
-
-
-def _refuse_fractions(*axes: Axis) -> None:
-    for axis in axes:
-        for table in (axis.truth, axis.predicted):
-            if table is not None and not np.isin(table.values, (0, 1)).all():
-                raise InputError("DPA needs labels and predictions of 0 and 1")
+def _columns(table: Indicators) -> list[Floats]:
+    return list(np.asarray(table.values, dtype=np.float64).T)
 
 
 def _value(given: Floats, truth: Floats, guess: Floats, weight: Floats, loss: Loss) -> float:
     """Return the value of one given label and one predicted label, all (n,) of 0/1."""
-    sizes = np.array([weight[given == one].sum() for one in (0, 1)])
+    sizes = np.array([weight[given == label].sum() for label in (0, 1)])
     equal, unequal = weight[truth == guess].sum(), weight[truth != guess].sum()
     # Of the sum of both parts, so that rounding leaves it in [0, 1].
     right = float(equal / (equal + unequal))
 
     def rates(column: Floats) -> Floats:
-        sums = np.array([(weight * column)[given == one].sum() for one in (0, 1)])
+        sums = np.array([(weight * column)[given == label].sum() for label in (0, 1)])
         return ratio(sums, sizes)
 
     labelled = rates(truth)
@@ -144,8 +129,8 @@ def _value(given: Floats, truth: Floats, guess: Floats, weight: Floats, loss: Lo
 
 def _loss(sizes: Floats, rates: Floats, loss: Loss) -> float:
     """Return the summed loss of the attacker that knows the rate of each given label."""
-    known = sizes > 0
-    rate = rates[known]
+    seen = sizes > 0
+    rate = rates[seen]
     if loss == "error":
         each = np.minimum(rate, 1 - rate)
     elif loss == "brier":
@@ -153,7 +138,7 @@ def _loss(sizes: Floats, rates: Floats, loss: Loss) -> float:
     else:
         both = np.stack([rate, 1 - rate])
         each = -(both * np.log(np.where(both > 0, both, 1.0))).sum(axis=0)
-    return float(sizes[known] @ each)
+    return float(sizes[seen] @ each)
 
 
 # Not as a decorator, so that the function keeps its own signature.

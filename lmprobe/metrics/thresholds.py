@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.core.association import Association, ratio
-from lmprobe.core.axis import Axis, read_axis
+from lmprobe.core.axis import read_axis
 from lmprobe.core.direction import Direction
 from lmprobe.core.labels import Labels
 from lmprobe.core.tally import Floats, checked_weight, tally
@@ -145,41 +145,22 @@ def amplification_curves(
     direction: Direction = (
         Direction.TASK_TO_ATTRIBUTE if task_scores is None else Direction.ATTRIBUTE_TO_TASK
     )
+    train = train_world(groups, tasks, train_sample_weight)
     base = world.conditional(direction)
-    leaning = lean_of_seen(
-        train_world(groups, tasks, train_sample_weight) or world,
-        direction,
-        keep_unseen=keep_unseen,
-    )
+    leaning = lean_of_seen(train or world, direction, keep_unseen=keep_unseen)
+    given, predicted, columns = groups, tasks, np.asarray(task_scores)
     if task_scores is None:
-        return _curves(direction, tasks, groups, base.T, leaning.T, attribute_scores, weight)
-    return _curves(direction, groups, tasks, base, leaning, task_scores, weight)
-
-
-def _curves(
-    direction: Direction,
-    given: Axis,
-    predicted: Axis,
-    base: Floats,
-    leaning: Floats,
-    scores: Any,
-    weight: Floats | None,
-) -> tuple[Curve, ...]:
-    """Return a curve per column of `scores`; `base` and `leaning` are (given, predicted)."""
-    columns = np.asarray(scores)
+        given, predicted, columns = tasks, groups, np.asarray(attribute_scores)
+        base, leaning = base.T, leaning.T
     columns = columns[:, None] if columns.ndim == 1 else columns
     shape = predicted.truth.values.shape
     if columns.shape != shape:
         raise InputError(f"the scores must have shape {shape}, found {columns.shape}")
     curves = []
     for number, name in enumerate(predicted.names):
-        score = checked_scores(columns[:, number])
-        cuts, positive = _cuts(given.truth.values, score, weight)
-        curves.append(
-            _curve(
-                direction, name, given.names, cuts, positive, base[:, number], leaning[:, number]
-            )
-        )
+        cuts, positive = _cuts(given.truth.values, checked_scores(columns[:, number]), weight)
+        pairs = (base[:, number], leaning[:, number])
+        curves.append(_curve(direction, name, given.names, cuts, positive, *pairs))
     return tuple(curves)
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lmprobe.core.direction import Direction
-from lmprobe.inference.comparison import CellComparison, TaskDifference
-from lmprobe.inference.equivalence import SMALLEST
+from lmprobe.inference.comparison import SMALLEST, CellComparison, TaskDifference
 from lmprobe.report.result import Result
 from lmprobe.results import Estimate, Interval, Note, Page, Table, Verdict, decide
 from lmprobe.results.claim import Claim

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmprobe.inference.multiplicity import adjusted
+from lmprobe.inference.comparison import adjusted
 from lmprobe.intervals.method import traits_of
 from lmprobe.intervals.probe import probe_interval
 from lmprobe.intervals.simultaneous import bonferroni, simultaneous_intervals

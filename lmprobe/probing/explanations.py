@@ -8,7 +8,8 @@ import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.base_uncertainty import BaseCorrection, is_enough, sentences_needed
+from lmprobe.inference.planning import sentences_needed
+from lmprobe.intervals.base_uncertainty import BaseCorrection, is_enough
 from lmprobe.results import Estimate, Note, NoteKind
 from lmprobe.results.format import format_signed
 from lmprobe.sources import AlignedBaseRates

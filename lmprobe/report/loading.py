@@ -19,7 +19,7 @@ KINDS = {
     "disparity": "lmprobe.inference.disparity_result.DisparityResult",
     "leakage": "lmprobe.leakage.result.LeakageResult",
     "leakage-tradeoff": "lmprobe.leakage.tradeoff.Tradeoff",
-    "plan": "lmprobe.inference.plan_result.PlanResult",
+    "plan": "lmprobe.inference.plan.PlanResult",
     "probe": "lmprobe.probing.result.ProbeResult",
     "reproduction": "lmprobe.reproduce.result.Reproduction",
     "reproductions": "lmprobe.reproduce.result.ReproductionSet",

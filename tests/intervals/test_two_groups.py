@@ -9,197 +9,102 @@ import pytest
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals import two_groups
-from lmprobe.intervals.method import Groups
-from lmprobe.intervals.two_groups import amortized, cells_of, groups_sample, resampled, turned
+from lmprobe.intervals.two_groups import cells_of, groups_sample, resampled
 
 FIRST = np.array([0.0, 0.5, 2.0])
 SECOND = np.array([1.0, 0.0, 0.25, 1.5, 0.0])
 
 
-class TestSample:
-    def test_what_is_known_of_it(self) -> None:
-        sample = groups_sample(FIRST, SECOND, cost_bound=2.0, group_share=0.25)
-        assert sample.value == pytest.approx(2.5 / 3 - 2.75 / 5)
-        assert sample.bounds == (-8.0, 8.0)
-        assert sample.units == 3
-        assert groups_sample(SECOND, FIRST, cost_bound=2.0, group_share=0.25).units == 3
-        groups = sample.groups
-        assert groups is not None
-        assert (groups.cost_bound, groups.group_share) == (2.0, 0.25)
-        assert groups.protected is FIRST
-        assert groups.other is SECOND
-
-    def test_the_observations_are_divided_by_the_share_of_their_group(self) -> None:
-        sample = groups_sample(FIRST, SECOND, cost_bound=2.0, group_share=0.25)
-        expected = [cost / (3 / 8) for cost in FIRST] + [-cost / (5 / 8) for cost in SECOND]
-        assert sample.observations == pytest.approx(expected)
-        assert amortized(FIRST, SECOND) == pytest.approx(expected)
-        assert np.mean(expected) == pytest.approx(sample.value)
-
-    def test_savings_turned_over_have_the_same_mean(self) -> None:
-        found = turned(Groups(FIRST, SECOND, 2.0, 0.25))
-        expected = [-(2 - cost) / (3 / 8) for cost in FIRST]
-        expected += [(2 - cost) / (5 / 8) for cost in SECOND]
-        assert found == pytest.approx(expected)
-        assert found.mean() == pytest.approx(2.5 / 3 - 2.75 / 5)
-
-    def test_it_can_be_had_without_each_row(self) -> None:
-        sample = groups_sample(FIRST, SECOND, cost_bound=2.0, group_share=0.25)
-        assert sample.left_out is not None
-        first, second = sample.left_out()
-        for number, value in enumerate(first):
-            assert value == pytest.approx(np.delete(FIRST, number).mean() - SECOND.mean())
-        for number, value in enumerate(second):
-            assert value == pytest.approx(FIRST.mean() - np.delete(SECOND, number).mean())
-
-    def test_without_its_only_row_a_group_has_no_mean(self) -> None:
-        sample = groups_sample(np.array([0.3]), np.array([0.1, 0.2]), cost_bound=1, group_share=0.3)
-        assert sample.left_out is not None
-        first, second = sample.left_out()
-        assert np.isnan(first).tolist() == [True]
-        assert second == pytest.approx([0.1, 0.2])
-
-    def test_resamples_are_those_of_its_groups(self) -> None:
-        sample = groups_sample(FIRST, SECOND, cost_bound=2.0, group_share=0.25)
-        assert sample.resampled is not None
-        np.testing.assert_array_equal(
-            sample.resampled(50, np.random.default_rng(3)),
-            resampled(FIRST, SECOND, 50, np.random.default_rng(3)),
-        )
-
-    @pytest.mark.parametrize("sizes", [(0, 2), (2, 0), (0, 0)])
-    def test_a_group_without_rows_is_refused(self, sizes: tuple[int, int]) -> None:
-        with pytest.raises(InputError, match="needs a row in each of them"):
-            groups_sample(np.ones(sizes[0]), np.ones(sizes[1]), cost_bound=1, group_share=0.5)
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
-def by_hand(first: Floats, second: Floats, drawn: np.ndarray) -> list[float]:
+def test_what_is_known_of_the_difference() -> None:
+    sample = groups_sample(FIRST, SECOND, cost_bound=2.0, group_share=0.25)
+    assert sample.value == pytest.approx(2.5 / 3 - 2.75 / 5)
+    assert (sample.bounds, sample.units) == ((-8.0, 8.0), 3)
+    assert groups_sample(SECOND, FIRST, cost_bound=2.0, group_share=0.25).units == 3
+    # Costs divided by the share of their group, whose mean is the value (Definition 2.3).
+    expected = [cost / (3 / 8) for cost in FIRST] + [-cost / (5 / 8) for cost in SECOND]
+    assert sample.observations == pytest.approx(expected)
+    assert np.mean(expected) == pytest.approx(sample.value)
+    assert sample.resampled is not None
+    np.testing.assert_array_equal(
+        sample.resampled(50, rng(3)), resampled(FIRST, SECOND, 50, rng(3))
+    )
+
+
+@pytest.mark.parametrize("sizes", [(0, 2), (2, 0), (0, 0)])
+def test_a_group_without_rows_is_refused(sizes: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match="needs a row in each of them"):
+        groups_sample(np.ones(sizes[0]), np.ones(sizes[1]), cost_bound=1, group_share=0.5)
+
+
+def differences(first: Floats, second: Floats, drawn: np.ndarray) -> list[float]:
     """Return the difference for each row of how often the costs of both groups are drawn."""
     found = []
-    for often in drawn:
+    for times in drawn:
         sides = []
-        for costs, part in ((first, often[: len(first)]), (second, often[len(first) :])):
-            total = sum(cost * times for cost, times in zip(costs, part, strict=True))
+        for costs, part in ((first, times[: len(first)]), (second, times[len(first) :])):
+            total = sum(cost * number for cost, number in zip(costs, part, strict=True))
             sides.append(total / part.sum() if part.sum() else math.nan)
         found.append(sides[0] - sides[1])
     return found
 
 
-class TestResampling:
-    @pytest.mark.parametrize("block", [1, 8, 17, 4_000_000])
-    def test_rows_are_drawn_one_by_one(self, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-        monkeypatch.setattr(two_groups, "_BLOCK", block)
-        found = resampled(FIRST, SECOND, 61, np.random.default_rng(0))
-        chosen = np.random.default_rng(0).integers(8, size=(61, 8))
-        drawn = np.array([np.bincount(row, minlength=8) for row in chosen])
-        np.testing.assert_allclose(found, by_hand(FIRST, SECOND, drawn), rtol=1e-12)
-
-    @pytest.mark.parametrize("block", [1, 5, 11, 4_000_000])
-    def test_rows_of_few_costs_are_drawn_cell_by_cell(
-        self, monkeypatch: pytest.MonkeyPatch, block: int
-    ) -> None:
-        monkeypatch.setattr(two_groups, "_BLOCK", block)
-        first, second = np.repeat(FIRST, [1, 40, 20]), np.repeat(SECOND[[3, 0]], [30, 50])
-        found = resampled(first, second, 61, np.random.default_rng(0))
-        shares = np.array([1, 40, 20, 50, 30]) / 141
-        drawn = np.random.default_rng(0).multinomial(141, shares, size=61)
-        np.testing.assert_allclose(found, by_hand(FIRST, np.array([1, 1.5]), drawn), rtol=1e-12)
-
-    @pytest.mark.parametrize(("rows", "one_by_one"), [(32, False), (31, True)])
-    def test_sixteen_rows_for_each_cell_are_drawn_as_cells(
-        self, monkeypatch: pytest.MonkeyPatch, rows: int, one_by_one: bool
-    ) -> None:
-        seen = []
-        draws = two_groups.draws
-
-        def watched(replicates: int, units: int, rng: np.random.Generator) -> Floats:
-            seen.append(units)
-            return draws(replicates, units, rng)
-
-        monkeypatch.setattr(two_groups, "draws", watched)
-        resampled(np.zeros(16), np.ones(rows - 16), 5, np.random.default_rng(0))
-        assert seen == ([rows] if one_by_one else [])
-
-    def test_a_group_that_is_drawn_empty_has_no_difference(self) -> None:
-        found = resampled(np.array([1.0]), np.array([0.5]), 400, np.random.default_rng(0))
-        # Of two rows both are drawn half of the time.
-        assert np.isnan(found).mean() == pytest.approx(0.5, abs=0.1)
-        assert set(found[~np.isnan(found)].tolist()) == {0.5}
-
-    @pytest.mark.parametrize("rows", [1, 40])
-    def test_how_much_is_held_at_a_time(self, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-        seen = []
-        draws = two_groups.draws
-
-        def watched(replicates: int, units: int, rng: np.random.Generator) -> Floats:
-            seen.append(replicates)
-            return draws(replicates, units, rng)
-
-        assert two_groups._BLOCK == 4_000_000
-        monkeypatch.setattr(two_groups, "draws", watched)
-        monkeypatch.setattr(two_groups, "_BLOCK", 60)
-        costs = np.linspace(0, 1, rows)
-        resampled(costs, costs, 70, np.random.default_rng(0))
-        assert seen == ([30, 30, 10] if rows == 1 else [1] * 70)
+def test_rows_are_drawn_one_by_one() -> None:
+    chosen = rng().integers(8, size=(61, 8))
+    drawn = np.array([np.bincount(row, minlength=8) for row in chosen])
+    found = resampled(FIRST, SECOND, 61, rng())
+    np.testing.assert_allclose(found, differences(FIRST, SECOND, drawn), rtol=1e-12)
+    # Of two rows both are drawn half of the time; otherwise a group is empty.
+    single = resampled(np.array([1.0]), np.array([0.5]), 400, rng())
+    assert np.isnan(single).mean() == pytest.approx(0.5, abs=0.1)
+    assert set(single[~np.isnan(single)].tolist()) == {0.5}
 
 
-def merged(costs: Floats) -> tuple[list[float], list[int]]:
-    """Return the means and sizes of the cells between 128 quantiles and 128 even steps."""
-    edges = {float(np.quantile(costs, share)) for share in np.linspace(0, 1, 128)}
-    low, high = float(costs.min()), float(costs.max())
-    edges |= {low + share * (high - low) for share in np.linspace(0, 1, 128)}
-    means, sizes, before = [], [], -math.inf
-    for edge in sorted(edges):
-        inside = costs[(costs > before) & (costs <= edge)]
-        if len(inside):
-            means.append(float(inside.mean()))
-            sizes.append(len(inside))
-        before = edge
-    return means, sizes
+def test_sixteen_rows_for_each_cell_are_drawn_cell_by_cell() -> None:
+    """Five different costs: 80 rows are drawn as cells, 79 one by one."""
+    for last in (9, 8):
+        sizes = np.array([1, 40, 20, 10, last])
+        first, second = np.repeat(FIRST, sizes[:3]), np.repeat([1, 1.5], sizes[3:])
+        found = resampled(first, second, 61, rng())
+        if last == 9:
+            drawn = rng().multinomial(80, sizes / 80, size=61)
+            expected = differences(FIRST, np.array([1, 1.5]), drawn)
+        else:
+            chosen = rng().integers(79, size=(61, 79))
+            drawn = np.array([np.bincount(row, minlength=79) for row in chosen])
+            expected = differences(first, second, drawn)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-class TestCells:
-    def test_different_costs_and_how_often_each_occurs(self) -> None:
-        values, counts = cells_of(np.array([0.5, 0.0, 0.5, 1.0]))
-        assert values.tolist() == [0.0, 0.5, 1.0]
-        assert counts.tolist() == [1, 2, 1]
+def test_a_long_table_of_few_cells_has_the_spread_of_its_rows() -> None:
+    costs = np.tile([0.0, 1.0], 10**6)
+    found = resampled(costs, costs[1:], 1000, rng())
+    assert found.std() == pytest.approx(math.sqrt(0.25 / 1e6), rel=0.1)
 
-    def test_up_to_256_costs_are_kept_as_they_are(self) -> None:
-        kept = np.linspace(0, 1, 256)
-        np.testing.assert_array_equal(cells_of(kept)[0], kept)
-        assert len(cells_of(np.linspace(0, 1, 257))[0]) < 257
 
-    @pytest.mark.parametrize("law", ["uniform", "beta", "shifted"])
-    def test_more_are_merged_between_quantiles_and_even_steps(self, law: str) -> None:
-        rng = np.random.default_rng(0)
-        drawn = {
-            "uniform": lambda: rng.random(3000),
-            "beta": lambda: np.round(rng.beta(0.4, 5, 6000), 4),
-            "shifted": lambda: 3 + 2 * rng.beta(6, 2, 2000),
-        }
-        costs = drawn[law]()
-        values, counts = cells_of(costs)
-        means, sizes = merged(costs)
-        assert values == pytest.approx(means, rel=1e-10)
-        assert counts.tolist() == sizes
-        assert counts.dtype == np.intp
+@pytest.mark.parametrize("law", ["uniform", "beta", "shifted"])
+def test_many_different_costs_are_merged_without_losing_their_spread(law: str) -> None:
+    costs = {
+        "uniform": lambda draw: draw.random(3000),
+        "beta": lambda draw: np.round(draw.beta(0.4, 5, 6000), 4),
+        "shifted": lambda draw: 3 + 2 * draw.beta(6, 2, 2000),
+    }[law](rng())
+    values, counts = cells_of(costs)
+    assert len(values) <= 256
+    assert counts.sum() == len(costs)
+    mean = counts @ values / len(costs)
+    assert mean == pytest.approx(costs.mean(), rel=1e-12)
+    assert counts @ (values - mean) ** 2 / len(costs) == pytest.approx(costs.var(), rel=1e-4)
 
-    @pytest.mark.parametrize(("lost", "kept"), [(0.8e-4, False), (1.25e-4, True)])
-    def test_a_ten_thousandth_of_the_variance_may_be_lost(self, lost: float, kept: bool) -> None:
-        """Pairs of costs a little apart; how far decides what merging them would lose."""
-        places = np.linspace(0, 1, 127)
-        # Of pairs at m ± h, merging loses h² of the variance.
-        h = math.sqrt(lost * places.var())
-        assert 2 * h < 1 / 127
-        many = 40
-        rng = np.random.default_rng(1)
-        # Within a pair the costs differ by rounding alone, so that there are more than 256.
-        jitter = 1e-9 * rng.random((many, 127))
-        costs = np.concatenate([(places - h + jitter).ravel(), (places + h + jitter).ravel()])
-        values, _ = cells_of(costs)
-        means, sizes = merged(costs)
-        between = np.average((np.array(means) - costs.mean()) ** 2, weights=sizes)
-        share = 1 - between / costs.var()
-        assert bool(share > 1e-4) is kept
-        assert (len(values) == len(np.unique(costs))) is kept
+
+def test_few_costs_and_those_that_would_lose_their_spread_are_not_merged() -> None:
+    values, counts = cells_of(np.array([0.5, 0.0, 0.5, 1.0]))
+    assert (values.tolist(), counts.tolist()) == ([0.0, 0.5, 1.0], [1, 2, 1])
+    even = np.linspace(0, 1, 256)
+    np.testing.assert_array_equal(cells_of(even)[0], even)
+    assert len(cells_of(np.linspace(0, 1, 257))[0]) < 257
+    tail = rng().pareto(2, 5000)
+    np.testing.assert_array_equal(cells_of(tail)[0], np.unique(tail))

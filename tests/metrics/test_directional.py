@@ -13,13 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lmprobe.core.direction import DIRECTIONS
+from lmprobe.core.association import Association
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.labels import cross
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import (
+    Amplification,
     amplification,
     defined_mean,
     directional_amplification,
+    lean_of_seen,
 )
 
 Rows = dict[str, np.ndarray]
@@ -102,7 +105,7 @@ def test_agrees_with_a_loop_from_the_formula(
 ) -> None:
     choices = {"weighted": weighted, "train": train, "keep_unseen": keep_unseen}
     expected = {direction: slow(rows, direction, **choices) for direction in DIRECTIONS}
-    if any(all(math.isnan(one) for one in pairs.values()) for pairs in expected.values()):
+    if any(all(math.isnan(value) for value in pairs.values()) for pairs in expected.values()):
         with pytest.raises(InputError, match="no pair of an attribute and a task is defined"):
             measured(rows, **choices)
         return
@@ -292,6 +295,10 @@ def test_classes_that_only_occur_among_predictions_do_not_dilute_the_mean() -> N
     [
         ({}, "give `attribute_predictions`, `task_predictions` or both"),
         ({"task_predictions": [1, 0, 1]}, "`task_predictions` has 3 rows, `task_labels` has 4"),
+        (
+            {"attribute_labels": ["a", "b"], "attribute_predictions": ["a", "b"]},
+            "the attributes have 2 rows and the tasks have 4",
+        ),
         ({"task_predictions": [1, 0, 1, 1.5]}, r"`task_predictions` must lie in \[0, 1\]"),
         ({"task_predictions": [1, 0, np.nan, 1]}, "missing or infinite values, first in row 2"),
         ({"task_predictions": np.zeros((4, 3))}, "has 3 columns, the labels have 2: 0, 1"),
@@ -303,38 +310,67 @@ def test_classes_that_only_occur_among_predictions_do_not_dilute_the_mean() -> N
     ],
 )
 def test_every_mistake_is_one_clear_error(arguments: dict[str, Any], message: str) -> None:
+    rows = {"attribute_labels": ["a", "a", "b", "b"], "task_labels": [1, 0, 1, 0]}
     with pytest.raises(InputError, match=message):
-        directional_amplification(["a", "a", "b", "b"], [1, 0, 1, 0], **arguments)
+        directional_amplification(**rows | arguments)
 
 
-def test_rows_that_differ_in_number() -> None:
-    with pytest.raises(InputError, match="the attributes have 2 rows and the tasks have 3"):
-        directional_amplification(["a", "b"], [1, 0, 1], task_predictions=[1, 0, 1])
-
-
-def test_the_mean_of_nothing_is_undefined() -> None:
+def test_the_mean_of_what_is_defined() -> None:
+    table = np.array([[1.0, np.nan], [3.0, np.nan]])
+    np.testing.assert_array_equal(defined_mean(table, axis=0), [2, np.nan])
+    np.testing.assert_array_equal(defined_mean(table, axis=1), [1, 3])
+    assert defined_mean(table) == defined_mean(table, axis=(0, 1)) == 2
     assert math.isnan(defined_mean(np.array([np.nan])))
-    assert defined_mean(np.array([[1.0, np.nan], [3.0, 5.0]]), axis=0).tolist() == [2, 5]
 
 
-def test_a_task_with_one_row_counts_like_any_other() -> None:
-    """Against the loop: the only pilot is a woman who was taken for a cook."""
-    group = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0]])
-    task = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]])
-    task[2] = [0, 0, 1]
-    guess = task.copy()
-    guess[2] = [1, 0, 0]
-    rows = {
-        "group": group, "task": task, "group_guess": group[::-1], "task_guess": guess,
-        "weight": np.ones(5), "train_group": group, "train_task": task,
-    }  # fmt: skip
-    found = measured(rows, weighted=False, train=False)
-    for direction in ("attribute->task", "task->attribute"):
-        expected = slow(rows, direction, weighted=False, train=False)
-        ours = getattr(found, direction.replace("->", "_to_")).by_pair
-        for pair, value in expected.items():
-            assert ours[pair] == pytest.approx(value, abs=1e-12)
-        assert not np.isnan(ours[:, 2]).any()
+# Two attributes, three tasks; by pair [[1/4, 1/4, 0], [-1/4, undefined, -1/2]].
+FOUND = Amplification(
+    Direction.ATTRIBUTE_TO_TASK,
+    ("f", "m"),
+    ("x", "y", "z"),
+    predicted=np.array([[0.5, 0.25, 0.25], [0.25, np.nan, 0.0]]),
+    base_rate=np.array([[0.25, 0.5, 0.25], [0.5, 0.5, 0.5]]),
+    lean=np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]),
+)
+
+
+def test_the_summaries_are_means_of_what_is_defined() -> None:
+    assert FOUND.by_task.tolist() == [0.0, 0.25, -0.25]
+    assert FOUND.by_attribute.tolist() == pytest.approx([1 / 6, -3 / 8])
+    assert FOUND.value == pytest.approx(-1 / 20)
+    assert FOUND.absolute == pytest.approx(1 / 4)
+    assert FOUND.undefined_pairs == 1
+
+
+def test_a_frame_has_a_row_for_each_pair_tasks_fastest() -> None:
+    frame = FOUND.to_frame()
+    assert frame["attribute"].tolist() == ["f"] * 3 + ["m"] * 3
+    assert frame["task"].tolist() == ["x", "y", "z"] * 2
+    assert frame["predicted"].tolist()[:4] == [0.5, 0.25, 0.25, 0.25]
+    assert frame["base_rate"].tolist() == [0.25, 0.5, 0.25, 0.5, 0.5, 0.5]
+    assert frame["lean"].tolist() == [1, -1, 1, 1, 1, 1]
+    assert frame["amplification"].tolist()[:4] == [0.25, 0.25, 0.0, -0.25]
+    assert set(frame["direction"]) == {"attribute->task"}
+
+
+def test_only_one_prediction_gives_only_its_direction() -> None:
+    rows: dict[str, Any] = {"attribute_labels": ["f", "m", "m"], "task_labels": ["x", "y", "x"]}
+    guesses = {"task_predictions": ["x", "x", "y"], "attribute_predictions": ["f", "f", "m"]}
+    both = directional_amplification(**rows, **guesses).values
+    assert list(both) == ["attribute->task", "task->attribute"]
+    for (name, guess), direction in zip(guesses.items(), both, strict=True):
+        alone = directional_amplification(**rows, **{name: guess}).values
+        assert alone == {direction: both[direction]}
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_label_that_never_occurs_leans_nowhere_or_is_left_out(direction: Direction) -> None:
+    # "m" and "z" never occur.
+    world = Association.from_counts([[3, 1, 0], [1, 3, 0], [0, 0, 0]], list("fgm"), list("xyz"))
+    unseen = [[1, -1, np.nan], [-1, 1, np.nan], [np.nan] * 3]
+    np.testing.assert_array_equal(lean_of_seen(world, direction), unseen)
+    published = lean_of_seen(world, direction, keep_unseen=True)
+    assert published.tolist() == [[1, -1, 0], [-1, 1, 0], [0, 0, 0]]
 
 
 def test_an_unchanged_pair_that_leans_down_is_plain_zero() -> None:

@@ -33,23 +33,12 @@ def test_rates_agree_with_counting() -> None:
     assert difference == pytest.approx(rates.accuracy[1] - rates.accuracy[0])
 
 
-def test_a_rate_of_nobody_is_undefined() -> None:
-    rates = group_rates(["a", "b"], [1, 0], [1, 0])
-    assert np.isnan(rates.false_positive[0, 0])
-    assert np.isnan(rates.true_positive[1, 0])
-    assert np.isnan(rates.subgroup_accuracy[0])
-
-
 def test_a_rate_of_nobody_is_undefined_whatever_the_weights() -> None:
     draw = np.random.default_rng(0)
     groups, weight = draw.integers(0, 3, 20_000), draw.random(20_000)
     rates = group_rates(groups, np.ones(20_000), draw.integers(0, 2, 20_000), sample_weight=weight)
     assert np.isnan(rates.false_positive).all()
-
-
-def test_an_unknown_group() -> None:
-    with pytest.raises(InputError, match='no group called "wmoan"; did you mean "woman"'):
-        group_rates(["woman", "man"], [1, 0], [1, 0]).difference("accuracy", "wmoan", "man")
+    assert np.isnan(rates.subgroup_accuracy).all()
 
 
 def test_each_task_of_each_group_by_hand() -> None:
@@ -67,8 +56,9 @@ def test_each_task_of_each_group_by_hand() -> None:
     assert rates.subgroup_accuracy == pytest.approx(expected)
     assert rates.difference("true_positive", "a", "c").tolist() == [1 / 2, -1 / 2]
     assert rates.difference("false_positive", "c", "a").tolist() == [-1 / 2, -1]
-    with pytest.raises(InputError, match='no group called "d"'):
-        rates.difference("accuracy", "a", "d")
+    for pair in (("a", "dd"), ("dd", "a")):
+        with pytest.raises(InputError, match='no group called "dd"'):
+            rates.difference("accuracy", *pair)
 
 
 def test_probabilities_count_in_part() -> None:

@@ -22,7 +22,6 @@ def test_agrees_with_a_loop(
 ) -> None:
     names = [str(number) for number in range(3)]
     eye = np.eye(3, dtype=int)
-    found = mals_amplification
     totals = []
     for t in range(3):
         truth = [g for g, d in zip(group, task, strict=True) if d == t]
@@ -39,33 +38,15 @@ def test_agrees_with_a_loop(
     inputs = {"attribute_predictions": eye[group_guess], "task_predictions": eye[task_guess]}
     if not totals:
         with pytest.raises(InputError, match="no task is both labelled and predicted"):
-            found(eye[group], eye[task], **inputs)
+            mals_amplification(eye[group], eye[task], **inputs)
         return
-    result = found(eye[group], eye[task], **inputs)
+    result = mals_amplification(eye[group], eye[task], **inputs)
     assert result.attributes == tuple(names)
     assert result.value == pytest.approx(sum(totals) / len(totals), abs=1e-12)
     assert result.undefined_pairs == 9 - 3 * len(totals)
     for a, t in product(range(3), range(3)):
         defined = t in task and t in task_guess
         assert np.isnan(result.by_pair[a, t]) != defined
-
-
-def test_the_base_is_the_train_set_where_given() -> None:
-    result = mals_amplification(
-        ["a", "b"],
-        [1, 1],
-        attribute_predictions=["a", "a"],
-        task_predictions=[1, 1],
-        train_attribute_labels=["a", "a", "a", "b"],
-        train_task_labels=[1, 1, 1, 1],
-    )
-    assert result.base_rate[:, 0].tolist() == [0.75, 0.25]
-    assert result.value == 0.25
-
-
-def test_it_needs_both_predictions() -> None:
-    with pytest.raises(InputError, match="needs both"):
-        mals_amplification([0, 1], [0, 1], attribute_predictions=None, task_predictions=[0, 1])
 
 
 def test_an_even_share_is_no_correlation() -> None:
@@ -96,5 +77,8 @@ def test_rows_are_weighted_in_the_labels_and_the_predictions() -> None:
     )
     assert result.base_rate[:, 0].tolist() == [0.75, 0.25]
     assert result.predicted[:, 0].tolist() == [0.75, 0.25]
-    with pytest.raises(InputError, match="needs both `attribute_predictions` and"):
-        mals_amplification([0, 1], [0, 1], attribute_predictions=[0, 1], task_predictions=None)
+    assert result.value == 0
+    for missing in ({"attribute_predictions": None}, {"task_predictions": None}):
+        both = {"attribute_predictions": [0, 1], "task_predictions": [0, 1]}
+        with pytest.raises(InputError, match="needs both `attribute_predictions` and"):
+            mals_amplification([0, 1], [0, 1], **both | missing)

@@ -1,4 +1,4 @@
-"""Sets of tasks: which ones count, by hand; the undirected value; what is refused."""
+"""Sets of tasks: a loop from the paper, which sets count, by hand; what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,75 @@ import numpy as np
 import pytest
 
 from lmprobe.errors import InputError
+from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.multi_attribute import multi_attribute_amplification
+
+
+def made(seed: int, n: int = 300, tasks: int = 4) -> dict[str, Any]:
+    draw = np.random.default_rng(seed)
+    group = draw.integers(0, 2, n)
+    truth = (draw.random((n, tasks)) < 0.3 + 0.2 * group[:, None]).astype(int)
+    guess = (draw.random((n, tasks)) < 0.2 + 0.4 * group[:, None]).astype(int)
+    return {
+        "attribute_labels": group,
+        "task_labels": truth,
+        "attribute_predictions": np.where(draw.random(n) < 0.8, group, 1 - group),
+        "task_predictions": guess,
+    }
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_loop_over_groups_and_sets(size: int) -> None:
+    rows = made(1)
+    group, truth = rows["attribute_labels"], rows["task_labels"]
+    sets = {tuple(np.flatnonzero(row)) for row in truth}
+    sets = {members for members in sets if len(members) >= size}
+    forward, backward, undirected = [], [], []
+    for members in sets:
+        has = truth[:, members].all(axis=1)
+        says = rows["task_predictions"][:, members].all(axis=1)
+        for g in (0, 1):
+            mine = group == g
+            forward.append(says[mine].mean() - has[mine].mean())
+            guess = rows["attribute_predictions"] == g
+            backward.append(guess[has].mean() - mine[has].mean())
+            if mine[has].mean() > 0.5:
+                undirected.append(abs(guess[says].mean() - mine[has].mean()))
+    found = multi_attribute_amplification(**rows, min_size=size)
+    for direction, changes in (("attribute->task", forward), ("task->attribute", backward)):
+        assert found.values[direction] == pytest.approx(np.abs(changes).mean(), abs=1e-12)
+        assert found.variances[direction] == pytest.approx(np.var(changes), abs=1e-12)
+    expected = np.sum(undirected) / len(sets)
+    assert found.values["undirected"] == pytest.approx(expected, abs=1e-12)
+    assert len(found.sets) == len(sets)
+
+
+def test_single_tasks_are_the_directional_metric() -> None:
+    rows = made(2)
+    # One task per row at most, so that every set is a single task.
+    for name in ("task_labels", "task_predictions"):
+        rows[name] = rows[name] * (np.cumsum(rows[name], axis=1) == 1)
+    single = directional_amplification(**rows)
+    values = multi_attribute_amplification(**rows).values
+    for measured in single.directions:
+        assert values[str(measured.direction)] == pytest.approx(measured.absolute)
+
+
+def test_a_link_of_two_tasks_that_neither_shows() -> None:
+    """The imSitu example: unloading and indoors lean to men, both together to women."""
+    kinds = [("man", 1, 0, 30), ("man", 0, 1, 30), ("man", 1, 1, 4), ("man", 0, 0, 10)]
+    kinds += [("woman", 1, 0, 10), ("woman", 0, 1, 10), ("woman", 1, 1, 10), ("woman", 0, 0, 40)]
+    times = [kind[3] for kind in kinds]
+    group = np.repeat([kind[0] for kind in kinds], times)
+    truth = np.repeat([kind[1:3] for kind in kinds], times, axis=0)
+    found = multi_attribute_amplification(
+        group, truth, attribute_predictions=group, task_predictions=truth
+    )
+    assert found.directed.attribute_to_task is not None
+    assert found.sets == (("0",), ("1",), ("0", "1"))
+    assert found.directed.attribute_to_task.lean[0].tolist() == [1.0, 1.0, -1.0]  # of men
+    assert set(found.values.values()) == {0.0}
+
 
 GROUP = ["f", "f", "f", "f", "m", "m", "m", "m"]
 TRUTH = np.array([[1, 1], [1, 0], [1, 0], [0, 0], [1, 1], [1, 1], [0, 1], [0, 0]])
@@ -20,20 +88,6 @@ def measured(**more: Any) -> Any:
     rows: dict[str, Any] = {"attribute_labels": GROUP, "task_labels": TRUTH}
     rows |= {"attribute_predictions": SAID, "task_predictions": GUESS}
     return multi_attribute_amplification(**rows | more)
-
-
-def test_the_changes_of_every_group_and_set_by_hand() -> None:
-    found = measured()
-    # Rows that have exactly {0, 1}: 3, exactly {0}: 2, exactly {1}: 1.
-    assert found.sets == (("0",), ("1",), ("0", "1"))
-    # P(predicted m | g) - P(m | g), of 4 rows per group and the sets {0}, {1}, {0, 1}.
-    forward = np.array([[0, 1, 1], [-1, 1, -1]]) / 4
-    assert found.values["attribute->task"] == pytest.approx(np.abs(forward).mean())
-    assert found.variances["attribute->task"] == pytest.approx(forward.var())
-    # Among the rows with {0}: truly 3 f of 5, said 2 of 5; {1}: 1 of 4, 1; {0, 1}: 1 of 3, 1.
-    change = np.array([[-1 / 5, 0, 0], [1 / 5, 0, 0]])
-    assert found.values["task->attribute"] == pytest.approx(np.abs(change).mean())
-    assert found.variances["task->attribute"] == pytest.approx(change.var())
 
 
 def test_the_undirected_value_by_hand() -> None:
@@ -113,7 +167,7 @@ def test_a_set_that_is_never_predicted_is_left_out_of_the_undirected_value() -> 
 def test_groups_that_no_train_row_has_stay_in_the_directed_changes() -> None:
     train = {"train_attribute_labels": ["f", "f"], "train_task_labels": [[1, 1], [1, 0]]}
     found = measured(**train)
-    assert [one.undefined_pairs for one in found.directed.directions] == [0, 0]
+    assert [measured.undefined_pairs for measured in found.directed.directions] == [0, 0]
     assert found.directed.attribute_to_task.lean[1].tolist() == [0, 0]  # nobody is an m
 
 
@@ -125,18 +179,3 @@ def test_fractions_are_refused_wherever_they_are(where: str, place: int) -> None
     table[place, place] = 0.5
     with pytest.raises(InputError, match="sets of tasks need labels and predictions of 0 and 1"):
         measured(**rows | {where: table})
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"sample_weight": [1, 2]}, r"`sample_weight` must have shape \(8,\)"),
-        ({**TRAIN, "train_sample_weight": [1, 2]}, r"`train_sample_weight` must have shape \(4,\)"),
-        ({**TRAIN, "train_sample_weight": ["x"] * 4}, "`train_sample_weight` must be one number"),
-        ({**TRAIN, "train_sample_weight": [-1] * 4}, "`train_sample_weight` must be finite, not"),
-        ({"train_task_labels": TRUTH}, "`train_attribute_labels` and `train_task_labels` go"),
-    ],
-)
-def test_a_mistake_names_its_argument(more: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        measured(**more)

@@ -79,11 +79,34 @@ def test_the_unit_of_the_weights_changes_nothing(loss: Any) -> None:
     assert found[1:] == pytest.approx([found[0]] * 2)
 
 
-def test_the_squared_error_is_the_loss_by_default() -> None:
-    found = predictability_amplification(GROUP, TRUTH, task_predictions=GUESS)
-    brier = predictability_amplification(GROUP, TRUTH, task_predictions=GUESS, loss="brier")
-    assert found.values == brier.values
-    assert found.task_to_attribute is None
+def test_attackers_trained_on_flipped_labels_come_near() -> None:
+    """The published procedure with the attacker that counts: random flips, held-out rows."""
+    draw = np.random.default_rng(4)
+    n = 40_000
+    group = draw.integers(0, 2, n)
+    truth = (draw.random(n) < 0.3 + 0.2 * group).astype(int)
+    guess = (draw.random(n) < 0.2 + 0.4 * group).astype(int)
+    flipped = np.where(draw.random(n) < np.mean(truth == guess), truth, 1 - truth)
+    fit, test = slice(0, n // 2), slice(n // 2, None)
+
+    def judged(target: np.ndarray) -> float:
+        rate = np.array([target[fit][group[fit] == g].mean() for g in (0, 1)])[group[test]]
+        return 1 / float(np.mean((rate - target[test]) ** 2))
+
+    model, data = judged(guess), judged(flipped)
+    # The squared error is the loss by default.
+    found = predictability_amplification(group, truth, task_predictions=guess)
+    expected = (model - data) / (model + data)
+    assert found.values["attribute->task"] == pytest.approx(expected, abs=0.02)
+    assert expected > 0.03
+
+
+def test_a_prediction_that_is_the_group_itself_or_the_truth() -> None:
+    group, truth = np.repeat([0, 1], 50), np.tile([0, 1], 50)
+    found = predictability_amplification(group, truth, task_predictions=group)
+    assert found.values == {"attribute->task": 1.0}  # always guessed
+    neutral = predictability_amplification(group, truth, task_predictions=truth)
+    assert neutral.values["attribute->task"] == pytest.approx(0)
 
 
 def test_only_the_prediction_given_is_measured() -> None:
@@ -146,3 +169,8 @@ def test_two_groups_exactly(groups: int) -> None:
     names = np.arange(9) % groups
     with pytest.raises(InputError, match=f"DPA needs two groups, found {groups}"):
         predictability_amplification(names.astype(str), TRUTH, task_predictions=GUESS)
+
+
+def test_an_unknown_loss() -> None:
+    with pytest.raises(InputError, match='no loss "brie"; did you mean "brier"'):
+        predictability_amplification(GROUP, TRUTH, task_predictions=GUESS, loss="brie")  # type: ignore[arg-type]

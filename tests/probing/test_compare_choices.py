@@ -14,7 +14,7 @@ import pytest
 from lmprobe import ProbeResult, compare
 from lmprobe.core.direction import DIRECTIONS
 from lmprobe.errors import InputError
-from lmprobe.inference.equivalence import SMALLEST
+from lmprobe.inference.comparison import SMALLEST
 from lmprobe.intervals.simultaneous import bonferroni, simultaneous_intervals
 from lmprobe.probing import compare as module
 from lmprobe.probing.compare import _is_saved

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lmprobe import ProbeResult, compare
-from lmprobe.inference.multiplicity import adjusted
+from lmprobe.inference.comparison import adjusted
 from lmprobe.intervals.method import intervals
 from lmprobe.results import NoteKind, Verdict
 

@@ -12,7 +12,7 @@ import pytest
 
 import lmprobe
 from lmprobe.errors import DataFileError
-from lmprobe.inference.disparity_table import table_disparities
+from lmprobe.inference.disparity import table_disparities
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.leakage.table import table_leakage
 

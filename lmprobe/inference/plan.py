@@ -1,0 +1,370 @@
+"""`plan`: how much data a claim needs, and the result with its table and page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.errors import InputError
+from lmprobe.inference.planning import (
+    VARIANCE_IS,
+    Components,
+    TemplatePlan,
+    claimable_effect,
+    sample_size,
+    sentences_needed,
+    templates_needed,
+)
+from lmprobe.inference.settings import PlanSettings
+from lmprobe.intervals.base_uncertainty import checked_counts, reliability
+from lmprobe.report.loading import load_result
+from lmprobe.report.result import Result
+from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
+from lmprobe.results.document import read_document
+from lmprobe.results.estimate import nullable
+from lmprobe.results.format import format_count, format_number
+from lmprobe.sources import load_base_rates
+
+LIMITS = (
+    "This is not a power analysis: if the true effect is exactly the planned one, about half of "
+    "such samples show an estimate at least as large. Plan for a smaller effect to be safer.",
+    "Rows, templates and sentences are assumed to be independent.",
+)
+"""What a plan promises and what it does not; every report carries it."""
+
+
+class PlanQuestion(StrEnum):
+    """What is planned."""
+
+    ROWS = "rows"
+    """The rows of a table, for a group disparity."""
+    TEMPLATES = "templates"
+    """The templates of a probe."""
+    BASE = "base"
+    """The counted sentences of a base-rate table."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPlan:
+    """The rows that one interval method needs, and the smallest effect that they can claim."""
+
+    method: str
+    n: int
+    effect: float
+    """Infinite where no difference is large enough."""
+    variance_is: str
+    """What the variance that was planned with is the variance of."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatesPlan:
+    """The templates or tasks that a probe needs against one base in one direction."""
+
+    base: str
+    direction: Direction
+    plan: TemplatePlan
+
+
+@dataclass(frozen=True, slots=True)
+class BasePlan:
+    """The counted sentences that a base needs to show nearly all of an amplification."""
+
+    base: str
+    direction: Direction
+    sentences: int
+    """That the table has."""
+    found: float
+    """The share of an amplification that a base of this size shows."""
+    needed: int | None
+    """Sentences that show 90 % of it. None where no number does: the table shows no link that
+    sentences could make clear."""
+
+
+PlanRow = RowsPlan | TemplatesPlan | BasePlan
+
+_DIRECTED = (Column("base"), Column("direction", ColumnKind.DIRECTION))
+_COLUMNS: dict[PlanQuestion, tuple[Column, ...]] = {
+    PlanQuestion.ROWS: (
+        Column("method"),
+        Column("rows", ColumnKind.COUNT),
+        Column("smallest effect", ColumnKind.NUMBER),
+    ),
+    PlanQuestion.TEMPLATES: (
+        *_DIRECTED,
+        Column("pilot ±", ColumnKind.NUMBER, key="halfwidth"),
+        Column("templates", ColumnKind.COUNT),
+        Column("or tasks", ColumnKind.COUNT, key="tasks"),
+        Column("templates, tasks fixed", ColumnKind.COUNT, key="fixed_tasks"),
+    ),
+    PlanQuestion.BASE: (
+        *_DIRECTED,
+        Column("sentences", ColumnKind.COUNT),
+        Column("found now", ColumnKind.PERCENT, key="found"),
+        Column("sentences needed", ColumnKind.COUNT, key="needed"),
+    ),
+}
+_CAPTIONS = {
+    PlanQuestion.ROWS: "Empty: only a difference larger than the largest cost could be claimed.",
+    PlanQuestion.TEMPLATES: "Empty: no number is enough if the other numbers stay the same.",
+    PlanQuestion.BASE: "Found: the share of an amplification that a base of this size shows; a "
+    "verdict needs one half. Needed: sentences that show 90 %.",
+}
+_NOTES: dict[PlanQuestion, tuple[Note, ...]] = {
+    PlanQuestion.ROWS: (
+        Note(
+            NoteKind.METHOD,
+            "exact (0/1 costs), betting and bernstein are guaranteed, bernstein if variances and "
+            "shares are known; the numbers for score, bootstrap and betting use the normal "
+            "approximation",
+        ),
+        Note(
+            NoteKind.ASSUMPTION,
+            "a claim needs an estimate at least this large; if the true effect is exactly this "
+            "large, about half of such samples show it",
+        ),
+    ),
+    PlanQuestion.TEMPLATES: (
+        Note(
+            NoteKind.METHOD,
+            "computed from the pilot's variance over templates (or families) and tasks, with the "
+            "normal approximation",
+        ),
+    ),
+    PlanQuestion.BASE: (
+        Note(
+            NoteKind.BASE,
+            "the share is for a model that exaggerates each link in proportion to its strength; "
+            "the tasks keep their shares of the sentences",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PlanResult(Result):
+    """The result of `plan`: a row per method, per row of a pilot, or per direction of a base."""
+
+    kind: ClassVar[str] = "plan"
+
+    question: PlanQuestion
+    rows: tuple[PlanRow, ...]
+    effect: float | None = None
+    """The effect to be claimed, where it was given."""
+    confidence: float = 0.95
+    notes: tuple[Note, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the one table."""
+        columns = _COLUMNS[self.question]
+        fields = {"rows": "n", "smallest_effect": "effect"}
+        keys = [fields.get(column.name, column.name) for column in columns]
+        documents = [_row_document(row) for row in self.rows]
+        rows = tuple(tuple(document[key] for key in keys) for document in documents)
+        title = f"to claim {self.effect:g}" if self.effect is not None else ""
+        gap = self.question is PlanQuestion.BASE or any(None in cells for cells in rows)
+        caption = _CAPTIONS[self.question] if gap else ""
+        return (Table("plan", columns, rows, title=title, caption=caption),)
+
+    def page(self) -> Page:
+        """Return the whole report."""
+        facts = {key: str(value) for key, value in self.provenance.items()}
+        return Page(
+            title="How much data a claim needs",
+            subtitle=f"at a confidence of {self.confidence:g}",
+            headline=(Statement(_headline(self)),),
+            sections=(
+                Section("Plan", tables=self.tables()),
+                Section("Notes", notes=self.notes),
+                Section("Provenance", facts=facts, collapsed=True),
+            ),
+            limits=LIMITS,
+        )
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON form without `schema` and `kind`."""
+        return {
+            "question": self.question.value,
+            "effect": self.effect,
+            "confidence": self.confidence,
+            "rows": [_row_document(row) for row in self.rows],
+            "notes": [note.to_dict() for note in self.notes],
+            "limits": list(LIMITS),
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> Self:
+        """Read the JSON form."""
+        question = PlanQuestion(document["question"])
+        return cls(
+            question,
+            tuple(_read_row(question, row) for row in document["rows"]),
+            document["effect"],
+            float(document["confidence"]),
+            tuple(Note.from_dict(note) for note in document["notes"]),
+            document["provenance"],
+        )
+
+
+def _row_document(row: PlanRow) -> dict[str, Any]:
+    """Return the JSON form of a row."""
+    document: dict[str, Any] = asdict(row)
+    if isinstance(row, RowsPlan):
+        return document | {"effect": nullable(row.effect)}
+    plan: dict[str, Any] = document.pop("plan", {})
+    return document | plan
+
+
+def _read_row(question: PlanQuestion, document: Mapping[str, Any]) -> PlanRow:
+    values = dict(document)
+    if question is PlanQuestion.ROWS:
+        effect = math.inf if values["effect"] is None else values["effect"]
+        return RowsPlan(**values | {"effect": effect})
+    base, direction = values.pop("base"), Direction.parse(values.pop("direction"))
+    if question is PlanQuestion.BASE:
+        return BasePlan(base, direction, **values)
+    components = Components(**values.pop("components"))
+    return TemplatesPlan(base, direction, TemplatePlan(components=components, **values))
+
+
+def _headline(result: PlanResult) -> str:
+    """Return what the most economical row asks for."""
+    if result.question is PlanQuestion.TEMPLATES:
+        return f"What a probe needs to claim {result.effect:g}, from the variance of the pilot."
+    if result.question is PlanQuestion.BASE:
+        needed = [row.needed for row in result.rows if isinstance(row, BasePlan)]
+        numbers = [number for number in needed if number is not None]
+        if len(numbers) < len(needed):
+            return "No number of sentences shows 90 % of an amplification in every direction."
+        most = format_count(max(numbers))
+        return f"About {most} sentences show 90 % of an amplification in every direction."
+    rows = [row for row in result.rows if isinstance(row, RowsPlan)]
+    # The fewest rows, then the smallest effect; a guarantee before the normal law alone.
+    best = min(rows, key=lambda row: (row.method in ("score", "bootstrap"), row.n, row.effect))
+    n = format_count(best.n)
+    if result.effect is not None:
+        return f"A claim of {result.effect:g} needs {n} rows ({best.method})."
+    if not math.isfinite(best.effect):
+        return f"No difference is large enough to be claimed with so few rows ({best.n})."
+    return f"{n} rows can claim {format_number(best.effect)} ({best.method})."
+
+
+def plan(
+    effect: float | None = None,
+    *,
+    rows: int | None = None,
+    pilot: Result | str | Path | None = None,
+    base: Any = None,
+    method: str | None = PlanSettings.method,
+    group_share: float = PlanSettings.group_share,
+    cost_bound: float = PlanSettings.cost_bound,
+    variance: float | None = PlanSettings.variance,
+    confidence: float = PlanSettings.confidence,
+) -> PlanResult:
+    """Compute how much data a claim needs.
+
+    Parameters
+    ----------
+    effect
+        The difference to be claimed.
+    rows
+        A number of rows, instead of `effect`: compute what they can claim.
+    pilot
+        The result of a probe: plan its templates for `effect`, instead of rows.
+    base
+        A base-rate table of counts, by name, path or object: plan its sentences, without
+        `effect`.
+    method
+        One interval method for rows; all by default.
+    group_share, cost_bound, variance
+        As in `sample_size`; a variance needs a method.
+
+    Examples
+    --------
+    >>> [row.n for row in plan(0.05).rows if row.method in ("bernstein", "exact")]
+    [11903, 1641]
+    """
+    settings = PlanSettings(method, group_share, cost_bound, variance, confidence)
+    _check(effect, rows, pilot, base, settings)
+    planned: tuple[PlanRow, ...]
+    if base is not None:
+        question, planned = PlanQuestion.BASE, _sentences(base)
+    elif pilot is not None and effect is not None:
+        question, planned = PlanQuestion.TEMPLATES, _templates(pilot, effect, confidence)
+    else:
+        question, planned = PlanQuestion.ROWS, _rows(effect, rows, settings)
+    provenance = {"settings": settings.to_dict()}
+    return PlanResult(question, planned, effect, confidence, _NOTES[question], provenance)
+
+
+def _check(
+    effect: float | None, rows: int | None, pilot: Any, base: Any, settings: PlanSettings
+) -> None:
+    """Raise an error for questions that contradict each other."""
+    if base is not None:
+        if effect is not None or rows is not None or pilot is not None:
+            raise InputError("`base` plans sentences: give it without effect, rows or pilot")
+    elif (effect is None) == (rows is None) or (pilot is not None and effect is None):
+        raise InputError(
+            "give `effect`, or `rows` to compute what they allow; a pilot needs `effect`"
+        )
+    fixed = settings.method is not None or settings.variance is not None
+    if fixed and (pilot is not None or base is not None):
+        raise InputError("a pilot or a base has its own variance: no method, no variance")
+    if settings.variance is not None and settings.method is None:
+        raise InputError("the variance means something else for each method; give a method too")
+
+
+def _rows(effect: float | None, rows: int | None, settings: PlanSettings) -> tuple[RowsPlan, ...]:
+    planned = []
+    for method in (settings.method,) if settings.method else VARIANCE_IS:
+        options: dict[str, Any] = {**settings.to_dict(), "method": method}
+        n = sample_size(effect, **options) if effect is not None else rows
+        assert n is not None
+        claim = claimable_effect(n, **options) if effect is None else effect
+        # More than the largest cost is no difference that could be found.
+        claim = claim if claim <= settings.cost_bound else math.inf
+        planned.append(RowsPlan(method, n, claim, VARIANCE_IS[method]))
+    return tuple(planned)
+
+
+def _templates(
+    pilot: Result | str | Path, effect: float, confidence: float
+) -> tuple[TemplatesPlan, ...]:
+    # The type of a probe's result is defined in a later package.
+    result: Any = pilot
+    if getattr(pilot, "kind", None) != "probe":
+        read_document(result, kind="probe")
+        result = load_result(result)
+    options = {"families": result.families, "confidence": confidence}
+    return tuple(
+        TemplatesPlan(row.base, row.direction, templates_needed(row.cells, effect, **options))
+        for row in result.rows
+    )
+
+
+def _sentences(base: Any) -> tuple[BasePlan, ...]:
+    source: Any = load_base_rates(base)
+    sampling = getattr(source, "sampling", None)
+    if sampling is None or not sampling.counts:
+        raise InputError(
+            f'base "{source.name}" is not known to be a table of counted sentences '
+            "(`counts = true` in its TOML), so there is no number of sentences to plan"
+        )
+    counts = checked_counts(source.counts)
+    # Tasks and groups that were never counted take part in no comparison.
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    planned = []
+    for direction in DIRECTIONS:
+        share = reliability(counts, direction, rng=np.random.default_rng(0)).proportional
+        needed = sentences_needed(counts, direction)
+        planned.append(BasePlan(source.name, direction, int(counts.sum()), share, needed))
+    return tuple(planned)
