@@ -30,7 +30,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 from lmprobe.io.progress import silent
-from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.attackers.attacker import Mlp
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import train_and_guess

@@ -38,9 +38,13 @@ if TYPE_CHECKING:
     from lmprobe.models.transformers_model import TransformersModel
     from lmprobe.report.result import Result
     from lmprobe.reproduce.experiment import Experiment, experiment, experiments
-    from lmprobe.reproduce.result import ReproducedRow, Reproduction
+    from lmprobe.reproduce.result import (
+        ReproducedRow,
+        Reproduction,
+        comparison_table,
+        grid_table,
+    )
     from lmprobe.reproduce.settings import ExperimentSettings
-    from lmprobe.reproduce.tables import comparison_table, grid_table
     from lmprobe.results import (
         Column,
         ColumnKind,
@@ -95,9 +99,8 @@ _HOME = {
     "models.transformers_model": ("TransformersModel",),
     "report.result": ("Result",),
     "reproduce.experiment": ("Experiment", "experiment"),
-    "reproduce.result": ("ReproducedRow", "Reproduction"),
+    "reproduce.result": ("ReproducedRow", "Reproduction", "comparison_table", "grid_table"),
     "reproduce.settings": ("ExperimentSettings",),
-    "reproduce.tables": ("comparison_table", "grid_table"),
     "results": (
         "Column", "ColumnKind", "Estimate", "Figure", "Interval", "Note", "NoteKind", "Page",
         "Section", "Series", "Statement", "Table", "Verdict", "decide",

@@ -10,10 +10,10 @@ import numpy as np
 from lmprobe.core.direction import Direction
 from lmprobe.metrics.directional import Amplification
 from lmprobe.results import Estimate, Interval, Note, decide
+from lmprobe.tabular.cuts import ThresholdCurve
 from lmprobe.tabular.result import AmplificationResult
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
 from lmprobe.tabular.settings import AmplifySettings
-from lmprobe.tabular.threshold_curves import ThresholdCurve
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
 

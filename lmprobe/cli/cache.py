@@ -32,53 +32,38 @@ def command(
 
     Example: [bold]lmprobe cache clear[/bold]
     """
-    from lmprobe.cli.output import note, show_json
-    from lmprobe.io.folders import cache_folder
-    from lmprobe.models import cache
-
-    if action is Action.clear:
-        files, size = cache.clear()
-        document = {"folder": str(cache_folder()), "removed": files, "bytes": size}
-        if json:
-            show_json(document)
-        else:
-            note(f"removed {files} files, {size:,} bytes", quiet=quiet)
-        return
-    _list(json)
-
-
-def _list(json: bool) -> None:
-    """Show how much each model has in the cache; a damaged entry belongs to none."""
     from rich.console import Console
 
-    from lmprobe.cli.output import show_json
+    from lmprobe.cli.output import note, show_json
     from lmprobe.io.folders import cache_folder
     from lmprobe.models import cache
     from lmprobe.report.terminal import TerminalTable
     from lmprobe.results import Column, ColumnKind, Table
 
+    folder = str(cache_folder())
+    if action is Action.clear:
+        files, size = cache.clear()
+        if json:
+            show_json({"folder": folder, "removed": files, "bytes": size})
+        else:
+            note(f"removed {files} files, {size:,} bytes", quiet=quiet)
+        return
     entries: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for path, entry in cache.contents():
+        # A damaged entry belongs to no model.
         name = "(damaged)" if entry is None else entry.model
         entries[name] += 1
         sizes[name] += path.stat().st_size
-    folder = str(cache_folder())
-    if json:
-        rows = [
-            {"model": name, "templates": entries[name], "bytes": sizes[name]}
-            for name in sorted(entries)
-        ]
-        show_json({"folder": folder, "models": rows})
-        return
-    if not entries:
-        typer.echo(f"No scores are kept in {folder} yet.")
-        return
-    columns = (
-        Column("model"),
-        Column("templates", ColumnKind.COUNT),
-        Column("bytes", ColumnKind.COUNT),
-    )
     lines = tuple((name, entries[name], sizes[name]) for name in sorted(entries))
-    table = Table("cache", columns, lines, title=f"Scores kept in {folder}")
-    Console(highlight=False).print(TerminalTable(table))
+    if json:
+        keys = ("model", "templates", "bytes")
+        models = [dict(zip(keys, line, strict=True)) for line in lines]
+        show_json({"folder": folder, "models": models})
+    elif not lines:
+        typer.echo(f"No scores are kept in {folder} yet.")
+    else:
+        counts = (Column(name, ColumnKind.COUNT) for name in ("templates", "bytes"))
+        title = f"Scores kept in {folder}"
+        table = Table("cache", (Column("model"), *counts), lines, title=title)
+        Console(highlight=False).print(TerminalTable(table))

@@ -40,24 +40,18 @@ def command(
     [bold]lmprobe compare old/result.json new/result.json[/bold]
     """
     from lmprobe.cli.output import emit, progress_bar
+    from lmprobe.errors import InputError
     from lmprobe.probing.compare import compare
 
+    if templates and len(templates) > 1:
+        raise InputError(f"a comparison takes one template set, found {', '.join(templates)}")
     with progress_bar("probing", "sentences", quiet=quiet) as progress:
         result = compare(
             models,
-            single_set(templates),
-            list(base) if base else None,
+            templates[0] if templates else None,
+            base or None,
             **settings.to_dict(),
             cache=not no_cache,
             progress=progress,
         )
     emit(result, json=json, quiet=quiet, output=output)
-
-
-def single_set(templates: list[str] | None) -> str | None:
-    """Return the only template set, or say that one comparison takes one."""
-    from lmprobe.errors import InputError
-
-    if templates and len(templates) > 1:
-        raise InputError(f"a comparison takes one template set, found {', '.join(templates)}")
-    return templates[0] if templates else None

@@ -59,8 +59,7 @@ def _print(rows: list[Row], details: tuple[str, ...]) -> None:
         cells = [f"{row[key]:<{width}}" for key, width in widths.items() if width]
         typer.echo("  ".join([*cells, row["description"]]))
         for key in details:
-            values = row[key] if isinstance(row[key], tuple | list) else [row[key]]
-            for value in values:
+            for value in row[key] if isinstance(row[key], tuple | list) else [row[key]]:
                 if value is not None:
                     typer.echo(f"    {key.removesuffix('s')}: {value}")
     if not rows:
@@ -70,48 +69,42 @@ def _print(rows: list[Row], details: tuple[str, ...]) -> None:
 def _templates() -> list[Row]:
     from lmprobe.templates import load_templates, template_names
 
-    rows: list[Row] = []
-    for name in template_names():
-        templates = load_templates(name)
-        words = f"{len(templates.all_attributes)} x {len(templates.tasks)} words"
-        rows.append(
-            {
-                "name": name,
-                "size": f"{len(templates.templates)} templates, {words}",
-                "description": templates.description,
-                "source": templates.source,
-                "language": templates.language,
-                "templates": len(templates.templates),
-                "families": len(set(templates.families)),
-                "attribute": templates.attribute_slot,
-                "attributes": list(templates.all_attributes),
-                "default_attributes": list(templates.attributes),
-                "task": templates.task_slot,
-                "tasks": len(templates.tasks),
-                "sha256": templates.sha256,
-            }
-        )
-    return rows
+    return [
+        {
+            "name": name,
+            "size": f"{len(templates.templates)} templates, "
+            f"{len(templates.all_attributes)} x {len(templates.tasks)} words",
+            "description": templates.description,
+            "source": templates.source,
+            "language": templates.language,
+            "templates": len(templates.templates),
+            "families": len(set(templates.families)),
+            "attribute": templates.attribute_slot,
+            "attributes": list(templates.all_attributes),
+            "default_attributes": list(templates.attributes),
+            "task": templates.task_slot,
+            "tasks": len(templates.tasks),
+            "sha256": templates.sha256,
+        }
+        for name, templates in ((name, load_templates(name)) for name in template_names())
+    ]
 
 
 def _lexicons() -> list[Row]:
     from lmprobe.templates import lexicon_names, load_lexicon
 
-    rows: list[Row] = []
-    for name in lexicon_names():
-        lexicon = load_lexicon(name)
-        rows.append(
-            {
-                "name": name,
-                "size": f"{len(lexicon.entries)} words",
-                "description": lexicon.description,
-                "source": lexicon.source,
-                "words": [entry.word for entry in lexicon.entries],
-                "forms": sorted({form for entry in lexicon.entries for form in entry.forms}),
-                "tags": sorted({tag for entry in lexicon.entries for tag in entry.tags}),
-            }
-        )
-    return rows
+    return [
+        {
+            "name": name,
+            "size": f"{len(lexicon.entries)} words",
+            "description": lexicon.description,
+            "source": lexicon.source,
+            "words": [entry.word for entry in lexicon.entries],
+            "forms": sorted({form for entry in lexicon.entries for form in entry.forms}),
+            "tags": sorted({tag for entry in lexicon.entries for tag in entry.tags}),
+        }
+        for name, lexicon in ((name, load_lexicon(name)) for name in lexicon_names())
+    ]
 
 
 def _base_rates() -> list[Row]:
@@ -119,17 +112,12 @@ def _base_rates() -> list[Row]:
 
     rows: list[Row] = []
     for source in describe():
-        size = (
-            f"{source['tasks']} tasks x {len(source['attributes'])}" if source["tasks"] else "any"
-        )
-        broken = source["problem"]
-        rows.append(
-            {
-                **source,
-                "size": "unknown" if broken else size,
-                "description": f"cannot be read: {broken}" if broken else source["title"] or "",
-            }
-        )
+        tasks, problem = source["tasks"], source["problem"]
+        size = f"{tasks} tasks x {len(source['attributes'])}" if tasks else "any"
+        description = source["title"] or ""
+        if problem:
+            size, description = "unknown", f"cannot be read: {problem}"
+        rows.append({**source, "size": size, "description": description})
     return rows
 
 

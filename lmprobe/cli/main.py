@@ -73,10 +73,8 @@ class LazyCommands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without importing the commands."""
         self._listing = True
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._listing = False
+        super().format_help(ctx, formatter)
+        self._listing = False
 
 
 def _summary(command: str) -> str:
@@ -121,14 +119,7 @@ def top(
     """
 
 
-def _on_one_line(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: object = None,
-    line: str | None = None,
-) -> None:
+def _on_one_line(message: Warning | str, *place: object, **more: object) -> None:
     """Show a warning to a person at a terminal, who has no use for where in the code it was."""
     print(f"lmprobe: {shortened(message)}", file=sys.stderr)
 
@@ -136,7 +127,9 @@ def _on_one_line(
 def main() -> None:
     """Run the command line; a mistake of the caller is one line on standard error, exit 2."""
     warnings.showwarning = _on_one_line
-    _reopen_closed_streams()
+    # A standard stream that is closed (`>&-`) is None.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
             for word in sys.argv[1:]:
@@ -162,16 +155,6 @@ def main() -> None:
     if code == _INTERRUPTED:
         print("lmprobe: interrupted", file=sys.stderr)
     raise SystemExit(code if isinstance(code, int) else 0)
-
-
-def _reopen_closed_streams() -> None:
-    """Give a standard stream that is closed (`>&-`) a place that takes everything.
-
-    The next file to be opened would get its number, and whatever is printed.
-    """
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _fail(message: str) -> NoReturn:

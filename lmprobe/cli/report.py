@@ -43,37 +43,25 @@ def command(
     """
     from lmprobe.cli.output import emit, note
     from lmprobe.io.atomic import write_texts
+    from lmprobe.report.csv import csv_text
     from lmprobe.report.loading import load_result
 
     loaded = load_result(result)
-    chosen = {"html": html, "markdown": markdown, "model-card": model_card, "csv": csv}
-    files = _files(loaded, [form for form, wanted in chosen.items() if wanted])
+    files = {}
+    if html:
+        files["report.html"] = loaded.to_html()
+    if markdown:
+        files["report.md"] = loaded.to_markdown()
+    if model_card:
+        files["model-card.md"] = _model_card(loaded)
+    if csv:
+        files |= {f"{name}.csv": csv_text(frame) for name, frame in loaded.frames().items()}
     if not files:
         emit(loaded, quiet=quiet)
-    folder = output if output is not None else _folder(result)
+    folder = output or (result if result.is_dir() else result.parent)
     write_texts({folder / name: text for name, text in files.items()})
     for name in files:
         note(f"wrote {folder / name}", quiet=quiet)
-
-
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
-
-
-def _files(result: Result, forms: list[str]) -> dict[str, str]:
-    """Return the name and the text of every file that was asked for."""
-    files = {}
-    if "html" in forms:
-        files["report.html"] = result.to_html()
-    if "markdown" in forms:
-        files["report.md"] = result.to_markdown()
-    if "model-card" in forms:
-        files["model-card.md"] = _model_card(result)
-    if "csv" in forms:
-        from lmprobe.report.csv import csv_text
-
-        files |= {f"{name}.csv": csv_text(frame) for name, frame in result.frames().items()}
-    return files
 
 
 def _model_card(result: Result) -> str:

@@ -75,21 +75,18 @@ class GroupLabels:
 
 def read_labels(labels: Labels) -> TrueLabels:
     """Read true labels: an (n, L) array or DataFrame of 0/1, or one column of categories."""
-    read = indicators(labels, role="labels", binary=_is_yes_or_no(labels))
+    array = _array(labels, "labels")
+    # One column of 0/1 is a label that is present or not.
+    yes_or_no = array.ndim == 1 and array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all()
+    read = indicators(labels, role="labels", binary=bool(yes_or_no))
     values = np.asarray(read.values)
     broken = ~((values == 0) | (values == 1)).all(axis=1)
     if broken.any():
-        row = int(np.flatnonzero(broken)[0])
+        row = int(broken.argmax())
         raise InputError(f"`labels` must be 0 or 1, or one column of categories; see row {row}")
     if (values == values[0]).all():
         raise InputError("`labels` are the same in every row, so there is nothing to guess from")
     return TrueLabels(values.astype(np.uint8), read.names)
-
-
-def _is_yes_or_no(labels: Labels) -> bool:
-    """Tell whether this is one column of 0/1: a label that is present or not."""
-    array = _array(labels, "labels")
-    return array.ndim == 1 and array.dtype.kind in "biuf" and bool(np.isin(array, (0, 1)).all())
 
 
 def _array(form: Any, role: str) -> NDArray[Any]:
@@ -109,12 +106,11 @@ def read_groups(attribute: Labels, rows: int | None = None) -> GroupLabels:
         raise InputError("`attribute` must put every row in exactly one group")
     sizes = values.sum(axis=0, dtype=np.int64)
     if np.count_nonzero(sizes) < 2:
-        only = read.names[int(sizes.argmax())]
         raise InputError(
-            f"`attribute` has only the group {only!r}: leakage is about telling at least "
-            "two groups apart"
+            f"`attribute` has only the group {read.names[int(sizes.argmax())]!r}: leakage is about "
+            "telling at least two groups apart"
         )
-    if (sizes == 0).any():
+    if not sizes.all():
         empty = read.names[int(sizes.argmin())]
         raise InputError(f"`attribute` has no row of the group {empty!r}; leave that group out")
     return GroupLabels(values.argmax(axis=1).astype(np.int64), read.names)
@@ -130,24 +126,12 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
         predictions = _in_order(predictions, names)
     array = _array(predictions, "predictions")
     if array.ndim == 1 and (array.dtype.kind != "f" or (array == np.round(array)).all()):
-        return _categories(predictions, names)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or array.size == 0:
-        raise InputError(f"`predictions` must be (n, L) or one column, found shape {array.shape}")
-    width = array.shape[1]
-    if names is not None and width != len(names):
-        raise InputError(
-            f"`predictions` must have one column for each of the {len(names)} labels "
-            f"({_some(names)}), found {width}"
-        )
-    values = _finite(array)
-    if (values == values[0]).all():
+        result = _categories(predictions, names)
+    else:
+        result = _numbers(array[:, None] if array.ndim == 1 else array, names)
+    if (result.values == result.values[0]).all():
         raise InputError("`predictions` are the same in every row: they leak nothing")
-    if ((values == 0) | (values == 1)).all():
-        # Decisions are labels, and one label per row is a code.
-        return TrueLabels(values.astype(np.uint8), tuple(map(str, range(width)))).as_input()
-    return AttackerInput(values, width)
+    return result
 
 
 def _in_order(frame: pd.DataFrame, names: tuple[str, ...] | None) -> NDArray[Any]:
@@ -166,7 +150,15 @@ def _in_order(frame: pd.DataFrame, names: tuple[str, ...] | None) -> NDArray[Any
     )
 
 
-def _finite(array: NDArray[Any]) -> Matrix:
+def _numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> AttackerInput:
+    if array.ndim != 2 or array.size == 0:
+        raise InputError(f"`predictions` must be (n, L) or one column, found shape {array.shape}")
+    width = array.shape[1]
+    if names is not None and width != len(names):
+        raise InputError(
+            f"`predictions` must have one column for each of the {len(names)} labels "
+            f"({_some(names)}), found {width}"
+        )
     try:
         with np.errstate(over="ignore"):  # too large for float32 is infinite, and refused
             values = array.astype(np.float32)
@@ -174,16 +166,18 @@ def _finite(array: NDArray[Any]) -> Matrix:
         raise InputError("`predictions` must hold numbers when it has several columns") from problem
     broken = ~np.isfinite(values).all(axis=1)
     if broken.any():
-        row = int(np.flatnonzero(broken)[0])
+        row = int(broken.argmax())
         raise InputError(f"`predictions` has NaN or infinity, first in row {row}")
-    return values
+    if ((values == 0) | (values == 1)).all():
+        # Decisions are labels, and one label per row is a code.
+        return TrueLabels(values.astype(np.uint8), tuple(map(str, range(width)))).as_input()
+    return AttackerInput(values, width)
 
 
 def _categories(predictions: Any, names: tuple[str, ...] | None) -> AttackerInput:
     binary = names is not None and len(names) == 1
-    fixed = ("0", "1") if binary else None
-    read = indicators(predictions, role="predictions", names=fixed)
-    if not binary and names is not None:
+    read = indicators(predictions, role="predictions", names=("0", "1") if binary else None)
+    if names is not None and not binary:
         if not set(read.names) & set(names):
             raise InputError(
                 f"`predictions` holds {_some(read.names)}, none of which is among the labels "
@@ -191,8 +185,6 @@ def _categories(predictions: Any, names: tuple[str, ...] | None) -> AttackerInpu
             )
         read = read.aligned((*names, *(name for name in read.names if name not in names)))
     codes = np.asarray(read.values).argmax(axis=1).astype(np.int64)
-    if (codes == codes[0]).all():
-        raise InputError("`predictions` are the same in every row: they leak nothing")
     return AttackerInput(codes, len(read.names))
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.core.association import Association
 from lmprobe.core.choices import Missing
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
@@ -28,8 +27,7 @@ from lmprobe.errors import InputError
 from lmprobe.intervals.probe import probe_interval
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
-from lmprobe.leakage.result import LeakageResult
-from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
+from lmprobe.leakage.result import LeakageResult, LeakageRow, Measure, leakage_row
 from lmprobe.models import as_model
 from lmprobe.probing.scoring import score_templates
 from lmprobe.probing.settings import ProbeSettings
@@ -73,69 +71,58 @@ def language_leakage(
     The leakage is the probability that the best guess of the attribute, from a task drawn from
     the model's P(task | attribute), is correct. The parameters are those of `probe`.
     """
-    settings = from_mapping(ProbeSettings, {
-        "attributes": attributes, "tasks": tasks, "scorer": scorer, "missing": missing,
-        "interval": interval, "confidence": confidence, "seed": seed,
-    })  # fmt: skip
-    chosen = load_templates(templates) if isinstance(templates, str | Path) else templates
+    settings = from_mapping(ProbeSettings, locals())
+    template_set = templates if isinstance(templates, TemplateSet) else load_templates(templates)
     loaded = as_model(model, device=device)
-    wanted = chosen.attributes if settings.attributes is None else settings.attributes
-    doing = chosen.tasks if settings.tasks is None else settings.tasks
+    wanted = template_set.attributes if settings.attributes is None else settings.attributes
+    wanted_tasks = template_set.tasks if settings.tasks is None else settings.tasks
     source = load_base_rates(base, model=loaded)
-    aligned = align_base_rates(source, wanted, doing, missing=missing)
-    kept = aligned.association
-    of_base = _base_leakage(kept, source.name, wanted)
+    aligned = align_base_rates(source, wanted, wanted_tasks, missing=missing)
+    groups, words = aligned.association.attributes, aligned.association.tasks
+    conditional = aligned.association.task_given_attribute
+    if len(groups) < 2 or np.isnan(conditional).any():
+        raise InputError(
+            f'the base "{source.name}" must know at least two of the groups {", ".join(wanted)} '
+            "and how often each does each task"
+        )
+    of_base = float(bayes_leakage(conditional))
     scores = score_templates(
-        loaded, chosen, Direction.ATTRIBUTE_TO_TASK,
-        attributes=kept.attributes, tasks=kept.tasks, scorer=scorer, cache=cache, progress=progress,
+        loaded, template_set, Direction.ATTRIBUTE_TO_TASK,
+        attributes=groups, tasks=words, scorer=scorer, cache=cache, progress=progress,
     )  # fmt: skip
     leaks = bayes_leakage(scores.probabilities())
-    groups = len(kept.attributes)
-    model_row, _ = _row(Measure.MODEL, leaks, chosen, settings, groups)
-    difference, notes = _row(Measure.AMPLIFICATION, leaks - of_base, chosen, settings, groups)
+
+    def row(measure: Measure, values: Floats) -> tuple[LeakageRow, tuple[Note, ...]]:
+        """Return the row of values (one per template), and what its interval assumes."""
+        ends, notes = probe_interval(
+            values[:, None, None],
+            method=settings.interval,
+            confidence=settings.confidence,
+            rng=np.random.default_rng(settings.seed),
+            families=template_set.families,
+            resample="templates",
+        )
+        mean, chance = float(np.mean(values)), 1 / len(groups)
+        return leakage_row(measure, mean, ends, values.tolist(), chance=chance), notes
+
+    model_row, _ = row(Measure.MODEL, leaks)
+    difference, notes = row(Measure.AMPLIFICATION, leaks - of_base)
     # The base is taken as given: its leakage is a number without an interval.
     without = Interval.undefined(settings.confidence, "none")
-    base_row = leakage_row(Measure.BASE, of_base, without, ())
     decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
-        rows=(model_row, base_row, difference),
-        groups=kept.attributes,
+        rows=(model_row, leakage_row(Measure.BASE, of_base, without, ()), difference),
+        groups=groups,
         notes=(*aligned.notes, *notes),
         provenance={
             "subject": loaded.name,
             "model": loaded.name,
             "base": source.name,
-            "template_set": chosen.name,
+            "template_set": template_set.name,
             "templates": list(scores.templates),
-            "attributes": list(kept.attributes),
-            "tasks": list(kept.tasks),
+            "attributes": list(groups),
+            "tasks": list(words),
             "settings": {name: getattr(settings, name) for name in decided},
             "versions": versions(),
         },
     )
-
-
-def _base_leakage(known: Association, name: str, wanted: Sequence[str]) -> float:
-    conditional = known.task_given_attribute
-    if len(known.attributes) < 2 or np.isnan(conditional).any():
-        raise InputError(
-            f'the base "{name}" must know at least two of the groups {", ".join(wanted)} '
-            "and how often each does each task"
-        )
-    return float(bayes_leakage(conditional))
-
-
-def _row(
-    measure: Measure, values: Floats, templates: TemplateSet, settings: ProbeSettings, groups: int
-) -> tuple[LeakageRow, tuple[Note, ...]]:
-    """Return the row of values (one per template), and what its interval over them assumes."""
-    interval, notes = probe_interval(
-        values[:, None, None],
-        method=settings.interval,
-        confidence=settings.confidence,
-        rng=np.random.default_rng(settings.seed),
-        families=templates.families,
-        resample="templates",
-    )
-    mean, rounds = float(np.mean(values)), values.tolist()
-    return leakage_row(measure, mean, interval, rounds, chance=1 / groups), notes

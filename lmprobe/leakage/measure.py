@@ -6,8 +6,7 @@ with the groups in equal numbers. It is a lower bound: a better attacker might g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,23 +18,25 @@ from lmprobe.intervals.method import checked_confidence
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
-from lmprobe.leakage.f1 import model_f1
-from lmprobe.leakage.inputs import (
-    AttackerInput,
-    Codes,
-    GroupLabels,
-    TrueLabels,
-    read_groups,
-    read_labels,
-    read_predictions,
+from lmprobe.leakage.f1 import model_f1, perturb
+from lmprobe.leakage.inputs import AttackerInput, read_groups, read_labels, read_predictions
+from lmprobe.leakage.result import (
+    ASSUMPTIONS,
+    LeakageResult,
+    LeakageRow,
+    Measure,
+    leakage_row,
 )
-from lmprobe.leakage.leakage_interval import leakage_interval, score_guesses
-from lmprobe.leakage.perturbation import perturb
-from lmprobe.leakage.result import ASSUMPTIONS, LeakageResult
-from lmprobe.leakage.rounds import PARTS, Round, Trial, draw_rounds, read_split
-from lmprobe.leakage.row import LeakageRow, Measure, leakage_row
+from lmprobe.leakage.rounds import (
+    PARTS,
+    Trial,
+    draw_rounds,
+    leakage_interval,
+    read_split,
+    score_guesses,
+)
 from lmprobe.leakage.settings import Average, LeakageSettings
-from lmprobe.results.interval import Interval
+from lmprobe.results import Interval
 
 _DEFAULT = LeakageSettings
 
@@ -78,17 +79,11 @@ def dataset_leakage(
     --------
     >>> painter = np.repeat([1, 0, 1, 0], [60, 40, 20, 80])
     >>> group = np.repeat(["woman", "man"], 100)
-    >>> found = dataset_leakage(painter, group, attacker="exact")
-    >>> 0.6 < found.value < 0.8
+    >>> result = dataset_leakage(painter, group, attacker="exact")
+    >>> 0.6 < result.value < 0.8
     True
     """
-    truth = read_labels(labels)
-    study = _Study.of(
-        len(truth.values), attribute, split, attacker, device,
-        at=at, average=average, rounds=rounds, share=share, confidence=confidence, seed=seed,
-    )  # fmt: skip
-    inputs, f1 = study.perturbed(truth, at)
-    return study.result(study.row(Measure.DATASET, inputs, progress, f1))
+    return measure_leakage(**locals())
 
 
 def model_leakage(
@@ -109,12 +104,7 @@ def model_leakage(
     `predictions` are (n, L) logits (as in the paper), probabilities or decisions, or one
     column of predicted categories. Everything else is as for `dataset_leakage`.
     """
-    given = read_predictions(predictions)
-    study = _Study.of(
-        len(given.values), attribute, split, attacker, device,
-        rounds=rounds, share=share, confidence=confidence, seed=seed,
-    )  # fmt: skip
-    return study.result(study.row(Measure.MODEL, [given] * rounds, progress))
+    return measure_leakage(**locals())
 
 
 def leakage_amplification(
@@ -141,117 +131,86 @@ def leakage_amplification(
     `threshold`, by default 0.5 for probabilities and 0 for logits. Both attackers of a round
     use the same rows, so the interval is that of a paired difference.
     """
-    truth = read_labels(labels)
-    given = read_predictions(predictions, truth.names)
-    if len(given.values) != len(truth.values):
-        raise InputError(
-            f"`predictions` has {len(given.values)} rows where `labels` has {len(truth.values)}"
-        )
-    study = _Study.of(
-        len(truth.values), attribute, split, attacker, device,
-        at=at, average=average, threshold=threshold,
-        rounds=rounds, share=share, confidence=confidence, seed=seed,
-    )  # fmt: skip
-    f1 = at
-    if f1 is None:
-        f1 = model_f1(truth, given, rows=study.judged, average=average, threshold=threshold)
-    inputs, reached = study.perturbed(truth, f1)
-    first, second = _halves(progress)
-    dataset = study.row(Measure.DATASET, inputs, first, reached)
-    model = study.row(Measure.MODEL, [given] * rounds, second, f1)
-    values = tuple(one - other for one, other in zip(model.rounds, dataset.rounds, strict=True))
-    assert model.by_row is not None
-    assert dataset.by_row is not None
-    interval = study.interval(values, model.by_row - dataset.by_row, bounds=(-1.0, 1.0))
-    difference = leakage_row(Measure.AMPLIFICATION, float(np.mean(values)), interval, values, f1=f1)
-    return study.result(model, dataset, difference)
+    return measure_leakage(**locals())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Study:
-    """The rounds of one measurement, and who attacks them how."""
+def measure_leakage(
+    *,
+    attribute: Labels,
+    split: Any,
+    attacker: str | Attacker,
+    device: str,
+    progress: Progress,
+    **options: Any,
+) -> LeakageResult:
+    """Measure the `labels`, the `predictions`, or both and their difference.
 
-    groups: GroupLabels
-    drawn: tuple[Round, ...]
-    judged: Codes
-    """The rows on which an F1 is measured."""
-    attacker: Attacker
-    settings: LeakageSettings
-    provenance: Mapping[str, Any]
-    rng: np.random.Generator
+    The other options are settings, and recorded. Everything that can be wrong is checked
+    before any attacker is trained.
+    """
+    truth = read_labels(options.pop("labels")) if "labels" in options else None
+    given = None
+    if "predictions" in options:
+        names = None if truth is None else truth.names
+        given = read_predictions(options.pop("predictions"), names)
+    sizes = [len(each.values) for each in (truth, given) if each is not None]
+    if sizes[0] != sizes[-1]:
+        raise InputError(f"`predictions` has {sizes[1]} rows where `labels` has {sizes[0]}")
+    name = attacker if isinstance(attacker, str) else repr(attacker)
+    settings = LeakageSettings(attacker=name, device=device, **options)
+    checked_confidence(settings.confidence)
+    average = settings.average
+    groups = read_groups(attribute, sizes[0])
+    parts = None if split is None else read_split(split, sizes[0])
+    # The rows on which an F1 is measured.
+    judged = np.flatnonzero(np.ones(sizes[0]) if parts is None else parts == PARTS.index("test"))
+    rng = np.random.default_rng(settings.seed)
+    drawn = draw_rounds(groups, parts, rounds=settings.rounds, share=settings.share, rng=rng)
+    attack = find_attacker(attacker).attack
 
-    @classmethod
-    def of(
-        cls,
-        rows: int,
-        attribute: Labels,
-        split: Any,
-        attacker: str | Attacker,
-        device: str,
-        **choices: Any,
-    ) -> _Study:
-        """Check everything that can be wrong before any attacker is trained; draw the rounds."""
-        name = attacker if isinstance(attacker, str) else repr(attacker)
-        settings = LeakageSettings(attacker=name, device=device, **choices)
-        checked_confidence(settings.confidence)
-        groups = read_groups(attribute, rows)
-        parts = None if split is None else read_split(split, rows)
-        judged = np.arange(rows) if parts is None else np.flatnonzero(parts == PARTS.index("test"))
-        rng = np.random.default_rng(settings.seed)
-        drawn = draw_rounds(groups, parts, rounds=settings.rounds, share=settings.share, rng=rng)
-        chosen = {key: value for key, value in settings.to_dict().items() if key in choices}
-        provenance = {"settings": {"attacker": name, **chosen}, "versions": versions()}
-        return cls(groups, drawn, judged, find_attacker(attacker), settings, provenance, rng)
+    def interval(values: Sequence[float], by_row: Floats, least: float) -> Interval:
+        confidence = settings.confidence
+        return leakage_interval(values, by_row, groups, bounds=(least, 1.0), confidence=confidence)
 
-    def perturbed(
-        self, truth: TrueLabels, at: float | None
-    ) -> tuple[list[AttackerInput], float | None]:
-        """Return what each round's attacker sees of the labels, and their mean F1."""
-        if at is None:
-            return [truth.as_input()] * len(self.drawn), None
-        average = self.settings.average
-        wrong = [
-            perturb(truth, at, rng=self.rng, average=average, rows=self.judged) for _ in self.drawn
-        ]
-        return [one.labels.as_input() for one in wrong], float(np.mean([one.f1 for one in wrong]))
-
-    def row(
-        self,
-        measure: Measure,
-        inputs: Sequence[AttackerInput],
-        progress: Progress,
-        f1: float | None = None,
+    def leakage(
+        measure: Measure, inputs: Sequence[AttackerInput], f1: float | None, report: Progress
     ) -> LeakageRow:
         """Attack every round and score the guesses."""
-        pairs = zip(inputs, self.drawn, strict=True)
-        trials = [Trial(one, self.groups, rows) for one, rows in pairs]
-        guesses = self.attacker.attack(trials, device=self.settings.device, progress=progress)
-        values, by_row = score_guesses(guesses, trials)
-        interval = self.interval(values, by_row, bounds=(0.0, 1.0))
+        trials = [Trial(seen, groups, rows) for seen, rows in zip(inputs, drawn, strict=True)]
+        values, by_row = score_guesses(attack(trials, device=device, progress=report), trials)
         return leakage_row(
-            measure, float(np.mean(values)), interval, values,
-            chance=1 / len(self.groups.names), f1=f1, by_row=by_row,
+            measure, float(np.mean(values)), interval(values, by_row, 0.0), values,
+            chance=1 / len(groups.names), f1=f1, by_row=by_row,
         )  # fmt: skip
 
-    def result(self, *rows: LeakageRow) -> LeakageResult:
-        """Return the rows with the settings that decided them."""
-        return LeakageResult(rows, self.groups.names, ASSUMPTIONS, self.provenance)
+    def result(*rows: LeakageRow) -> LeakageResult:
+        recorded = {key: value for key, value in settings.to_dict().items() if key in options}
+        provenance = {"settings": {"attacker": name, **recorded}, "versions": versions()}
+        return LeakageResult(rows, groups.names, ASSUMPTIONS, provenance)
 
-    def interval(
-        self, values: tuple[float, ...], by_row: Floats, *, bounds: tuple[float, float]
-    ) -> Interval:
-        return leakage_interval(
-            values, by_row, self.groups, bounds=bounds, confidence=self.settings.confidence
-        )
-
-
-def _halves(progress: Progress) -> tuple[Progress, Progress]:
-    """Return the progress of the first and the second half of some work."""
-
-    def first(done: int, total: int) -> None:
-        progress(done, 2 * total)
-
-    def second(done: int, total: int) -> None:
-        progress(total + done, 2 * total)
-
-    return first, second
+    if truth is None:
+        assert given is not None
+        return result(leakage(Measure.MODEL, [given] * len(drawn), None, progress))
+    f1 = settings.at
+    if given is not None and f1 is None:
+        f1 = model_f1(truth, given, rows=judged, average=average, threshold=settings.threshold)
+    inputs, reached = [truth.as_input()] * len(drawn), f1
+    if f1 is not None:
+        wrong = [perturb(truth, f1, rng=rng, average=average, rows=judged) for _ in drawn]
+        inputs = [labels.as_input() for labels, _ in wrong]
+        reached = float(np.mean([score for _, score in wrong]))
+    if given is None:
+        return result(leakage(Measure.DATASET, inputs, reached, progress))
+    dataset = leakage(
+        Measure.DATASET, inputs, reached, lambda done, total: progress(done, 2 * total)
+    )
+    model = leakage(
+        Measure.MODEL, [given] * len(drawn), f1,
+        lambda done, total: progress(total + done, 2 * total),
+    )  # fmt: skip
+    assert model.by_row is not None
+    assert dataset.by_row is not None
+    values = tuple(np.subtract(model.rounds, dataset.rounds).tolist())
+    paired = interval(values, model.by_row - dataset.by_row, -1.0)
+    mean = float(np.mean(values))
+    return result(model, dataset, leakage_row(Measure.AMPLIFICATION, mean, paired, values, f1=f1))

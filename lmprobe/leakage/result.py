@@ -1,17 +1,19 @@
-"""The answer of every leakage measurement: rows of estimates, their tables and their page."""
+"""The answer of every leakage measurement: rows of numbers with verdicts, tables, a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from lmprobe.core.tally import Floats
-from lmprobe.leakage.row import LeakageRow, Measure
 from lmprobe.report.result import Result
 from lmprobe.results import (
     Column,
     ColumnKind,
+    Estimate,
     Figure,
     Interval,
     IntervalStatus,
@@ -24,6 +26,7 @@ from lmprobe.results import (
     Statement,
     Table,
     Verdict,
+    decide,
 )
 from lmprobe.results.claim import Claim
 from lmprobe.results.format import format_number, format_percent
@@ -38,11 +41,110 @@ LIMITS = (
 )
 
 
+ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
+"""What the terminal says beside every leakage."""
+
+
+class Measure(StrEnum):
+    """What a row of a leakage result is."""
+
+    DATASET = "dataset leakage"
+    """From the true labels, perturbed to an F1 where the row has one."""
+    MODEL = "model leakage"
+    BASE = "base leakage"
+    """Of the base rates that a language model is compared with."""
+    AMPLIFICATION = "leakage amplification"
+    """Of the model minus that of the dataset or of the base."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeakageRow:
+    """One number: how often the group is guessed, or a difference of two such numbers."""
+
+    measure: Measure
+    estimate: Estimate
+    rounds: tuple[float, ...] = ()
+    """The value of each round, of each template or of each run."""
+    f1: float | None = None
+    """Of the model's decisions, or the F1 that the perturbed labels reached."""
+    by_row: Floats | None = None
+    """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
+    over_runs: Estimate | None = None
+    """The same value with the interval over training runs; None of a single run."""
+
+    @property
+    def name(self) -> str:
+        """What the row is called in JSON and tables."""
+        return self.measure.value
+
+    @property
+    def value(self) -> float:
+        """The mean over rounds."""
+        return self.estimate.value
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the value."""
+        return self.estimate.interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval allows to be claimed."""
+        return self.estimate.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        document = {"name": self.name, **self.estimate.to_dict()}
+        over_runs = self.over_runs and self.over_runs.to_dict()
+        return document | {"rounds": list(self.rounds), "f1": self.f1, "over_runs": over_runs}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> LeakageRow:
+        """Read the JSON form."""
+        over_runs = document.get("over_runs")
+        return cls(
+            Measure(document["name"]),
+            Estimate.from_dict(document),
+            tuple(document["rounds"]),
+            document["f1"],
+            over_runs=None if over_runs is None else Estimate.from_dict(over_runs),
+        )
+
+
+def leakage_row(
+    measure: Measure,
+    value: float,
+    interval: Interval,
+    rounds: Sequence[float],
+    *,
+    chance: float = math.nan,
+    f1: float | None = None,
+    by_row: Floats | None = None,
+    over_runs: Interval | None = None,
+) -> LeakageRow:
+    """Return a row with the verdicts that follow from its intervals.
+
+    `chance` is what a leakage is compared with; a difference is compared with zero, and a
+    leakage without an interval with nothing.
+    """
+    # An attacker that guesses less often than chance has learned nothing.
+    above, below, reference = Verdict.LEAKS, Verdict.UNDECIDED, chance
+    if measure is Measure.AMPLIFICATION:
+        above, below, reference = Verdict.LEAKS_MORE, Verdict.LEAKS_LESS, 0.0
+
+    def estimate(ends: Interval) -> Estimate:
+        verdict = decide(ends, above=above, below=below, reference=reference)
+        return Estimate(value, ends, verdict)
+
+    of_runs = None if over_runs is None else estimate(over_runs)
+    return LeakageRow(measure, estimate(interval), tuple(rounds), f1, by_row, of_runs)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LeakageResult(Result):
     """What labels, predictions or a language model reveal of the group; the last row is the answer.
 
-    `value`, `interval`, `verdict`, `f1` and `by_row` are those of the last row.
+    `value`, `interval`, `verdict` and `f1` are those of the last row.
     """
 
     kind: ClassVar[str] = "leakage"
@@ -79,11 +181,6 @@ class LeakageResult(Result):
         return self.rows[-1].f1
 
     @property
-    def by_row(self) -> Floats | None:
-        """Each example's share of rounds in which it was guessed."""
-        return self.rows[-1].by_row
-
-    @property
     def chance(self) -> float:
         """The accuracy of guessing at random: one over the number of groups."""
         return 1 / len(self.groups)
@@ -113,35 +210,32 @@ class LeakageResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table."""
-        shown_f1 = any(row.f1 is not None for row in self.rows)
-        several = any(row.over_runs is not None for row in self.rows)
         percent = f"{format_percent(self.interval.confidence)} interval"
-        of_runs = (
-            Column("over runs", ColumnKind.RANGE, "over_runs"),
-            Column("verdict over runs", ColumnKind.VERDICT),
-        )
-        columns = (
+        several = any(row.over_runs is not None for row in self.rows)
+        with_f1 = any(row.f1 is not None for row in self.rows)
+        columns = [
             Column("measure"),
             Column("value", ColumnKind.NUMBER),
             Column(f"{percent} over rows" if several else percent, ColumnKind.RANGE, "interval"),
             Column("verdict", ColumnKind.VERDICT),
-            *(of_runs if several else ()),
-            *([Column("F1", ColumnKind.NUMBER, key="f1")] if shown_f1 else []),
-        )
-        rows = tuple(
-            (
-                *_cells(row),
-                *(_run_cells(row) if several else ()),
-                *([row.f1] if shown_f1 else []),
-            )
-            for row in self.rows
-        )
+        ]
+        if several:
+            columns.append(Column("over runs", ColumnKind.RANGE, "over_runs"))
+            columns.append(Column("verdict over runs", ColumnKind.VERDICT))
+        if with_f1:
+            columns.append(Column("F1", ColumnKind.NUMBER, key="f1"))
+        rows = []
+        for row in self.rows:
+            without = row.interval.status is IntervalStatus.UNDEFINED
+            cells: list[Any] = [row.name, row.value, *_cells(None if without else row.estimate)]
+            cells += _cells(row.over_runs) if several else ()
+            rows.append((*cells, row.f1) if with_f1 else tuple(cells))
         title = f"How often the group is guessed; at random: {format_percent(self.chance)}"
-        return (Table("leakage", columns, rows, title=title),)
+        return (Table("leakage", tuple(columns), tuple(rows), title=title),)
 
     def page(self) -> Page:
         """Return the report."""
-        commands = self.provenance.get("command")
+        command = self.provenance.get("command")
         facts = {key: str(value) for key, value in self.provenance.items() if key != "command"}
         return Page(
             title=f"Leakage of {self.provenance.get('subject', 'labels')}",
@@ -151,7 +245,7 @@ class LeakageResult(Result):
                 Section("Leakage", tables=self.tables(), figures=self._figures()),
                 Section("Notes", notes=self.notes),
                 Section("Provenance", facts=facts, collapsed=True),
-                *([Section("Run it again", commands=(commands,))] if commands else []),
+                *([Section("Run it again", commands=(command,))] if command else []),
             ),
             limits=LIMITS,
             topic="Leakage",
@@ -160,27 +254,25 @@ class LeakageResult(Result):
 
     def _figures(self) -> tuple[Figure, ...]:
         shown = [row for row in self.rows if len(row.rounds) > 1]
+        if not shown:
+            return ()
         unit = "round" if self.rows[-1].over_runs is None else "run"
         values = "; ".join(
             f"{row.name} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
         )
+        numbers = [tuple(map(float, range(1, len(row.rounds) + 1))) for row in shown]
         figure = SeriesPlot(
             name="rounds",
             title=f"The value of each {unit}",
             x_label=unit,
             y_label="value",
             series=tuple(
-                Series(
-                    row.name,
-                    tuple(float(number + 1) for number in range(len(row.rounds))),
-                    row.rounds,
-                    style="points",
-                )
-                for row in shown
+                Series(row.name, x, row.rounds, style="points")
+                for row, x in zip(shown, numbers, strict=True)
             ),
             alternative=f"Value by {unit}: {values}.",
         )
-        return (figure,) if shown else ()
+        return (figure,)
 
     def body(self) -> dict[str, Any]:
         """Return the JSON form without `schema` and `kind`."""
@@ -203,19 +295,8 @@ class LeakageResult(Result):
         )
 
 
-ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
-"""What the terminal says beside every leakage."""
-
-
-def _cells(row: LeakageRow) -> tuple[Any, ...]:
-    without = row.interval.status is IntervalStatus.UNDEFINED
-    return (row.name, row.value, *((None, None) if without else (row.interval, row.verdict)))
-
-
-def _run_cells(row: LeakageRow) -> tuple[Any, ...]:
-    return (
-        (None, None) if row.over_runs is None else (row.over_runs.interval, row.over_runs.verdict)
-    )
+def _cells(estimate: Estimate | None) -> tuple[Interval | None, Verdict | None]:
+    return (None, None) if estimate is None else (estimate.interval, estimate.verdict)
 
 
 def _sentence(row: LeakageRow) -> str:

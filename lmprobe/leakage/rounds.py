@@ -1,15 +1,20 @@
-"""Draws the rounds of an attack: in each, fresh examples with the groups in equal numbers."""
+"""Draws the rounds of an attack, each with the groups in equal numbers, and scores its guesses."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
+from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
+from lmprobe.intervals.method import checked_confidence
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
+from lmprobe.results.interval import Interval
 
 PARTS = ("train", "dev", "test")
 _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "dev"}
@@ -18,7 +23,10 @@ _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "d
 _SHARES = (0.6, 0.2, 0.2)
 
 # With fewer in any part, an accuracy is a coin toss.
-FEWEST = 10
+_FEWEST = 10
+
+METHOD = "t over rounds and test rows"
+"""Adds two variances: between rounds (which examples, which start) and between test rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,60 +84,89 @@ def draw_rounds(
         raise InputError(f"`rounds` must be 2 or more for an interval over rounds, found {rounds}")
     if not 0 < share <= 1:
         raise InputError(f"`share` must lie in (0, 1], found {share}")
-    sizes = _sizes(groups, split, limits)
+    sizes = _sizes(groups, split)
+    if limits is not None:
+        sizes = [min(both) for both in zip(sizes, limits, strict=True)]
+    used = [max(_FEWEST, round(share * sizes[0])), *sizes[1:]]
+    members = [np.flatnonzero(groups.codes == group) for group in range(len(groups.names))]
     drawn = []
     for _ in range(rounds):
-        parts = _one_draw(groups, split, sizes, rng)
-        keep = max(FEWEST, round(share * sizes[0]))
-        train = np.concatenate([part[:keep] for part in parts[0]])
-        seed = int(rng.integers(2**31))
-        drawn.append(Round(train, np.concatenate(parts[1]), np.concatenate(parts[2]), seed))
+        # Rows of each group in train, dev and test.
+        by_group = [_cut(rows, split, sizes, rng) for rows in members]
+        train, dev, test = (
+            np.concatenate([rows[:size] for rows in part])
+            for part, size in zip(zip(*by_group, strict=True), used, strict=True)
+        )
+        drawn.append(Round(train, dev, test, seed=int(rng.integers(2**31))))
     return tuple(drawn)
 
 
-def _sizes(groups: GroupLabels, split: Codes | None, limits: Sequence[int] | None) -> list[int]:
+def _sizes(groups: GroupLabels, split: Codes | None) -> list[int]:
     """Return how many rows of each group train, dev and test get."""
-    if split is None:
-        counts = np.bincount(groups.codes, minlength=len(groups.names))
-        fewest = int(counts.min())
-        found = [int(share * fewest) for share in _SHARES]
-        _check(groups, counts, found, "")
-    else:
-        found = []
-        for number, part in enumerate(PARTS):
-            inside = groups.codes[split == number]
-            counts = np.bincount(inside, minlength=len(groups.names))
-            fewest = int(counts.min())
-            _check(groups, counts, [fewest], f" in the part {part!r}")
-            found.append(fewest)
-    return found if limits is None else [min(*both) for both in zip(found, limits, strict=True)]
-
-
-def _check(groups: GroupLabels, counts: Codes, sizes: list[int], where: str) -> None:
-    if min(sizes) >= FEWEST:
-        return
-    rarest = int(counts.argmin())
-    needed = FEWEST if where else round(FEWEST / min(_SHARES))
-    raise InputError(
-        f"too few examples to balance the groups: {groups.names[rarest]!r} has "
-        f"{counts[rarest]} rows{where}, at least {needed} of each group are needed"
-    )
-
-
-def _one_draw(
-    groups: GroupLabels, split: Codes | None, sizes: list[int], rng: np.random.Generator
-) -> list[list[Codes]]:
-    """Return the rows of each group in train, dev and test."""
-    parts: list[list[Codes]] = [[], [], []]
-    for group in range(len(groups.names)):
-        members = groups.codes == group
+    sizes = []
+    for number, part in enumerate(PARTS):
+        inside = groups.codes if split is None else groups.codes[split == number]
+        counts = np.bincount(inside, minlength=len(groups.names))
+        rarest = int(counts.argmin())
+        needed, where = _FEWEST, f" in the part {part!r}"
         if split is None:
-            order = rng.permutation(np.flatnonzero(members))
-            starts = np.cumsum(sizes) - sizes
-            for number, size in enumerate(sizes):
-                parts[number].append(order[starts[number] :][:size])
-        else:
-            for number, size in enumerate(sizes):
-                inside = np.flatnonzero(members & (split == number))
-                parts[number].append(rng.permutation(inside)[:size])
-    return parts
+            needed, where = round(_FEWEST / min(_SHARES)), ""
+        if counts[rarest] < needed:
+            raise InputError(
+                f"too few examples to balance the groups: {groups.names[rarest]!r} has "
+                f"{counts[rarest]} rows{where}, at least {needed} of each group are needed"
+            )
+        sizes.append(int(counts[rarest] * (_SHARES[number] if split is None else 1)))
+    return sizes
+
+
+def _cut(
+    members: Codes, split: Codes | None, sizes: Sequence[int], rng: np.random.Generator
+) -> list[Codes]:
+    """Return as many of a group's rows for train, dev and test as there are to be."""
+    if split is None:
+        return np.split(rng.permutation(members), np.cumsum(sizes))[: len(sizes)]
+    inside = [members[split[members] == number] for number in range(len(sizes))]
+    return [rng.permutation(rows)[:size] for rows, size in zip(inside, sizes, strict=True)]
+
+
+def score_guesses(
+    guesses: Sequence[Codes], trials: Sequence[Trial]
+) -> tuple[tuple[float, ...], Floats]:
+    """Return the accuracy of each round, and each example's over rounds (NaN if never tested)."""
+    right, times = np.zeros((2, len(trials[0].groups.codes)))
+    values = []
+    for guess, trial in zip(guesses, trials, strict=True):
+        correct = guess == trial.truth
+        values.append(float(correct.mean()))
+        right[trial.rows.test] += correct
+        times[trial.rows.test] += 1
+    return tuple(values), np.where(times > 0, right / np.maximum(times, 1), np.nan)
+
+
+def leakage_interval(
+    values: Sequence[float],
+    score: Floats,
+    groups: GroupLabels,
+    *,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> Interval:
+    """Return the interval of the mean over rounds.
+
+    `score` (n,) is what each example contributed, averaged over the rounds that tested
+    it; NaN where none did. The variance between rounds alone would call five attackers
+    that agree on the same 300 test rows certain, so that of a mean over test rows,
+    stratified by group, is added; the degrees of freedom are Satterthwaite's.
+    """
+    checked_confidence(confidence)
+    between = float(np.var(values, ddof=1)) / len(values)
+    tested = [score[(groups.codes == code) & ~np.isnan(score)] for code in range(len(groups.names))]
+    # Two made-up rows, one at each bound: rows that all agree are not certainty.
+    spreads = [np.append(own, bounds).var(ddof=1) / len(own) for own in tested]
+    within, others = float(sum(spreads)) / len(tested) ** 2, sum(map(len, tested)) - 1
+    total = between + within
+    freedom = total**2 / (between**2 / (len(values) - 1) + within**2 / others)
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(total)
+    centre, (least, most) = float(np.mean(values)), bounds
+    return Interval(max(least, centre - half), min(most, centre + half), confidence, METHOD)

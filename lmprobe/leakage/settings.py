@@ -5,11 +5,9 @@ Nothing heavy is imported here: the command line reads this module for its help.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from lmprobe.errors import InputError
 from lmprobe.results.settings import Settings, setting
 
 Average = Literal["macro", "micro"]
@@ -39,14 +37,3 @@ class LeakageSettings(Settings):
     device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.")
     confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
     seed: int = setting(0, "Random seed.", minimum=0)
-
-    def refuse_without_effect(self, labels: Sequence[str], predictions: Sequence[str]) -> None:
-        """Refuse settings that would do nothing for a table with these columns."""
-        if isinstance(labels, str) or isinstance(predictions, str):
-            raise InputError('`labels` and `predictions` are lists of columns such as ["verb"]')
-        if not labels and not predictions:
-            raise InputError("a table needs `labels`, `predictions` or both")
-        if self.at is not None and not labels:
-            raise InputError("`at` perturbs labels and needs `labels`")
-        if self.threshold is not None and not (labels and predictions):
-            raise InputError("`threshold` decides an F1 and needs both `labels` and `predictions`")

@@ -13,23 +13,12 @@ from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.adversarial import Removal, TrainedPredictor, train
 from lmprobe.leakage.attackers.attacker import Attacker
-from lmprobe.leakage.inputs import Codes, read_groups, read_labels
+from lmprobe.leakage.inputs import read_groups, read_labels
 from lmprobe.leakage.measure import leakage_amplification
-from lmprobe.leakage.result import LIMITS
+from lmprobe.leakage.result import LIMITS, LeakageRow
 from lmprobe.leakage.rounds import PARTS, read_split
-from lmprobe.leakage.row import LeakageRow
 from lmprobe.report.result import Result
-from lmprobe.results import (
-    Column,
-    ColumnKind,
-    Figure,
-    Page,
-    Section,
-    Series,
-    SeriesPlot,
-    Statement,
-    Table,
-)
+from lmprobe.results import Column, ColumnKind, Page, Section, Series, SeriesPlot, Statement, Table
 
 Method = Literal["original", "adversarial", "noise"]
 
@@ -61,15 +50,14 @@ class Tradeoff(Result):
 
     def of(self, method: Method) -> tuple[Point, ...]:
         """Return the points of one method, by rising level."""
-        chosen = (point for point in self.points if point.method == method)
-        return tuple(sorted(chosen, key=lambda point: point.level))
+        points = [point for point in self.points if point.method == method]
+        return tuple(sorted(points, key=lambda point: point.level))
 
     def noise_at(self, f1: float) -> float:
         """Return the amplification of the noise baseline at an F1, between its levels."""
         line = sorted((*self.of("original"), *self.of("noise")), key=lambda point: point.f1)
-        return float(
-            np.interp(f1, [one.f1 for one in line], [one.amplification.value for one in line])
-        )
+        values = [point.amplification.value for point in line]
+        return float(np.interp(f1, [point.f1 for point in line], values))
 
     def tables(self) -> tuple[Table, ...]:
         """Return one table with a row per model."""
@@ -89,13 +77,42 @@ class Tradeoff(Result):
         return (Table("tradeoff", columns, rows, title="What hiding the group costs"),)
 
     def page(self) -> Page:
-        """Return the report."""
-        figure = self._curves()
+        """Return the report, with Figure 5 of the paper."""
+        original, critic = self.of("original"), self.of("adversarial")
+        first = original[0]
+        text = f"Without removal: amplification {first.amplification.value:.3f}, F1 {first.f1:.3f}."
+        if critic:
+            best = min(critic, key=lambda point: point.amplification.value)
+            text += (
+                f" With a critic it falls to {best.amplification.value:.3f} at F1 {best.f1:.3f}; "
+                f"noise at that F1 leaves {self.noise_at(best.f1):.3f}."
+            )
+
+        def series(
+            name: str, points: Sequence[Point], style: Literal["points", "dashed"]
+        ) -> Series:
+            x = tuple(point.amplification.value for point in points)
+            labels = tuple(f"{name}, level {point.level:g}" for point in points)
+            return Series(name, x, tuple(point.f1 for point in points), labels, style=style)
+
+        noise = (*original, *self.of("noise"))
+        figure = SeriesPlot(
+            name="tradeoff",
+            title="What hiding the group costs",
+            x_label="leakage amplification",
+            y_label="F1",
+            series=(
+                series("original", original, "points"),
+                series("noise on the representation", noise, "dashed"),
+                series("adversarial removal", critic, "points"),
+            ),
+            alternative=text,
+        )
         facts = {name: str(value) for name, value in self.provenance.items()}
         return Page(
-            title="What hiding the group costs",
+            title=figure.title,
             subtitle="leakage amplification against F1, up and to the left is better",
-            headline=(Statement(figure.alternative),),
+            headline=(Statement(text),),
             sections=(
                 Section("Trade-off", tables=self.tables(), figures=(figure,)),
                 Section("Provenance", facts=facts, collapsed=True),
@@ -119,43 +136,6 @@ class Tradeoff(Result):
             for row in document["rows"]
         ]
         return cls(tuple(points), document["provenance"])
-
-    def _curves(self) -> Figure:
-        """Return Figure 5 of the paper."""
-        original = self.of("original")
-        noise, critic = (*original, *self.of("noise")), self.of("adversarial")
-        start = original[0]
-        text = f"Without removal: amplification {start.amplification.value:.3f}, F1 {start.f1:.3f}."
-        if critic:
-            best = min(critic, key=lambda point: point.amplification.value)
-            text += (
-                f" With a critic it falls to {best.amplification.value:.3f} at F1 {best.f1:.3f}; "
-                f"noise at that F1 leaves {self.noise_at(best.f1):.3f}."
-            )
-        return SeriesPlot(
-            name="tradeoff",
-            title="What hiding the group costs",
-            x_label="leakage amplification",
-            y_label="F1",
-            series=(
-                _series("original", original, "points"),
-                _series("noise on the representation", noise, "dashed"),
-                _series("adversarial removal", critic, "points"),
-            ),
-            alternative=text,
-        )
-
-
-def _series(
-    name: str, points: Sequence[Point], style: Literal["line", "points", "dashed"]
-) -> Series:
-    return Series(
-        name,
-        tuple(point.amplification.value for point in points),
-        tuple(point.f1 for point in points),
-        labels=tuple(f"{name}, level {point.level:g}" for point in points),
-        style=style,
-    )
 
 
 def removal_tradeoff(
@@ -182,41 +162,38 @@ def removal_tradeoff(
     group from that critic alone.
     """
     truth = read_labels(labels)
-    groups = read_groups(attribute, len(truth.values))
+    rows = len(truth.values)
+    groups = read_groups(attribute, rows)
     matrix = np.asarray(features)
-    if len(matrix) != len(truth.values):
-        raise InputError(f"`features` has {len(matrix)} rows, `labels` has {len(truth.values)}")
+    if len(matrix) != rows:
+        raise InputError(f"`features` has {len(matrix)} rows, `labels` has {rows}")
     rng = np.random.default_rng(seed)
-    part = _drawn(len(matrix), rng) if split is None else read_split(split, len(matrix))
-    names = np.array(PARTS)[part]
-    train_rows = np.flatnonzero(part == 0)
+    part = rng.choice(3, size=rows, p=(0.6, 0.2, 0.2)) if split is None else read_split(split, rows)
     base = replace(Removal() if removal is None else removal, seed=seed)
-    total, done = 1 + len(strengths) + len(noises), 0
+    points: list[Point] = []
 
-    def measure(method: Method, level: float, model: TrainedPredictor) -> Point:
-        nonlocal done
-        added = level if method == "noise" else 0.0
+    def fit(strength: float) -> TrainedPredictor:
+        settings = replace(base, strength=strength)
+        return train(matrix, truth, groups, np.flatnonzero(part == 0), settings)
+
+    def measure(method: Method, level: float, model: TrainedPredictor) -> None:
+        logits = model.logits(matrix, noise=level if method == "noise" else 0.0, rng=rng)
         try:
-            found = leakage_amplification(
-                labels, model.logits(matrix, noise=added, rng=rng), attribute,
-                split=names, attacker=attacker, rounds=rounds, confidence=confidence, seed=seed,
-                threshold=0.0,
+            result = leakage_amplification(
+                labels, logits, attribute,
+                split=np.array(PARTS)[part], attacker=attacker, rounds=rounds,
+                confidence=confidence, seed=seed, threshold=0.0,
             )  # fmt: skip
         except InputError as problem:
             raise InputError(f"{method} model at level {level:g}: {problem}") from problem
-        done += 1
-        progress(done, total)
-        return Point(method, level, found.rows[-1])
+        points.append(Point(method, level, result.rows[-1]))
+        progress(len(points), 1 + len(strengths) + len(noises))
 
-    original = train(matrix, truth, groups, train_rows, replace(base, strength=0.0))
-    points = [measure("original", 0.0, original)]
-    points += [measure("noise", level, original) for level in noises]
+    original = fit(0.0)
+    measure("original", 0.0, original)
+    for noise in noises:
+        measure("noise", noise, original)
     for strength in strengths:
-        model = train(matrix, truth, groups, train_rows, replace(base, strength=strength))
-        points.append(measure("adversarial", strength, model))
-    facts = {"rows": len(matrix), "groups": list(groups.names), "rounds": rounds, "seed": seed}
+        measure("adversarial", strength, fit(strength))
+    facts = {"rows": rows, "groups": list(groups.names), "rounds": rounds, "seed": seed}
     return Tradeoff(tuple(points), facts)
-
-
-def _drawn(rows: int, rng: np.random.Generator) -> Codes:
-    return np.asarray(rng.choice(3, size=rows, p=(0.6, 0.2, 0.2)), dtype=np.int64)

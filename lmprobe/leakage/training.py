@@ -1,11 +1,18 @@
-"""Trains the attackers of all rounds at once and keeps each one's best snapshot."""
+"""Trains the attackers of all rounds side by side; each guesses with its best snapshot.
+
+Every parameter has a leading axis for the round, so one call of a batched product serves
+all rounds. Rows of a batch that look the same are computed once: a row carries its share of
+the batch as a weight, and BatchNorm takes weighted moments, which are those of the full batch.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,15 +20,23 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmprobe.io.progress import Progress
-from lmprobe.leakage.attackers.mlp import Mlp
-from lmprobe.leakage.batches import CountedBatches, RowBatches, TrialBatches
-from lmprobe.leakage.ensemble import Ensemble
+from lmprobe.leakage.attackers.attacker import Mlp
 from lmprobe.leakage.inputs import Codes
-from lmprobe.leakage.rounds import Trial
+from lmprobe.leakage.rounds import PARTS, Trial
 from lmprobe.models.device import resolve_device, torch_threads
+
+# What torch.nn.BatchNorm1d and torch.nn.LeakyReLU use.
+_EPSILON, _MOMENTUM, _SLOPE = 1e-5, 0.1, 0.01
 
 # Accuracies are ratios of counts; closer than this they are the same count.
 _SAME = 1e-6
+
+# Rows that are judged, and cells that are counted, at a time: large data must not fill the memory.
+_ROWS, _CELLS = 16_384, 1 << 24
+
+Batch = tuple[Tensor, Tensor, Tensor]
+"""What the first layer makes of U different rows (R, U, H), the share of the batch that looks
+like each of them (R, 1, U), and that share by group (R, U, G)."""
 
 
 def train_and_guess(
@@ -33,96 +48,235 @@ def train_and_guess(
     """
     place = torch.device(resolve_device(device))
     workers = min(torch.get_num_threads(), len(trials)) if place.type == "cpu" else 1
-    shares = [list(trials[start::workers]) for start in range(workers)]
-    with torch_threads(1), ThreadPoolExecutor(workers) as pool:
-        jobs = [
-            pool.submit(_train, recipe, share, place, report)
-            for share, report in zip(shares, _together(progress, workers), strict=True)
-        ]
-        guesses = [job.result() for job in jobs]
-    return [guesses[number % workers][number // workers] for number in range(len(trials))]
+    epochs, lock = [0] * workers, Lock()
 
-
-def _together(progress: Progress, workers: int) -> list[Progress]:
-    """Return one progress per worker that reports the sum of all of them."""
-    done = [0] * workers
-    lock = Lock()
-
-    def of(worker: int) -> Progress:
-        def report(epoch: int, epochs: int) -> None:
+    def work(worker: int) -> list[Codes]:
+        def report(epoch: int, total: int) -> None:
             with lock:
-                done[worker] = epoch
-                progress(sum(done), epochs * workers)
+                epochs[worker] = epoch
+                progress(sum(epochs), total * workers)
 
-        return report
+        return _train(recipe, trials[worker::workers], place, report)
 
-    return [of(worker) for worker in range(workers)]
+    with torch_threads(1), ThreadPoolExecutor(workers) as pool:
+        guesses = list(pool.map(work, range(workers)))
+    return [guesses[number % workers][number // workers] for number in range(len(trials))]
 
 
 def _train(
     recipe: Mlp, trials: Sequence[Trial], place: torch.device, progress: Progress
 ) -> list[Codes]:
     """Train the attackers of these trials in one batched network."""
-    inputs = trials[0].inputs
-    batch = min(recipe.batch_size, len(trials[0].rows.train))
-    batches: TrialBatches = (
-        CountedBatches(trials, place) if inputs.coded else RowBatches(trials, place)
-    )
+    inputs, rows = trials[0].inputs, len(trials[0].rows.train)
+    batch_size = min(recipe.batch_size, rows)
+    examples = (_CodedExamples if inputs.coded else _NumberExamples)(trials, place)
     generators = [torch.Generator().manual_seed(trial.rows.seed) for trial in trials]
     hidden = [recipe.width] * (recipe.layers - 1)
-    network = Ensemble([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
-    optimizer = torch.optim.Adam(network.parameters(), lr=recipe.learning_rate, fused=True)
-    best = _Best(network, batches)
+    network = _Networks([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
+    optimizer = torch.optim.Adam(network.parameters, lr=recipe.learning_rate, fused=True)
+    # Of each round the guesses with the highest dev accuracy, the first ones on a tie.
+    best = torch.zeros_like(examples.rows["test"])
+    accuracy = torch.full((len(trials),), -math.inf, device=place)
+    best_epoch = torch.zeros_like(accuracy)
     for epoch in range(1, recipe.epochs + 1):
-        order = _order(generators, len(trials[0].rows.train)).to(place)
-        for given, weight, target in batches.batches(order, batch):
-            logits = network.learn(batches.first(network, given), weight, batch)
+        order = torch.stack([torch.randperm(rows, generator=each) for each in generators])
+        for first, weight, target in examples.batches(network, order.to(place), batch_size):
+            logits = network.logits(first, weight, batch_size)
             # Rounds share no parameter, so the sum of their losses trains each alone.
             loss = -(functional.log_softmax(logits, dim=2) * target).sum()
             optimizer.zero_grad()
             torch.autograd.backward([loss])
             optimizer.step()
-        best.look(epoch)
+        with torch.no_grad():
+            guessed = examples.guesses(network, examples.rows["dev"])
+            now = (guessed == examples.dev_groups).float().mean(dim=1)
+            better = now > accuracy + _SAME
+            if better.any():
+                accuracy[better], best_epoch[better] = now[better], epoch
+                best[better] = examples.guesses(network, examples.rows["test"])[better]
         progress(epoch, recipe.epochs)
-        if best.cannot_improve() or best.waited(epoch, recipe.patience):
+        waited = recipe.patience is not None and (epoch - best_epoch >= recipe.patience).all()
+        if waited or (accuracy >= examples.best_possible - _SAME).all():
             progress(recipe.epochs, recipe.epochs)
             break
-    return best.guesses()
+    return [np.asarray(guess) for guess in best.cpu().numpy()]
 
 
-def _order(generators: Sequence[torch.Generator], rows: int) -> Tensor:
-    """Return a fresh order of the train rows for each round, (R, n)."""
-    return torch.stack([torch.randperm(rows, generator=one) for one in generators])
+class _NormAndBend(torch.autograd.Function):
+    """BatchNorm with weighted rows, then LeakyReLU, with the gradient written out.
+
+    Autograd would keep and walk every product of the two; together they need half of that.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Tensor, weight: Tensor, scale: Tensor, shift: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        mean = torch.bmm(weight, values)
+        normed = values - mean
+        variance = torch.bmm(weight, normed * normed)
+        spread = torch.rsqrt(variance + _EPSILON)
+        normed *= spread
+        straight = torch.addcmul(shift, normed, scale)
+        ctx.save_for_backward(normed, straight, weight, scale * spread)
+        ctx.mark_non_differentiable(mean, variance)
+        return functional.leaky_relu(straight, _SLOPE), mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, Tensor, Tensor]:
+        normed, straight, weight, factor = ctx.saved_tensors
+        slope = torch.ops.aten.leaky_relu_backward(gradients[0], straight, _SLOPE, False)
+        of_shift = slope.sum(dim=1, keepdim=True)
+        of_scale = (slope * normed).sum(dim=1, keepdim=True)
+        # What a row adds to the mean and to the variance of the batch.
+        through = torch.addcmul(of_shift, normed, of_scale).mul_(weight.transpose(1, 2))
+        return slope.sub(through).mul_(factor), None, of_scale, of_shift
 
 
-class _Best:
-    """The snapshot of each round with the highest dev accuracy, the first one on a tie."""
+class _Networks:
+    """R networks of one shape: linear layers with BatchNorm and LeakyReLU between them.
 
-    def __init__(self, network: Ensemble, batches: TrialBatches) -> None:
-        self._network, self._batches = network, batches
-        self._kept = [one.detach().clone() for one in network.state()]
-        self._accuracy = torch.full_like(batches.best_possible, -math.inf)
-        self._epoch = torch.zeros_like(self._accuracy)
+    A layer before a BatchNorm has no bias: the mean is subtracted right after it.
+    """
 
-    @torch.no_grad()
-    def look(self, epoch: int) -> None:
-        accuracy = self._batches.dev_accuracy(self._network)
-        better = accuracy > self._accuracy + _SAME
-        self._accuracy = torch.where(better, accuracy, self._accuracy)
-        self._epoch[better] = epoch
-        if better.any():
-            for kept, now in zip(self._kept, self._network.state(), strict=True):
-                kept[better] = now[better]
+    def __init__(
+        self, widths: Sequence[int], generators: Sequence[torch.Generator], device: torch.device
+    ) -> None:
+        def drawn(fan_in: int, *shape: int) -> Tensor:
+            """Draw for each round from its own generator, as torch.nn.Linear does."""
+            values = torch.stack([torch.rand(*shape, generator=each) for each in generators])
+            return ((values * 2 - 1) * (1 / math.sqrt(fan_in))).to(device)
 
-    def cannot_improve(self) -> bool:
-        """Tell whether every round has the highest accuracy that is possible at all."""
-        return bool((self._accuracy >= self._batches.best_possible - _SAME).all())
+        rounds, hidden = len(generators), widths[1:-1]
+        self.weights = [drawn(fan_in, fan_in, out) for fan_in, out in itertools.pairwise(widths)]
+        self.bias = drawn(widths[-2], 1, widths[-1])
+        self.scales = [torch.ones(rounds, 1, width, device=device) for width in hidden]
+        self.shifts = [torch.zeros(rounds, 1, width, device=device) for width in hidden]
+        self.means = [torch.zeros(rounds, 1, width, device=device) for width in hidden]
+        self.variances = [torch.ones(rounds, 1, width, device=device) for width in hidden]
+        self.parameters = [*self.weights, self.bias, *self.scales, *self.shifts]
+        for parameter in self.parameters:
+            parameter.requires_grad_(True)
 
-    def waited(self, epoch: int, patience: int | None) -> bool:
-        return patience is not None and bool((epoch - self._epoch >= patience).all())
+    def logits(self, first: Tensor, weight: Tensor | None = None, batch_size: int = 0) -> Tensor:
+        """Return the logits (R, U, G) of what the first layer makes of U rows.
 
-    @torch.no_grad()
-    def guesses(self) -> list[Codes]:
-        for kept, now in zip(self._kept, self._network.state(), strict=True):
-            now.copy_(kept)
-        return [np.asarray(one.cpu().numpy()) for one in self._batches.test_guesses(self._network)]
+        With the `weight` of the rows in a batch, the moments are those of the batch, and they
+        are noted; without, those that were noted serve.
+        """
+        values = first
+        for layer, (scale, shift) in enumerate(zip(self.scales, self.shifts, strict=True)):
+            means, variances = self.means[layer], self.variances[layer]
+            if weight is None:
+                factor = scale * torch.rsqrt(variances + _EPSILON)
+                values = torch.addcmul(shift, values - means, factor)
+                values = functional.leaky_relu(values, _SLOPE)
+            else:
+                values, mean, variance = _NormAndBend.apply(values, weight, scale, shift)  # type: ignore[no-untyped-call]
+                with torch.no_grad():
+                    means.lerp_(mean, _MOMENTUM)
+                    # The running variance is that of the population, hence n / (n - 1).
+                    variances.lerp_(variance * (batch_size / (batch_size - 1)), _MOMENTUM)
+            following = self.weights[layer + 1]
+            if layer + 1 < len(self.scales):
+                values = torch.bmm(values, following)
+            else:
+                values = torch.baddbmm(self.bias, values, following)
+        return values if self.scales else values + self.bias
+
+
+class _Examples:
+    """The examples of all rounds, on the device."""
+
+    def __init__(self, trials: Sequence[Trial], device: torch.device) -> None:
+        groups = trials[0].groups
+        self.rows = {
+            part: torch.from_numpy(np.stack([getattr(trial.rows, part) for trial in trials]))
+            .to(device)
+            for part in PARTS
+        }  # fmt: skip
+        self.codes = torch.from_numpy(groups.codes).to(device)
+        self.groups, self.dev_groups = len(groups.names), self.codes[self.rows["dev"]]
+        self.best_possible = torch.ones(len(trials), device=device)
+        """The highest dev accuracy that any attacker can reach, (R,)."""
+
+
+class _NumberExamples(_Examples):
+    """Examples that are rows of numbers."""
+
+    def __init__(self, trials: Sequence[Trial], device: torch.device) -> None:
+        super().__init__(trials, device)
+        # Each different matrix is moved once: rounds share it.
+        matrices = {id(trial.inputs): trial.inputs.values for trial in trials}
+        moved = {
+            key: torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32)).to(device)
+            for key, values in matrices.items()
+        }
+        self._values = [moved[id(trial.inputs)] for trial in trials]
+
+    def batches(self, network: _Networks, order: Tensor, size: int) -> Iterator[Batch]:
+        """Yield the batches of `order`; every row weighs the same."""
+        train = self.rows["train"].gather(1, order)
+        target = functional.one_hot(self.codes[train], self.groups).float() / size
+        weight = target.new_full((len(train), 1, size), 1 / size)
+        for start in range(0, order.shape[1] - size + 1, size):
+            stop = start + size
+            yield self._first(network, train[:, start:stop]), weight, target[:, start:stop]
+
+    def guesses(self, network: _Networks, rows: Tensor) -> Tensor:
+        """Return the guessed group of those rows of each round, (R, n)."""
+        logits = [
+            network.logits(self._first(network, part)) for part in torch.split(rows, _ROWS, dim=1)
+        ]
+        return torch.cat([part.argmax(dim=2) for part in logits], dim=1)
+
+    def _first(self, network: _Networks, rows: Tensor) -> Tensor:
+        pairs = zip(self._values, rows, strict=True)
+        given = torch.stack([values.index_select(0, own) for values, own in pairs])
+        return torch.bmm(given, network.weights[0])
+
+
+class _CodedExamples(_Examples):
+    """Examples with one label each: a batch is the counts of its labels by group."""
+
+    def __init__(self, trials: Sequence[Trial], device: torch.device) -> None:
+        super().__init__(trials, device)
+        self._labels = torch.from_numpy(np.stack([trial.inputs.values for trial in trials]))
+        self._labels, self._size = self._labels.to(device), trials[0].inputs.size
+        # One number says both the label and the group.
+        self._cells = self._labels * self.groups + self.codes
+        dev = self._shares(self._cells.gather(1, self.rows["dev"])[:, None])
+        self.best_possible = dev.amax(dim=3).sum(dim=(1, 2))
+
+    def _shares(self, cells: Tensor) -> Tensor:
+        """Return (R, K, L, G): the share of each label and group in each of K batches."""
+        counts = torch.zeros(*cells.shape[:2], self._size * self.groups, device=cells.device)
+        counts.scatter_add_(2, cells, torch.ones_like(cells, dtype=torch.float32))
+        return counts.view(*cells.shape[:2], self._size, self.groups) / cells.shape[2]
+
+    def batches(self, network: _Networks, order: Tensor, size: int) -> Iterator[Batch]:
+        """Yield the batches of `order`; a label weighs as much as the rows that have it."""
+        rounds, rows = order.shape
+        cells = self._cells.gather(1, self.rows["train"].gather(1, order[:, : rows - rows % size]))
+        several = max(1, _CELLS // (rounds * self._size * self.groups))
+        for part in torch.split(cells.view(rounds, -1, size), several, dim=1):
+            shares = self._shares(part)
+            weight = shares.sum(dim=3)
+            present = weight > 0
+            widest = int(present.sum(dim=2).max())
+            # Labels of the batch first; rounds with fewer are filled up with labels of weight 0.
+            labels = present.byte().argsort(dim=2, descending=True, stable=True)[:, :, :widest]
+            weight = weight.gather(2, labels)
+            target = shares.gather(2, labels[..., None].expand(*labels.shape, self.groups))
+            flat = labels + self._size * torch.arange(rounds, device=labels.device)[:, None, None]
+            for number in range(part.shape[1]):
+                # A product with a single 1 is a look-up in the first weights.
+                table = network.weights[0].view(-1, network.weights[0].shape[2])
+                first = table.index_select(0, flat[:, number].reshape(-1))
+                first = first.view(rounds, widest, -1)
+                yield first, weight[:, None, number], target[:, number]
+
+    def guesses(self, network: _Networks, rows: Tensor) -> Tensor:
+        """Return the guessed group of those rows of each round, (R, n)."""
+        by_label = network.logits(network.weights[0]).argmax(dim=2)
+        return by_label.gather(1, self._labels.gather(1, rows))

@@ -2,135 +2,180 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.tally import Floats
 from lmprobe.intervals.methods.bootstrap import of_replicates
-from lmprobe.intervals.row_sums import RowSums
+from lmprobe.intervals.row_sums import RowSums, features
 from lmprobe.io.progress import Progress, silent
-from lmprobe.reproduce.caption_data import MODELS, CaptionData, caption_data
 from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.results import Column, ColumnKind, Table, Verdict, decide
+from lmprobe.reproduce.shipped import published, shipped_table
+from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict, decide
 from lmprobe.results.format import format_interval, format_signed
-from lmprobe.results.interval import Interval
 
+MODELS: dict[str, str] = published("captions")["models"]
+"""The name of each model by its column."""
+GENDERS = ("man", "woman")
+# Both genders may be mentioned, or neither.
+_MENTIONED = {"m": (1.0, 0.0), "w": (0.0, 1.0), "b": (1.0, 1.0), "n": (0.0, 0.0)}
 BASELINE = "baseline_ft"
 REPLICATES = 2000
-_CONFIDENCE = 0.95
 # Resamples made at a time: 250 x 8,000 kinds of image.
-_BLOCK = 250
-
-Rule = Literal["published", "word"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to read the captions and to treat those that mention no gender, or both."""
-
-    name: str
-    rule: Rule
-    keep_unclear: bool
+BLOCK = 250
+WAYS = {
+    "published": {"as published": False, "all images kept": True},
+    "word": {"whole words": False},
+}
+"""By the rule of mentioning: ways to treat captions with no gender, or both; True keeps them."""
 
 
-_Key = tuple[_Way, str]
-"""A way and a model."""
+@dataclass(frozen=True, slots=True, eq=False)
+class CaptionData:
+    """Distinct images: `times` (P,), genders (P, 2), objects (P, T), and mentions by model."""
 
-WAYS = (
-    _Way("as published", "published", keep_unclear=False),
-    _Way("all images kept", "published", keep_unclear=True),
-    _Way("whole words", "word", keep_unclear=False),
-)
+    times: NDArray[np.int64]
+    gender: Floats
+    objects: Floats
+    said_gender: dict[str, Floats]
+    said_objects: dict[str, Floats]
+    names: tuple[str, ...]
+
+    @property
+    def images(self) -> int:
+        """How many images there are."""
+        return int(self.times.sum())
+
+    def clear(self, model: str) -> NDArray[np.bool_]:
+        """Return which images have a caption that mentions one gender, (P,)."""
+        return np.asarray(self.said_gender[model].sum(axis=1) == 1)
+
+    def row_sums(self, model: str, *, keep_unclear: bool) -> RowSums:
+        """Return the sums of the metric by distinct image; images left out add nothing."""
+        weight = np.ones(len(self.times)) if keep_unclear else self.clear(model).astype(float)
+        objects, said = (
+            table * weight[:, None] for table in (self.objects, self.said_objects[model])
+        )
+        predicted = {
+            Direction.TASK_TO_ATTRIBUTE: sparse.csr_array(self.said_gender[model]),
+            Direction.ATTRIBUTE_TO_TASK: sparse.csr_array(said),
+        }
+        labels = (sparse.csr_array(self.gender), sparse.csr_array(objects))
+        lines = features(*labels, weight, tuple(predicted.items()))
+        return RowSums(lines, self.times, GENDERS, self.names, tuple(predicted))
+
+
+def caption_data(rule: str) -> tuple[CaptionData, dict[str, Any]]:
+    """Return the patterns by the rule of mentioning `published` or `word`, and their provenance."""
+    table, provenance = shipped_table(f"coco_captions_{rule}")
+    names = tuple(provenance["objects"])
+    cells = {model: [str(cell).split() for cell in table[model]] for model in MODELS}
+    labels = table["objects"].fillna("").astype(str).str.split()
+    data = CaptionData(
+        times=table["images"].to_numpy(dtype=np.int64),
+        gender=np.array([np.equal(name, GENDERS) for name in table["gender"]], dtype=float),
+        objects=_indicators(labels, len(names)),
+        said_gender={
+            model: np.array([_MENTIONED[gender] for gender, *_ in column])
+            for model, column in cells.items()
+        },
+        said_objects={
+            model: _indicators([objects for _, *objects in column], len(names))
+            for model, column in cells.items()
+        },
+        names=names,
+    )
+    return data, provenance
+
+
+def _indicators(rows: Iterable[list[str]], width: int) -> Floats:
+    # A single number may have been read as a float.
+    tables = [np.bincount([int(float(place)) for place in row], minlength=width) for row in rows]
+    return np.minimum(tables, 1.0)
 
 
 @experiment("captions")
 def captions(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Measure what the captions of six models amplify on COCO, against the baseline's."""
+    return run(settings.seed, REPLICATES, progress)
+
+
+def run(seed: int, replicates: int, progress: Progress = silent) -> Reproduction:
+    """Run the experiment with so many resamples."""
     rows: list[ReproducedRow] = []
-    provenance: dict[str, Any] = {}
-    images, unclear = 0, {}
-    # Ways with the same rule are consecutive and share data and resamples.
-    for rule, ways in itertools.groupby(WAYS, key=lambda way: way.rule):
+    for rule, ways in WAYS.items():
         data, provenance = caption_data(rule)
-        rows += _measured(data, tuple(ways), settings.seed)
-        if rule == WAYS[0].rule:
-            images = data.images
-            unclear = {model: images - int(data.times[data.clear(model)].sum()) for model in MODELS}
-        progress(len(rows), len(WAYS) * len(DIRECTIONS) * len(MODELS))
-    return Reproduction(
-        name="captions",
-        title="Captions of COCO images: amplification of six models, and change from the baseline",
-        paper="Wang & Russakovsky 2021 (ICML), Figure 3 (two captions; no totals are printed)",
-        rows=tuple(rows),
-        printed=tuple(_table(rows, way, direction) for way in WAYS for direction in DIRECTIONS),
-        notes=texts_as_notes(
-            _answer(rows),
-            f"{images:,} images. Left out because the caption mentions no gender, or both: "
-            + ", ".join(f"{MODELS[model]} {count:,}" for model, count in unclear.items())
-            + ". `all images kept` counts them: no gender is predicted, or both are.",
-            "Genders, objects and the lean come from the labels of the same images; the published "
-            "run took them from human captions, which were not released with these.",
-            f"Intervals: {REPLICATES:,} bootstrap resamples of images, the same for all models, so "
-            "that changes are paired; the lean of each pair is held fixed.",
-            f"Data: {provenance['source']}.",
-        ),
-        details={"images": images, "left_out": {MODELS[one]: n for one, n in unclear.items()}},
-    )
-
-
-def _measured(data: CaptionData, ways: tuple[_Way, ...], seed: int) -> list[ReproducedRow]:
-    """Return every model in both directions, and its change from the baseline."""
-    sums = {
-        (way, model): data.row_sums(model, keep_unclear=way.keep_unclear)
-        for way in ways
-        for model in MODELS
-    }
-    drawn = _replicates(data.times, sums, np.random.default_rng(seed))
-    return [
-        _row(data, way, model, direction, sums, drawn)
+        rows += _rows(data, ways, replicates, np.random.default_rng(seed))
+        progress(len(rows), 3 * len(DIRECTIONS) * len(MODELS))
+    data, _ = caption_data("published")
+    unclear = {MODELS[model]: int(data.times[~data.clear(model)].sum()) for model in MODELS}
+    tables = [
+        _table(rows, way, direction)
+        for ways in WAYS.values()
         for way in ways
         for direction in DIRECTIONS
-        for model in MODELS
     ]
+    return reproduction(
+        "captions",
+        rows,
+        *tables,
+        details={"images": data.images, "left_out": unclear},
+        answer=_answer(rows),
+        images=data.images,
+        left_out=", ".join(f"{model} {count:,}" for model, count in unclear.items()),
+        replicates=replicates,
+        source=provenance["source"],
+    )
 
 
-def _row(
-    data: CaptionData,
-    way: _Way,
-    model: str,
-    direction: Direction,
-    sums: Mapping[_Key, RowSums],
-    drawn: Mapping[tuple[_Key, Direction], Floats],
-) -> ReproducedRow:
-    own, first = (way, model), (way, BASELINE)
-    found = drawn[own, direction]
-    interval = _interval(found, data.images)
-    paired = _interval(found - drawn[first, direction], data.images)
-    value = _value(sums[own], direction)
-    verdict = decide(paired, above=Verdict.AMPLIFIES_MORE, below=Verdict.AMPLIFIES_LESS)
-    return ReproducedRow(
-        f"{way.name}: {MODELS[model]} {direction.short}",
-        value,
-        interval=interval,
-        verdict=decide(interval),
-        details={
+def _rows(
+    data: CaptionData, ways: dict[str, bool], replicates: int, rng: np.random.Generator
+) -> list[ReproducedRow]:
+    """Return every model in both directions, and its change from the baseline."""
+    sums = {
+        (way, model): data.row_sums(model, keep_unclear=keep)
+        for way, keep in ways.items()
+        for model in MODELS
+    }
+    drawn: dict[tuple[str, str, Direction], list[Floats]] = {}
+    for _ in range(replicates // BLOCK):
+        # The same resamples of images for every model.
+        times = rng.poisson(data.times, size=(BLOCK, len(data.times))).T
+        times = np.ascontiguousarray(times, dtype=np.float64)
+        for key, images in sums.items():
+            resampled, lean = images.sums((images.features.T @ times).T), images.total.lean()
+            for direction in DIRECTIONS:
+                drawn.setdefault((*key, direction), []).append(resampled.value(direction, lean))
+    values = {key: np.concatenate(parts) for key, parts in drawn.items()}
+
+    def row(way: str, model: str, direction: Direction) -> ReproducedRow:
+        own, baseline = values[way, model, direction], values[way, BASELINE, direction]
+        value = _value(sums[way, model], direction)
+        interval, change = (_interval(part, data.images) for part in (own, own - baseline))
+        verdict = decide(change, above=Verdict.AMPLIFIES_MORE, below=Verdict.AMPLIFIES_LESS)
+        details: dict[str, Any] = {
             "model": MODELS[model],
             "direction": direction.value,
-            "way": way.name,
-            "change": value - _value(sums[first], direction),
-            "change_interval": paired.to_dict(),
+            "way": way,
+            "change": value - _value(sums[way, BASELINE], direction),
+            "change_interval": change.to_dict(),
             "change_verdict": verdict.value,
-            "published_value": _value(sums[own], direction, keep_unseen=True),
-        },
-    )
+            "published_value": _value(sums[way, model], direction, keep_unseen=True),
+        }
+        name = f"{way}: {MODELS[model]} {direction.short}"
+        return ReproducedRow(name, value, None, interval, decide(interval), details)
+
+    return [
+        row(way, model, direction) for way in ways for direction in DIRECTIONS for model in MODELS
+    ]
 
 
 def _value(sums: RowSums, direction: Direction, *, keep_unseen: bool = False) -> float:
@@ -138,29 +183,16 @@ def _value(sums: RowSums, direction: Direction, *, keep_unseen: bool = False) ->
     return float(total.value(direction, total.lean(keep_unseen=keep_unseen))[0])
 
 
-def _replicates(
-    times: NDArray[np.int64], sums: Mapping[_Key, RowSums], rng: np.random.Generator
-) -> dict[tuple[_Key, Direction], Floats]:
-    """Return the value of every model on the same resamples of images."""
-    found: dict[tuple[_Key, Direction], list[Floats]] = {}
-    leans = {key: one.total.lean() for key, one in sums.items()}
-    for _ in range(REPLICATES // _BLOCK):
-        drawn = np.ascontiguousarray(
-            rng.poisson(times, size=(_BLOCK, len(times))).T, dtype=np.float64
-        )
-        for key, one in sums.items():
-            resampled = one.sums((one.features.T @ drawn).T)
-            for direction in DIRECTIONS:
-                values = resampled.value(direction, leans[key])
-                found.setdefault((key, direction), []).append(values)
-    return {key: np.concatenate(parts) for key, parts in found.items()}
-
-
 def _interval(values: Floats, images: int) -> Interval:
-    return of_replicates(values[~np.isnan(values)], units=images, confidence=_CONFIDENCE)
+    return of_replicates(values[~np.isnan(values)], units=images, confidence=0.95)
 
 
-def _table(rows: list[ReproducedRow], way: _Way, direction: Direction) -> Table:
+def _change(row: ReproducedRow) -> tuple[float, Interval, Verdict]:
+    interval = Interval.from_dict(row.details["change_interval"])
+    return row.details["change"], interval, Verdict(row.details["change_verdict"])
+
+
+def _table(rows: list[ReproducedRow], way: str, direction: Direction) -> Table:
     columns = (
         Column("model"),
         Column("value", ColumnKind.SIGNED),
@@ -171,47 +203,25 @@ def _table(rows: list[ReproducedRow], way: _Way, direction: Direction) -> Table:
     )
     lines = []
     for row in rows:
-        if row.details["way"] != way.name or row.details["direction"] != direction.value:
-            continue
-        first = row.details["model"] == MODELS[BASELINE]
-        change = (
-            (None, None, None)
-            if first
-            else (
-                row.details["change"],
-                Interval.from_dict(row.details["change_interval"]),
-                Verdict(row.details["change_verdict"]),
-            )
-        )
-        lines.append((row.details["model"], row.value, row.interval, *change))
-    slug = way.name.replace(" ", "_")
-    title = f"{direction.value}, {way.name}"
-    return Table(f"{slug}_{direction.slug}", columns, tuple(lines), title=title)
+        model = row.details["model"]
+        if (row.details["way"], row.details["direction"]) == (way, direction.value):
+            change = (None, None, None) if model == MODELS[BASELINE] else _change(row)
+            lines.append((model, row.value, row.interval, *change))
+    name = f"{way.replace(' ', '_')}_{direction.slug}"
+    return Table(name, columns, tuple(lines), title=f"{direction.value}, {way}")
 
 
 def _answer(rows: list[ReproducedRow]) -> str:
     """Say whether Figure 3's claim about Equalizer holds over all images."""
+    by_name = {row.name: row for row in rows}
     words = []
-    for direction, claimed in (
-        (Direction.TASK_TO_ATTRIBUTE, Verdict.AMPLIFIES_LESS),
-        (Direction.ATTRIBUTE_TO_TASK, Verdict.AMPLIFIES_MORE),
+    for direction, what, claimed in (
+        ("T->A", "a fall", Verdict.AMPLIFIES_LESS),
+        ("A->T", "a rise", Verdict.AMPLIFIES_MORE),
     ):
-        (row,) = (
-            one
-            for one in rows
-            if one.details["way"] == WAYS[0].name
-            and one.details["model"] == MODELS["equalizer"]
-            and one.details["direction"] == direction.value
-        )
-        verdict = Verdict(row.details["change_verdict"])
-        ends = Interval.from_dict(row.details["change_interval"])
-        holds = "holds" if verdict is claimed else "is not shown"
-        if verdict.decisive and verdict is not claimed:
-            holds = "is contradicted"
-        change = f"{format_signed(row.details['change'])} ({format_interval(ends)})"
-        what = "a fall" if claimed is Verdict.AMPLIFIES_LESS else "a rise"
-        words.append(f"{direction.short} {change}, so the claim of {what} {holds}")
-    return (
-        f"Equalizer against the baseline: {'; '.join(words)}. Signs matter: a model whose value is "
-        "below zero weakens the link, so a rise towards zero is closer to the labels."
-    )
+        change, ends, verdict = _change(by_name[f"as published: Equalizer {direction}"])
+        otherwise = "is contradicted" if verdict.decisive else "is not shown"
+        holds = "holds" if verdict is claimed else otherwise
+        size = f"{format_signed(change)} ({format_interval(ends)})"
+        words.append(f"{direction} {size}, so the claim of {what} {holds}")
+    return "; ".join(words)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lmprobe.core.direction import Direction
+import lmprobe
 from lmprobe.io.progress import Progress, silent
-from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.groups import group_rates
 from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import shipped_table
-from lmprobe.reproduce.tables import grid_table
-from lmprobe.results.figure import Figure, Series, SeriesPlot
+from lmprobe.results import Figure, Series, SeriesPlot
 
 # High risk is a decile above the threshold: 0 makes everybody high risk, 10 nobody.
 THRESHOLDS = range(11)
@@ -28,70 +26,59 @@ def compas(settings: ExperimentSettings, progress: Progress = silent) -> Reprodu
         row
         for threshold in THRESHOLDS
         for by in ("race", "sex")
-        for row in _measured(people, by, threshold)
+        for row in _rows(people, by, threshold)
     ]
-    return Reproduction(
-        name="compas",
-        title="COMPAS: attribute->task amplification and false positive rates",
-        paper="Wang & Russakovsky 2021 (ICML), Figure 6; ICLR submission, Figure 7 "
-        "(curves; no numbers are printed)",
-        rows=tuple(rows),
-        printed=(grid_table(rows, "threshold", "column"),),
-        notes=texts_as_notes(
-            "High risk is a decile score above the threshold; the task is a new charge within "
-            "two years. 0 and 10 are the trivial thresholds: everybody or nobody.",
-            f"{people['count'].sum():,} people; {provenance['source']}.",
-            "Little amplification is not evidence of fairness here: the labels themselves are "
-            "skewed, and Black defendants are far more often wrongly classified as high risk.",
-        ),
+    return reproduction(
+        "compas",
+        rows,
+        grid_table(rows, "threshold", "column"),
         drawn=(_figure(rows, "race"), _figure(rows, "sex")),
+        people=people["count"].sum(),
+        source=provenance["source"],
     )
 
 
-def _measured(people: pd.DataFrame, by: str, threshold: int) -> list[ReproducedRow]:
+def _rows(people: pd.DataFrame, by: str, threshold: int) -> list[ReproducedRow]:
     """Return the amplification by `by` and the false positive rate of each group."""
     high = (people["decile_score"] > threshold).astype(int)
-    again, weight = people["two_year_recid"], people["count"]
-    rates = group_rates(people[by], again, high, sample_weight=weight)
-    found = directional_amplification(
-        people[by], again, task_predictions=high, sample_weight=weight
+    labels, weight = (people[by], people["two_year_recid"]), people["count"]
+    amplification = lmprobe.directional_amplification(
+        *labels, task_predictions=high, sample_weight=weight
     ).attribute_to_task
-    assert found is not None
+    assert amplification is not None
+    rates = group_rates(*labels, high, sample_weight=weight)
 
-    def row(measure: str, group: str | None, value: float) -> ReproducedRow:
-        of = f"{by} A->T" if group is None else f"FPR {SHORT.get(group, group)}"
-        whom = f"by {by}" if group is None else group
-        details = {"threshold": threshold, "by": by, "measure": str(measure), "group": group}
+    def row(measure: str, whom: str, group: str | None, column: str, value: float) -> ReproducedRow:
+        details = {"threshold": threshold, "by": by, "measure": measure, "group": group}
         name = f"threshold {threshold}: {measure} {whom}"
-        return ReproducedRow(name, value, details={**details, "column": of})
+        return ReproducedRow(name, value, details={**details, "column": column})
 
     return [
-        row(Direction.ATTRIBUTE_TO_TASK, None, found.value),
+        row("attribute->task", f"by {by}", None, f"{by} A->T", amplification.value),
         *(
-            row("false positive rate", group, float(rate))
+            row("false positive rate", group, group, f"FPR {SHORT.get(group, group)}", float(rate))
             for group, rate in zip(rates.attributes, rates.false_positive[:, 0], strict=True)
         ),
     ]
 
 
 def _figure(rows: list[ReproducedRow], by: str) -> Figure:
-    wanted = [row for row in rows if row.details["by"] == by]
-    thresholds = tuple(float(threshold) for threshold in THRESHOLDS)
-    names = list(dict.fromkeys(row.details["column"] for row in wanted))
-    lines = {
-        name: tuple(row.value for row in wanted if row.details["column"] == name) for name in names
-    }
-    gap = max(abs(one - other) for one, other in zip(lines[names[1]], lines[names[2]], strict=True))
-    largest = max(abs(value) for value in lines[names[0]])
+    lines: dict[str, list[float]] = {}
+    for row in rows:
+        if row.details["by"] == by:
+            lines.setdefault(row.details["column"], []).append(row.value)
+    amplification, *rates = lines.values()
+    x = tuple(map(float, THRESHOLDS))
+    gap = max(abs(left - right) for left, right in zip(*rates, strict=True))
     return SeriesPlot(
         name=by,
         title=f"COMPAS by {by}: amplification and false positive rates over the threshold",
         x_label="threshold: high risk is a decile above it",
         y_label="rate, or amplification",
         series=tuple(
-            Series(name, thresholds, line, style="line" if name == names[0] else "dashed")
+            Series(name, x, tuple(line), style="line" if line is amplification else "dashed")
             for name, line in lines.items()
         ),
-        alternative=f"Amplification by {by} stays within {largest:.2f} of zero; the false "
-        f"positive rates of the two groups differ by up to {gap:.2f}.",
+        alternative=f"Amplification by {by} stays within {max(map(abs, amplification)):.2f} of "
+        f"zero; the false positive rates of the two groups differ by up to {gap:.2f}.",
     )

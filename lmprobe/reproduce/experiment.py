@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from lmprobe.io.progress import Progress, silent
 from lmprobe.registry import Registry
 from lmprobe.reproduce.result import Reproduction, ReproductionSet
 from lmprobe.reproduce.settings import ExperimentSettings
-
-_LAST = 100
 
 
 class Experiment(Protocol):
@@ -23,24 +20,14 @@ class Experiment(Protocol):
 
 experiments: Registry[Experiment] = Registry("experiments", "lmprobe.reproduce")
 
-
-def experiment(name: str, *, order: int = _LAST) -> Callable[[Experiment], Experiment]:
-    """Return a decorator that registers an experiment; a lower `order` is shown earlier."""
-
-    def add(function: Experiment) -> Experiment:
-        function.order = order  # type: ignore[attr-defined]
-        return experiments.register(name)(function)
-
-    return add
+experiment = experiments.register
+"""Return a decorator that registers an experiment under a name."""
 
 
 def in_order() -> tuple[str, ...]:
     """Return the names of all experiments in the order in which they are shown."""
-
-    def key(name: str) -> tuple[int, str]:
-        return getattr(experiments.get(name), "order", _LAST), name
-
-    return tuple(sorted(experiments.names(), key=key))
+    first = ("fitbert", "fitbert-iclr")
+    return (*first, *(name for name in experiments.names() if name not in first))
 
 
 def reproduce(
@@ -48,8 +35,8 @@ def reproduce(
 ) -> Reproduction:
     """Run a published experiment again.
 
-    >>> found = reproduce("shortcomings")
-    >>> found.rows[0].name, found.rows[0].paper
+    >>> result = reproduce("shortcomings")
+    >>> result.rows[0].name, result.rows[0].paper
     ('1: three groups: MALS', 0.0)
     """
     return experiments.get(name)(settings or ExperimentSettings(), progress)
@@ -59,6 +46,5 @@ def reproduce_all(
     settings: ExperimentSettings | None = None, *, progress: Progress = silent
 ) -> ReproductionSet:
     """Run every experiment again."""
-    return ReproductionSet(
-        tuple(reproduce(name, settings, progress=progress) for name in in_order())
-    )
+    results = (reproduce(name, settings, progress=progress) for name in in_order())
+    return ReproductionSet(tuple(results))

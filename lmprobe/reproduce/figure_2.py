@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from lmprobe.core.direction import Direction
+import lmprobe
 from lmprobe.io.progress import Progress, silent
-from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.groups import group_rates
-from lmprobe.metrics.mals import mals_amplification
 from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.tables import grid_table
-from lmprobe.results.figure import Series, SeriesPlot
+from lmprobe.results import Series, SeriesPlot
 
 # The majority pairs have 30 images each, the minority pairs 10 (section 2).
 MAJORITY, MINORITY = 30, 10
@@ -26,7 +21,7 @@ MEASURES = {
     "accuracy difference": "accuracy diff.",
     "mean subgroup accuracy": "subgroup accuracy",
     "MALS": "MALS",
-    Direction.ATTRIBUTE_TO_TASK: "A->T",
+    "attribute->task": "A->T",
 }
 """The name of each measure and how it is written above a narrow column."""
 # Every tenth of the women, and the ground truth: 30 of 40.
@@ -44,9 +39,9 @@ def measures(painting_women: int) -> tuple[float, ...]:
     guess = truth.copy()
     guess[:WOMEN] = np.arange(WOMEN) < painting_women
     rates = group_rates(group, truth, guess)
-    ours = directional_amplification(group, truth, task_predictions=guess).attribute_to_task
+    ours = lmprobe.directional_amplification(group, truth, task_predictions=guess).attribute_to_task
     # Painting and not painting are two tasks in the published figure; A->T is the same either way.
-    older = mals_amplification(
+    older = lmprobe.mals_amplification(
         group,
         np.where(truth == 1, "painting", "not painting"),
         attribute_predictions=group,
@@ -74,41 +69,23 @@ def figure_2(settings: ExperimentSettings, progress: Progress = silent) -> Repro
             details={
                 "women painting": f"{count / WOMEN:.0%}",
                 "share": count / WOMEN,
-                "measure": str(measure),
+                "measure": measure,
                 "column": MEASURES[measure],
             },
         )
         for count in SHOWN
         for measure, value in zip(MEASURES, table[count], strict=True)
     )
-    return Reproduction(
-        name="figure-2",
-        title="How six measures respond to too little and too much painting predicted for women",
-        paper="Wang & Russakovsky 2021 (ICML), Figure 2 (curves; no numbers are printed)",
-        rows=rows,
-        printed=(grid_table(rows, "women painting", "column"),),
-        notes=texts_as_notes(
-            "75% is the truth. FPR and TPR difference move on one side of it only; accuracy "
-            "difference and mean subgroup accuracy fall on both sides; the two amplifications "
-            "change sign there.",
-            "Differences are women minus men; the published figure draws men minus women. MALS is "
-            "the mean over painting and not painting, as there.",
-        ),
-        drawn=(_curves(table),),
-    )
-
-
-def _curves(table: Mapping[int, tuple[float, ...]]) -> SeriesPlot:
     share = tuple(count / WOMEN for count in table)
-    return SeriesPlot(
+    curves = zip(MEASURES, zip(*table.values(), strict=True), strict=True)
+    figure = SeriesPlot(
         name="measures",
         title="Six measures as a model predicts painting for more and more women",
         x_label="share of women predicted painting (truth: 0.75)",
         y_label="measure",
-        series=tuple(
-            Series(name, share, tuple(values[number] for values in table.values()))
-            for number, name in enumerate(MEASURES)
-        ),
+        series=tuple(Series(name, share, values) for name, values in curves),
         alternative="Only the two amplification curves are negative below 0.75, zero at 0.75 and "
         "positive above it.",
     )
+    grid = grid_table(rows, "women painting", "column")
+    return reproduction("figure-2", rows, grid, drawn=(figure,))

@@ -1,88 +1,98 @@
-"""FitBERT against four worlds: Table 2 of the paper, Table 1 of its earlier version, Figure 5."""
+"""FitBERT against four worlds: Table 2 of the paper, Table 1 of its earlier version, Figure 5.
+
+The preset `paper` follows the published code: a word is scored by its first piece, the lean
+weighs every task the same, a task that a count table never counted contributes 0, and (in the
+earlier version) the likeliest word counts as a prediction. The preset `corrected` scores whole
+words, takes the lean of Eq. 2, and leaves undefined pairs out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+import lmprobe
+from lmprobe.core.association import Association
 from lmprobe.core.direction import Direction
 from lmprobe.errors import ModelError
+from lmprobe.intervals.probe import probe_interval
 from lmprobe.io.progress import Progress, silent
-from lmprobe.models import load_model
+from lmprobe.metrics.lean import lean
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.fitbert_presets import CORRECTED, THREE, TWO, run
-from lmprobe.reproduce.fitbert_tables import (
-    ICLR,
-    ICML,
-    LABELS,
-    TO_ATTRIBUTE,
-    TO_TASK,
-    PrintedTable,
-)
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction, texts_as_notes
 from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.shipped import published
 from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
 from lmprobe.results.format import format_number
+from lmprobe.sources import MissingLabels, Source
 
 PAPERS_MODEL = "bert-base-uncased"
 # The mean distance of the labour shares from one half: what T->A must differ by when the
 # base changes from uniform (2) to labour, since the lean of every pair stays the same.
 LABOUR_DISTANCE = 0.26215625
-
-_COLUMNS = (
-    Column("", key="name"),
-    Column("paper", ColumnKind.NUMBER),
-    Column("published", ColumnKind.NUMBER),
-    Column("corrected", ColumnKind.NUMBER),
-    Column("diff", ColumnKind.NUMBER, essential=False),
-    Column("interval", ColumnKind.RANGE),
-)
-_HEADINGS = (
-    "paper: the printed value. published: ours, computed as in the published code; diff: "
-    "published minus paper. corrected: ours with whole words, the lean of Eq. 2 and undefined "
-    "pairs left out, with its interval."
-)
+TWO, THREE = ("he", "she"), ("he", "she", "they")
+LABELS = {
+    ("uniform", TWO): "Uniform (2)",
+    ("uniform", THREE): "Uniform (3)",
+    ("wikipedia", TWO): "Wikipedia (2)",
+    ("labor", TWO): "US Labor (2)",
+}
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {"scorer": "first-piece", "lean_weighting": "paper", "missing": "keep"},
+    "corrected": {"scorer": "word-l2r", "lean_weighting": "joint", "missing": "drop"},
+}
 
 
-@experiment("fitbert", order=0)
+@experiment("fitbert")
 def fitbert(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Table 2 and Figure 5: FitBERT against uniform, Wikipedia and labour base rates."""
-    return _reproduce(ICML, settings, progress)
+    return _reproduce("fitbert", settings, progress)
 
 
-@experiment("fitbert-iclr", order=1)
+@experiment("fitbert-iclr")
 def fitbert_iclr(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Table 1 of the earlier version: two sentences, discrete predictions."""
-    return _reproduce(ICLR, settings, progress)
+    return _reproduce("fitbert-iclr", settings, progress)
 
 
-def _reproduce(
-    table: PrintedTable, settings: ExperimentSettings, progress: Progress
-) -> Reproduction:
-    presets = [one for one in (table.paper, CORRECTED) if settings.preset in (None, one.name)]
-    model, about = _model(settings.model)
-    wikipedia = settings.wikipedia or "wikipedia"
-    results = {
-        preset.name: run(
-            model, table.templates, wikipedia, preset, seed=settings.seed, progress=progress
-        )
-        for preset in presets
-    }
+def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> Reproduction:
+    """Run the presets that the settings ask for; the experiment's name is its template set's."""
+    model, texts = _model(settings.model)
+    bases = _bases(settings.wikipedia or "wikipedia")
+    results: dict[str, ProbeResult] = {}
+    for preset, options in PRESETS.items():
+        if settings.preset in (None, preset):
+            options = options | {"attributes": THREE, "seed": settings.seed, "progress": progress}
+            results[preset] = lmprobe.probe(model, name, bases, **options)
+    if "paper" in results:
+        likeliest, seed = name == "fitbert-iclr", settings.seed
+        rows = (_as_published(row, bases[2], likeliest, seed) for row in results["paper"].rows)
+        results["paper"] = replace(results["paper"], rows=tuple(rows))
     identities = _identities(results["paper"]) if "paper" in results else []
-    distorted = _distorted(results) if len(results) == 2 else []
-    last = results[presets[-1].name]
-    texts = (_HEADINGS, *about, *_identity_texts(identities), *_distortion_texts(distorted))
-    return Reproduction(
-        name=table.name,
-        title=f"{table.title} (model: {model.name})",
-        paper=table.where,
-        rows=_rows(table, results),
-        printed=(_comparison(table, results),),
-        notes=(*texts_as_notes(*texts, *table.notes), *last.notes),
+    for identity in identities:
+        value, expected = (format_number(identity[key], 8) for key in ("value", "expected"))
+        holds = "holds" if identity["holds"] else "FAILS"
+        texts += (f"Identity: {identity['name']} is {value}, must be {expected}: {holds}.",)
+    distorted = _distorted(**results) if len(results) == 2 else []
+    if distorted:
+        words = ", ".join(f"{word['word']} x{word['ratio']:.3g}" for word in distorted)
+        what = f"Scoring the first piece only changes P(word) of {len(distorted)} split words"
+        texts += (f"{what}: {words}.",)
+    last = list(results.values())[-1]
+    printed = published(name)["printed"]
+    table = reproduction(
+        name,
+        [
+            _row(preset, label, row, *printed[label])
+            for preset, result in results.items()
+            for label, row in _by_label(result).items()
+        ],
+        _comparison(printed, **results),
         drawn=(_figure_5(last),),
         details={
             "settings": settings.to_dict(),
@@ -90,138 +100,159 @@ def _reproduce(
             "distorted_words": distorted,
             "provenance": dict(last.provenance),
         },
+        model=model.name,
     )
+    headings, *others = table.notes
+    return replace(table, notes=(headings, *texts_as_notes(*texts), *others, *last.notes))
+
+
+def _row(
+    preset: str, label: str, row: ProbeRow, printed: float, deviation: float | None = None
+) -> ReproducedRow:
+    details = {"preset": preset, "paper_sd": deviation, **row.to_dict()}
+    return ReproducedRow(label, row.value, printed, row.interval, row.verdict, details)
+
+
+def _by_label(result: ProbeResult) -> dict[str, ProbeRow]:
+    return {f"{LABELS[row.base, row.attributes]} {row.direction.short}": row for row in result.rows}
 
 
 def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
     """Load the model, or the bundled one where the paper's is out of reach; say which."""
     orientation = "the paper's column is for orientation only"
     if name is not None:
-        notes = () if name.split("/")[-1] == PAPERS_MODEL else (
-            f"The model is {name}, not the paper's {PAPERS_MODEL}: {orientation}.",
-        )  # fmt: skip
-        return load_model(name), notes
+        other = f"The model is {name}, not the paper's {PAPERS_MODEL}: {orientation}."
+        return lmprobe.load_model(name), () if name.split("/")[-1] == PAPERS_MODEL else (other,)
     try:
-        return load_model(PAPERS_MODEL), ()
+        return lmprobe.load_model(PAPERS_MODEL), ()
     except ModelError:
-        return load_model("reference:amplified"), (
+        return lmprobe.load_model("reference:amplified"), (
             f"{PAPERS_MODEL} cannot be loaded here, so this is the bundled reference:amplified: "
             f"{orientation}. With the model at hand: --model {PAPERS_MODEL}, or its folder.",
         )
 
 
-def _rows(table: PrintedTable, results: Mapping[str, ProbeResult]) -> tuple[ReproducedRow, ...]:
-    """Return a probe's rows, each with its preset and what the paper printed."""
-    rows = []
-    for preset, result in results.items():
-        for row in result.rows:
-            key = (row.base, row.attributes)
-            printed, deviation = table.printed[key][row.direction]
-            rows.append(
-                ReproducedRow(
-                    f"{LABELS[key]} {row.direction.short}",
-                    row.value,
-                    printed,
-                    row.interval,
-                    row.verdict,
-                    {"preset": preset, "paper_sd": deviation, **row.to_dict()},
-                )
-            )
-    return tuple(rows)
+@dataclass(frozen=True, slots=True)
+class _Only:
+    """A source of which the table uses some attributes, under the name that the table gives it."""
+
+    source: Source
+    attributes: tuple[str, ...]
+    name: str
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the source says of itself: provenance, sampling, where it leans."""
+        return getattr(self.source, name)
+
+    def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
+        unknown = [name for name in attributes if name not in self.attributes]
+        if not unknown:
+            return self.source.association(attributes, tasks)
+        lacking: Sequence[str] = ()
+        try:
+            self.source.association(self.attributes, tasks)
+        except MissingLabels as problem:
+            lacking = problem.tasks
+        raise MissingLabels(self.name, attributes=unknown, tasks=lacking)
 
 
-def _comparison(table: PrintedTable, results: Mapping[str, ProbeResult]) -> Table:
-    """Return one line per base and direction: the paper's number and ours."""
-    lines: list[tuple[Cell, ...]] = []
-    for number, row in enumerate(next(iter(results.values())).rows):
-        key = (row.base, row.attributes)
-        printed, _ = table.printed[key][row.direction]
-        each = {name: result.rows[number] for name, result in results.items()}
-        published, corrected = each.get("paper"), each.get("corrected")
-        lines.append(
-            (
-                f"{LABELS[key]} {row.direction.short}",
-                printed,
-                None if published is None else published.value,
-                None if corrected is None else corrected.value,
-                # Rounded as the paper rounds what it prints.
-                round((published or row).value - printed, 4),
-                (corrected or row).interval,
-            )
-        )
-    return Table("comparison", _COLUMNS, tuple(lines))
+def _bases(wikipedia: str) -> list[_Only]:
+    """Return the four worlds of the table, in its order."""
+    paths = ("uniform", "uniform", wikipedia, "labor")
+    return [
+        _Only(lmprobe.load_base_rates(path), attributes, name)
+        for path, (name, attributes) in zip(paths, LABELS, strict=True)
+    ]
 
 
-def _find(result: ProbeResult, base: str, attributes: tuple[str, ...], way: Direction) -> ProbeRow:
-    return next(
-        row
-        for row in result.rows
-        if (row.base, row.attributes, row.direction) == (base, attributes, way)
+def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> ProbeRow:
+    """Return the row as the published code computes it."""
+    leaning, predicted = row.lean, row.predicted
+    if row.base == "wikipedia" and row.direction == Direction.TASK_TO_ATTRIBUTE:
+        # Here alone the code compares counts, not conditionals: so the lean is that of Eq. 2.
+        leaning = lean(counts.association(row.attributes, row.tasks), row.direction, "joint")
+    if likeliest:
+        axis = 1 if row.direction == Direction.TASK_TO_ATTRIBUTE else 2
+        best = np.expand_dims(predicted.argmax(axis=axis), axis)
+        predicted = np.zeros_like(predicted)
+        np.put_along_axis(predicted, best, 1.0, axis)
+    undefined = np.isnan(row.base_rate)
+    changed = replace(
+        row,
+        predicted=predicted,
+        lean=np.where(undefined, 0.0, leaning),
+        base_rate=np.where(undefined, 0.0, row.base_rate),
+        # The published code has neither parts of a value nor the noise of a base.
+        corrected=None,
+        base_bias=None,
+        base_reliability=None,
+        association=None,
+        preference=None,
     )
+    rng = np.random.default_rng(seed)
+    interval, _ = probe_interval(changed.cells, rng=rng, families=row.families)
+    return replace(changed, interval=interval)
+
+
+def _comparison(
+    printed: Mapping[str, list[float]],
+    paper: ProbeResult | None = None,
+    corrected: ProbeResult | None = None,
+) -> Table:
+    """Return one line per base and direction: the paper's number and ours."""
+    published, ours = (_by_label(result) if result else {} for result in (paper, corrected))
+    lines: list[tuple[Cell, ...]] = []
+    for label, (value, *_) in printed.items():
+        old, new = published.get(label), ours.get(label)
+        shown, claimed = old or ours[label], new or published[label]
+        numbers = (old.value if old else None, new.value if new else None)
+        # Rounded as the paper rounds what it prints.
+        lines.append((label, value, *numbers, round(shown.value - value, 4), claimed.interval))
+    columns = (
+        Column("", key="name"),
+        *(Column(name, ColumnKind.NUMBER) for name in ("paper", "published", "corrected")),
+        Column("diff", ColumnKind.NUMBER, essential=False),
+        Column("interval", ColumnKind.RANGE),
+    )
+    return Table("comparison", columns, tuple(lines))
 
 
 def _identities(result: ProbeResult) -> list[dict[str, Any]]:
     """Return what must hold between rows whatever the model says."""
-    uniform = _find(result, "uniform", TWO, TO_ATTRIBUTE)
-    labour = _find(result, "labor", TWO, TO_ATTRIBUTE)
-    two, three = (_find(result, "uniform", who, TO_TASK) for who in (TWO, THREE))
+    value = {label: row.value for label, row in _by_label(result).items()}
+    constant = value["US Labor (2) T->A"] - value["Uniform (2) T->A"]
+    ratio = value["Uniform (3) A->T"] - value["Uniform (2) A->T"] * 2 / 3
     pairs = (
-        ("labour T->A minus uniform (2) T->A", labour.value - uniform.value, -LABOUR_DISTANCE),
-        ("uniform (3) A->T minus 2/3 of uniform (2) A->T", three.value - two.value * 2 / 3, 0.0),
+        ("labour T->A minus uniform (2) T->A", constant, -LABOUR_DISTANCE),
+        ("uniform (3) A->T minus 2/3 of uniform (2) A->T", ratio, 0.0),
     )
     return [
-        {"name": name, "value": found, "expected": expected, "holds": abs(found - expected) < 1e-6}
-        for name, found, expected in pairs
+        {"name": name, "value": ours, "expected": expected, "holds": abs(ours - expected) < 1e-6}
+        for name, ours, expected in pairs
     ]
 
 
-def _distorted(results: Mapping[str, ProbeResult]) -> list[dict[str, Any]]:
+def _distorted(paper: ProbeResult, corrected: ProbeResult) -> list[dict[str, Any]]:
     """Return how far the first piece misjudges each split word in A->T, worst first.
 
     Only a word that is guessed can be misjudged: where it is given, it is written in full.
     """
-    first, whole = (
-        _find(results[name], "uniform", TWO, TO_TASK) for name in ("paper", "corrected")
-    )
+    first, whole = (_by_label(result)["Uniform (2) A->T"] for result in (paper, corrected))
     if not np.allclose(first.predicted.sum(axis=2), 1) or set(np.unique(first.predicted)) <= {0, 1}:
         return []
     words = []
-    for word, pieces in results["paper"].split_words.items():
+    for word, pieces in paper.split_words.items():
         if word in first.tasks:
             column = first.tasks.index(word)
-            shortcut = float(first.predicted[:, :, column].mean())
-            true = float(whole.predicted[:, :, column].mean())
-            words.append(
-                {
-                    "word": word,
-                    "pieces": pieces,
-                    "first_piece": shortcut,
-                    "whole_word": true,
-                    "ratio": shortcut / true,
-                }
-            )
+            shortcut, true = (float(row.predicted[:, :, column].mean()) for row in (first, whole))
+            numbers = {"first_piece": shortcut, "whole_word": true, "ratio": shortcut / true}
+            words.append({"word": word, "pieces": pieces, **numbers})
     return sorted(words, key=lambda word: -abs(np.log(word["ratio"])))
-
-
-def _identity_texts(identities: list[dict[str, Any]]) -> list[str]:
-    return [
-        f"Identity: {one['name']} is {format_number(one['value'], 8)}, must be "
-        f"{format_number(one['expected'], 8)}: "
-        f"{'holds' if one['holds'] else 'FAILS'}."
-        for one in identities
-    ]
-
-
-def _distortion_texts(words: list[dict[str, Any]]) -> list[str]:
-    if not words:
-        return []
-    each = ", ".join(f"{one['word']} x{one['ratio']:.3g}" for one in words)
-    return [f"Scoring the first piece only changes P(word) of {len(words)} split words: {each}."]
 
 
 def _figure_5(result: ProbeResult) -> Figure:
     """Each occupation's P(he) against the labour force."""
-    row = _find(result, "labor", TWO, TO_ATTRIBUTE)
+    row = _by_label(result)["US Labor (2) T->A"]
     world, guess = row.base_rate[0], row.predicted[:, 0].mean(axis=0)
     above = int((guess > world).sum())
     points = Series("occupation", tuple(world), tuple(guess), labels=row.tasks, style="points")

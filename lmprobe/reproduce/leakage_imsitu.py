@@ -13,44 +13,32 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
 from lmprobe.leakage.balanced import balanced_split
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
-from lmprobe.leakage.leakage_interval import leakage_interval, score_guesses
 from lmprobe.leakage.result import LIMITS
-from lmprobe.leakage.rounds import Trial, draw_rounds, read_split
+from lmprobe.leakage.rounds import (
+    Trial,
+    draw_rounds,
+    leakage_interval,
+    read_split,
+    score_guesses,
+)
 from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, texts_as_notes
+from lmprobe.reproduce.result import (
+    OURS,
+    PAPER,
+    ReproducedRow,
+    Reproduction,
+    comparison_table,
+    reproduction,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import shipped_table
-from lmprobe.reproduce.tables import OURS, PAPER, comparison_table
+from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind
 
 ROUNDS = 5
 # Images of each gender in train, dev and test: what the authors' published code draws,
 # whatever the split; the smallest split, alpha = 1, has 7,342 of each to draw from.
 PER_GENDER = (7300, 3000, 3000)
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """A row of the paper's Table 1: images of men and women, leakage and its ± in percent."""
-
-    alpha: float | None
-    men: int
-    women: int
-    leakage: float
-    spread: float
-
-    @property
-    def name(self) -> str:
-        """What the paper calls the split."""
-        return "original" if self.alpha is None else f"alpha = {self.alpha:g}"
-
-
-TABLE_1 = (
-    Printed(None, 14199, 10102, 68.26, 0.31),
-    Printed(3, 11613, 9530, 68.11, 0.55),
-    Printed(2, 10265, 8884, 68.15, 0.32),
-    Printed(1, 7342, 7342, 53.99, 0.69),
-)
+TABLE_1 = published("leakage-imsitu")["split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,22 +51,23 @@ class _Images:
 
     def balanced(self, alpha: float, parts: Sequence[int], seed: int) -> Codes:
         """Return `part` with -1 for the images that balancing those parts removes."""
-        found = self.part.copy()
+        part = self.part.copy()
         for number in parts:
             rows = np.flatnonzero(self.part == number)
-            kept = balanced_split(
-                self.verbs.values[rows].astype(str),
-                self.genders.codes[rows],
-                alpha=alpha,
-                seed=seed,
-            ).rows
-            found[np.delete(rows, kept)] = -1
-        return found
+            verbs, genders = self.verbs.values[rows].astype(str), self.genders.codes[rows]
+            left = balanced_split(verbs, genders, alpha=alpha, seed=seed).rows
+            part[np.delete(rows, left)] = -1
+        return part
 
-    def trials(self, part: Codes, **options: Any) -> list[Trial]:
+    def trials(self, part: Codes, rounds: int, **options: Any) -> list[Trial]:
         """Return the rounds that are drawn from those parts."""
-        drawn = draw_rounds(self.genders, part, rounds=ROUNDS, **options)
-        return [Trial(self.verbs, self.genders, one) for one in drawn]
+        drawn = draw_rounds(self.genders, part, rounds=rounds, **options)
+        return [Trial(self.verbs, self.genders, rows) for rows in drawn]
+
+    def men_and_women(self, part: Codes) -> dict[str, int]:
+        """Return how many images of each gender there are to train with."""
+        men, women = np.bincount(self.genders.codes[part == 0])
+        return {"men": int(men), "women": int(women)}
 
 
 @experiment("leakage-imsitu")
@@ -88,84 +77,65 @@ def leakage_imsitu(settings: ExperimentSettings, progress: Progress = silent) ->
 
 
 def run(
-    settings: ExperimentSettings, attacker: str | Attacker, progress: Progress = silent
+    settings: ExperimentSettings,
+    attacker: str | Attacker,
+    progress: Progress = silent,
+    *,
+    rounds: int = ROUNDS,
 ) -> Reproduction:
     """Run the experiment with any attacker; the paper's is `mlp`."""
     counts, provenance = shipped_table("imsitu_verb_gender_counts")
-    images = _images(counts)
-    rng = np.random.default_rng(settings.seed)
-    splits = [_train_split(images, row, settings.seed) for row in TABLE_1]
-    trials = [trial for part in splits for trial in images.trials(part, rng=rng, limits=PER_GENDER)]
+    images, seed = _images(counts), settings.seed
+    rng = np.random.default_rng(seed)
+    splits = [images.part]
+    splits += [images.balanced(split["alpha"], (0,), seed) for split in TABLE_1[1:]]
+    trials = [
+        trial
+        for part in splits
+        for trial in images.trials(part, rounds, rng=rng, limits=PER_GENDER)
+    ]
     # All splits at once: every attacker has the same shape, so they share one batch.
     guesses = find_attacker(attacker).attack(trials, device="auto", progress=progress)
     exact = find_attacker("exact").attack(trials, device="auto", progress=silent)
-    rows = [
-        _row(images, printed, part, *(_of(each, number) for each in (trials, guesses, exact)))
-        for number, (printed, part) in enumerate(zip(TABLE_1, splits, strict=True))
-    ]
-    rows += [_balanced_test(images, row, settings.seed) for row in TABLE_1 if row.alpha]
-    return Reproduction(
-        name="leakage-imsitu",
-        title="Dataset leakage of imSitu: accuracy of guessing gender from the verb, percent",
-        paper="Wang et al. 2019 (ICCV), Table 1, column λ_D",
-        rows=tuple(rows),
-        printed=(comparison_table(rows, _COLUMNS),),
-        notes=texts_as_notes(
-            *_NOTES, f"{len(images.part):,} images; {provenance['source']}.", *LIMITS[:2]
-        ),
+    rows = []
+    for number, (split, part) in enumerate(zip(TABLE_1, splits, strict=True)):
+        own = slice(number * rounds, (number + 1) * rounds)
+        rows.append(_row(images, split, part, trials[own], guesses[own], exact[own]))
+    rows += [_balanced_test(images, split, rounds, seed) for split in TABLE_1[1:]]
+    columns = (
+        OURS,
+        Column("±", ColumnKind.NUMBER, key="spread"),
+        Column("exact", ColumnKind.NUMBER),
+        PAPER,
+        Column("± paper", ColumnKind.NUMBER, key="paper_spread"),
     )
-
-
-_COLUMNS = (
-    OURS,
-    Column("±", ColumnKind.NUMBER, key="spread"),
-    Column("exact", ColumnKind.NUMBER),
-    PAPER,
-    Column("± paper", ColumnKind.NUMBER, key="paper_spread"),
-)
-_NOTES = (
-    f"{ROUNDS} rounds, each with fresh images: {PER_GENDER[0]:,} of each gender to train, "
-    f"{PER_GENDER[1]:,} to choose the snapshot and {PER_GENDER[2]:,} to test, as in the "
-    "authors' published code. ± is the standard deviation over rounds (ddof 0), as there.",
-    "Only the train images are balanced in the four rows of the paper; dev and test stay the "
-    "original ones. That is why alpha = 3 and 2 leak as much as the original: balancing to a "
-    "ratio above 1 does not change which gender is more frequent with a verb, and an attacker "
-    "uses nothing else. The paper does not state this; its numbers show it.",
-    "At alpha = 1 the train labels contain no information. The values above 50 in the paper are "
-    "due to the choice of the best snapshot on original dev images, which have the same skew as "
-    "the test images, and to its code, which counts an accuracy below one half as above it.",
-    "In the rows `test balanced too`, dev and test are balanced like the train images; there "
-    "leakage falls as alpha does (exact attacker only).",
-)
+    return reproduction(
+        "leakage-imsitu",
+        rows,
+        comparison_table(rows, columns),
+        rounds=rounds,
+        per_gender=PER_GENDER,
+        images=len(images.part),
+        source=provenance["source"],
+        limits=LIMITS,
+    )
 
 
 def _images(counts: pd.DataFrame) -> _Images:
-    verbs = sorted(counts["verb"].unique())
-    code = counts["verb"].map({verb: number for number, verb in enumerate(verbs)}).to_numpy()
+    code, verbs = pd.factorize(counts["verb"], sort=True)
     part = read_split(counts["split"], len(counts))
-    both = [counts[name].to_numpy() for name in ("man", "woman")]
-    times = np.concatenate(both)
+    times = counts[["man", "woman"]].to_numpy()
+    genders = np.repeat([0, 1], times.sum(axis=0)).astype(np.int64)
     return _Images(
-        AttackerInput(np.repeat(np.tile(code, 2), times).astype(np.int64), len(verbs)),
-        GroupLabels(
-            np.repeat([0, 1], [one.sum() for one in both]).astype(np.int64), ("man", "woman")
-        ),
-        np.repeat(np.tile(part, 2), times),
+        AttackerInput(np.repeat(np.tile(code, 2), times.T.ravel()).astype(np.int64), len(verbs)),
+        GroupLabels(genders, ("man", "woman")),
+        np.repeat(np.tile(part, 2), times.T.ravel()),
     )
-
-
-def _train_split(images: _Images, row: Printed, seed: int) -> Codes:
-    return images.part if row.alpha is None else images.balanced(row.alpha, (0,), seed)
-
-
-def _of(each: Sequence[Any], number: int) -> Sequence[Any]:
-    """Return what belongs to the rounds of one split."""
-    return each[number * ROUNDS : (number + 1) * ROUNDS]
 
 
 def _row(
     images: _Images,
-    printed: Printed,
+    split: dict[str, Any],
     part: Codes,
     trials: Sequence[Trial],
     guesses: Sequence[Codes],
@@ -174,43 +144,31 @@ def _row(
     values, by_row = score_guesses(guesses, trials)
     best, _ = score_guesses(exact, trials)
     interval = leakage_interval(values, by_row, images.genders, bounds=(0.0, 1.0), confidence=0.95)
-    sizes = np.bincount(images.genders.codes[part == 0])
     return ReproducedRow(
-        printed.name,
+        split["name"],
         100 * float(np.mean(values)),
-        printed.leakage,
+        split["leakage"],
         details={
             "spread": 100 * float(np.std(values)),
-            "paper_spread": printed.spread,
+            "paper_spread": split["paper_spread"],
             "low": 100 * interval.low,
             "high": 100 * interval.high,
             "rounds": [100 * value for value in values],
             "folded": 100 * float(np.mean(0.5 + np.abs(np.array(values) - 0.5))),
             "exact": 100 * float(np.mean(best)),
-            "men": int(sizes[0]),
-            "women": int(sizes[1]),
-            "paper_men": printed.men,
-            "paper_women": printed.women,
+            **images.men_and_women(part),
+            "paper_men": split["paper_men"],
+            "paper_women": split["paper_women"],
         },
     )
 
 
-def _balanced_test(images: _Images, printed: Printed, seed: int) -> ReproducedRow:
+def _balanced_test(images: _Images, split: dict[str, Any], rounds: int, seed: int) -> ReproducedRow:
     """Return the exact attacker's accuracy where dev and test are balanced as well."""
-    assert printed.alpha is not None
-    part = images.balanced(printed.alpha, (0, 1, 2), seed)
-    trials = images.trials(part, rng=np.random.default_rng(seed))
+    part = images.balanced(split["alpha"], (0, 1, 2), seed)
+    trials = images.trials(part, rounds, rng=np.random.default_rng(seed))
     guesses = find_attacker("exact").attack(trials, device="auto", progress=silent)
     values, _ = score_guesses(guesses, trials)
-    sizes = np.bincount(images.genders.codes[part == 0])
-    value = 100 * float(np.mean(values))
-    return ReproducedRow(
-        f"{printed.name}, test balanced too",
-        value,
-        details={
-            "spread": 100 * float(np.std(values)),
-            "exact": value,
-            "men": int(sizes[0]),
-            "women": int(sizes[1]),
-        },
-    )
+    value, spread = 100 * float(np.mean(values)), 100 * float(np.std(values))
+    details = {"spread": spread, "exact": value, **images.men_and_women(part)}
+    return ReproducedRow(f"{split['name']}, test balanced too", value, details=details)

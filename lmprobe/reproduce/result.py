@@ -1,14 +1,18 @@
-"""A published experiment, run again: rows of ours beside those of the paper."""
+"""A published experiment, run again: rows of ours beside those of the paper, and their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from lmprobe.core.direction import Direction
 from lmprobe.report.result import Result
+from lmprobe.reproduce.shipped import published
 from lmprobe.results import (
+    Cell,
+    Column,
+    ColumnKind,
     Estimate,
     Figure,
     Interval,
@@ -20,12 +24,7 @@ from lmprobe.results import (
     Verdict,
 )
 from lmprobe.results.claim import Claim
-from lmprobe.results.content import (
-    figure_from_dict,
-    figure_to_dict,
-    table_from_dict,
-    table_to_dict,
-)
+from lmprobe.results.content import figure_from_dict, figure_to_dict, table_from_dict, table_to_dict
 from lmprobe.results.estimate import nullable
 from lmprobe.results.settings import command_line
 
@@ -34,6 +33,9 @@ LIMITS = (
     "computed, not that the finding generalises to other models, data or groups.",
     "A dash under `paper` means that the paper printed no number.",
 )
+OURS = Column("ours", ColumnKind.NUMBER, key="value")
+INTERVAL = Column("interval", ColumnKind.RANGE)
+PAPER = Column("paper", ColumnKind.NUMBER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +52,8 @@ class ReproducedRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        document: dict[str, Any] = {
-            "name": self.name,
-            "value": self.value if isinstance(self.value, int) else nullable(self.value),
-            "paper": self.paper,
-        }
+        value = self.value if isinstance(self.value, int) else nullable(self.value)
+        document: dict[str, Any] = {"name": self.name, "value": value, "paper": self.paper}
         if self.interval is not None:
             document |= {"interval": self.interval.to_dict(), "verdict": self.verdict.value}
         return {**document, **self.details}
@@ -62,15 +61,15 @@ class ReproducedRow:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> ReproducedRow:
         """Read the JSON form."""
-        known = ("name", "value", "paper", "interval", "verdict")
-        interval = document.get("interval")
+        details = dict(document)
+        value, interval = details.pop("value"), details.pop("interval", None)
         return cls(
-            name=document["name"],
-            value=float("nan") if document["value"] is None else document["value"],
-            paper=document["paper"],
+            name=details.pop("name"),
+            value=float("nan") if value is None else value,
+            paper=details.pop("paper"),
             interval=None if interval is None else Interval.from_dict(interval),
-            verdict=Verdict(document.get("verdict", Verdict.UNDECIDED)),
-            details={key: value for key, value in document.items() if key not in known},
+            verdict=Verdict(details.pop("verdict", Verdict.UNDECIDED)),
+            details=details,
         )
 
     def claim(self) -> Claim | None:
@@ -127,14 +126,7 @@ class Reproduction(Result):
     def page(self) -> Page:
         """Return the report."""
         section = replace(self.section(), title="Our numbers and the paper's", text=())
-        return Page(
-            title=self.title,
-            subtitle=self.paper,
-            headline=(),
-            sections=(section,),
-            limits=LIMITS,
-            topic="Reproduction",
-        )
+        return _page(self.title, self.paper, section)
 
     def body(self) -> dict[str, Any]:
         """Return the JSON form without `schema` and `kind`."""
@@ -152,18 +144,16 @@ class Reproduction(Result):
     @classmethod
     def from_body(cls, document: dict[str, Any]) -> Reproduction:
         """Read the JSON form."""
-        known = ("schema", "kind", "experiment", "title", "paper", "rows", "notes", "tables")
+        details = {key: part for key, part in document.items() if key not in ("schema", "kind")}
         return cls(
-            name=document["experiment"],
-            title=document["title"],
-            paper=document["paper"],
-            rows=tuple(ReproducedRow.from_dict(row) for row in document["rows"]),
-            printed=tuple(table_from_dict(table) for table in document["tables"]),
-            notes=tuple(Note.from_dict(note) for note in document["notes"]),
-            drawn=tuple(figure_from_dict(figure) for figure in document["figures"]),
-            details={
-                key: value for key, value in document.items() if key not in (*known, "figures")
-            },
+            name=details.pop("experiment"),
+            title=details.pop("title"),
+            paper=details.pop("paper"),
+            rows=tuple(map(ReproducedRow.from_dict, details.pop("rows"))),
+            printed=tuple(map(table_from_dict, details.pop("tables"))),
+            notes=tuple(map(Note.from_dict, details.pop("notes"))),
+            drawn=tuple(map(figure_from_dict, details.pop("figures"))),
+            details=details,
         )
 
 
@@ -178,49 +168,112 @@ class ReproductionSet(Result):
     def claims(self) -> tuple[Claim, ...]:
         """Return the claims of all experiments."""
         return tuple(
-            replace(claim, subject=f"{one.name}: {claim.subject}")
-            for one in self.experiments
-            for claim in one.claims()
+            replace(claim, subject=f"{result.name}: {claim.subject}")
+            for result in self.experiments
+            for claim in result.claims()
         )
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables of all experiments, each under the experiment's name."""
         return tuple(
-            replace(table, name=f"{one.name}-{table.name}", title=table.title or one.title)
-            for one in self.experiments
-            for table in one.printed
+            replace(table, name=f"{result.name}-{table.name}", title=table.title or result.title)
+            for result in self.experiments
+            for table in result.printed
         )
 
     def page(self) -> Page:
-        """Return one page with a section per experiment."""
-        from lmprobe.reproduce.out_of_reach import out_of_reach_section
-
-        sections = [_with_unique_names(one) for one in self.experiments]
-        return Page(
-            title="Published experiments, run again",
-            subtitle="our numbers next to those of the papers",
-            headline=(),
-            sections=(*sections, out_of_reach_section()),
-            limits=LIMITS,
-            topic="Reproduction",
+        """Return one page with a section per experiment; no two figures have the same name."""
+        sections = []
+        for result in self.experiments:
+            figures = [
+                replace(figure, name=f"{result.name}-{figure.name}") for figure in result.drawn
+            ]
+            sections.append(replace(result.section(), figures=tuple(figures)))
+        return _page(
+            "Published experiments, run again",
+            "our numbers next to those of the papers",
+            *sections,
+            _out_of_reach(),
         )
 
     def body(self) -> dict[str, Any]:
         """Return the JSON form without `schema` and `kind`."""
-        return {"experiments": [one.to_dict() for one in self.experiments]}
+        return {"experiments": [result.to_dict() for result in self.experiments]}
 
     @classmethod
     def from_body(cls, document: dict[str, Any]) -> ReproductionSet:
         """Read the JSON form."""
-        return cls(tuple(Reproduction.from_body(one) for one in document["experiments"]))
+        return cls(tuple(map(Reproduction.from_body, document["experiments"])))
 
 
-def _with_unique_names(one: Reproduction) -> Section:
-    """Return the section with figures whose names differ from those of other experiments."""
-    figures = tuple(replace(figure, name=f"{one.name}-{figure.name}") for figure in one.drawn)
-    return replace(one.section(), figures=figures)
+def _out_of_reach() -> Section:
+    """Return the section that says what cannot be run from here, and how to run it elsewhere."""
+    about = published("out-of-reach")
+    parts = (
+        Section(entry["what"], text=(f"{entry['why']}.",), commands=(entry["command"],))
+        for entry in about["experiment"]
+    )
+    return Section(about["title"], text=(about["text"],), parts=tuple(parts), name="out-of-reach")
+
+
+def _page(title: str, subtitle: str, *sections: Section) -> Page:
+    return Page(title, subtitle, (), sections, limits=LIMITS, topic="Reproduction")
+
+
+def reproduction(
+    name: str,
+    rows: Sequence[ReproducedRow],
+    *tables: Table,
+    drawn: tuple[Figure, ...] = (),
+    details: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> Reproduction:
+    """Return an experiment that data/published.toml describes, its texts filled with `values`."""
+    about = published(name)
+    return Reproduction(
+        name=name,
+        title=about["title"].format(**values),
+        paper=about["paper"],
+        rows=tuple(rows),
+        printed=tables or (comparison_table(rows),),
+        notes=texts_as_notes(*(text.format(**values) for text in about["notes"])),
+        drawn=drawn,
+        details=details or {},
+    )
 
 
 def texts_as_notes(*texts: str) -> tuple[Note, ...]:
     """Return what an experiment has to say as notes about its method."""
     return tuple(Note(NoteKind.METHOD, text) for text in texts)
+
+
+def comparison_table(
+    rows: Sequence[ReproducedRow], columns: Sequence[Column] = (), *, name: str = "comparison"
+) -> Table:
+    """Return one line per row; a column shows the row's JSON key that its name is.
+
+    By default ours, the interval where a row has one, and what the paper printed.
+    """
+    bounded = any(row.interval is not None for row in rows)
+    shown = tuple(columns) or (OURS, *((INTERVAL,) if bounded else ()), PAPER)
+    lines = tuple((row.name, *(_cell(row, column.name) for column in shown)) for row in rows)
+    return Table(name, (Column("", key="name"), *shown), lines)
+
+
+def _cell(row: ReproducedRow, key: str) -> Cell:
+    own = {"value": row.value, "paper": row.paper, "interval": row.interval}
+    cell: Cell = own[key] if key in own else row.details.get(key)
+    return cell
+
+
+def grid_table(
+    rows: Sequence[ReproducedRow], down: str, across: str, *, name: str = "values"
+) -> Table:
+    """Return the values with one line per detail `down` and one column per detail `across`."""
+    lines: dict[str, dict[str, float]] = {}
+    for row in rows:
+        lines.setdefault(str(row.details[down]), {})[str(row.details[across])] = row.value
+    headings = list(dict.fromkeys(str(row.details[across]) for row in rows))
+    columns = (Column(down), *(Column(heading, ColumnKind.NUMBER) for heading in headings))
+    cells = ((line, *map(values.get, headings)) for line, values in lines.items())
+    return Table(name, columns, tuple(cells))

@@ -64,11 +64,11 @@ class Layout:
     def keys(self) -> dict[str, str]:
         """The columns of categories by the name that a query gives them."""
         columns = self.columns
-        found = {} if columns.run is None else {"run": columns.run}
-        found |= _numbered("a", columns.attribute) | _numbered("b", columns.attribute_prediction)
+        keys = {} if columns.run is None else {"run": columns.run}
+        keys |= _numbered("a", columns.attribute) | _numbered("b", columns.attribute_prediction)
         if not self.binary:
-            found |= {"t0": columns.task[0]} | _numbered("p", columns.task_prediction)
-        return found
+            keys |= {"t0": columns.task[0]} | _numbered("p", columns.task_prediction)
+        return keys
 
     @property
     def numbers(self) -> dict[str, str]:
@@ -101,12 +101,11 @@ def expanded(names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
     >>> expanded(("sex", "object.*"), ("sex", "object.tie", "object.oven"))
     ('sex', 'object.tie', 'object.oven')
     """
-    found: list[str] = []
+    columns: list[str] = []
     for name in names:
-        several = name not in known and "*" in name
-        matches = [one for one in known if fnmatch.fnmatchcase(one, name)] if several else []
-        found += matches or [name]
-    return tuple(found)
+        exact = name in known or "*" not in name
+        columns += ([] if exact else fnmatch.filter(known, name)) or [name]
+    return tuple(columns)
 
 
 def expanded_like(
@@ -127,7 +126,8 @@ def expanded_like(
         start, star, end = label.partition("*")
         if star and label not in known and name not in known and name.count("*") == 1:
             columns = expanded((label,), known)
-            found += [name.replace("*", one[len(start) : len(one) - len(end)]) for one in columns]
+            middles = (column[len(start) : len(column) - len(end)] for column in columns)
+            found += [name.replace("*", middle) for middle in middles]
         else:
             found += expanded((name,), known)
     return tuple(found)

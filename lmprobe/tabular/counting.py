@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,3 +189,50 @@ def holds_unit_numbers(source: TableSource, columns: Columns, *, head: bool) -> 
 
     (found,) = source.query([task], build, text=[task]).to_pylist()
     return not found["other"]
+
+
+def common_labels(
+    columns: Columns,
+    tables: Sequence[Counted],
+    train: Counted | None,
+    *,
+    binary: bool,
+    train_name: str | None,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return all attributes and tasks; predictions of which none is a known label are refused."""
+    groups = _kinds(table.groups for table in tables)
+    guesses = _kinds(table.group_guesses for table in tables)
+    trained = _kinds([train and train.groups])
+    # A single stranger may be a model that knows but one answer.
+    if min(len(groups), len(guesses)) > 1:
+        _refuse_strangers("predicted group", guesses, groups)
+    _refuse_strangers(f"group of {train_name}", trained, groups)
+    attributes = tuple(sorted(groups | guesses | trained))
+    if binary:
+        return attributes, columns.task
+    labelled = _kinds(table.tasks for table in tables)
+    guesses = _kinds(table.task_guesses for table in tables)
+    trained = _kinds([train and train.tasks])
+    if columns.score:
+        raise InputError(
+            f'--score needs tasks of 0 and 1; the column "{columns.task[0]}" holds '
+            f"{', '.join(sorted(labelled | trained)[:5])}"
+        )
+    if len(guesses) > 1:
+        what = f'value of "{columns.task_prediction[0]}"'
+        _refuse_strangers(what, guesses, labelled | trained)
+    _refuse_strangers(f"task of {train_name}", trained, labelled)
+    return attributes, tuple(sorted(labelled | trained | guesses))
+
+
+def _kinds(columns: Iterable[Any]) -> set[str]:
+    return {str(label) for column in columns if column is not None for label in set(column)}
+
+
+def _refuse_strangers(what: str, names: set[str], known: set[str]) -> None:
+    """Refuse labels of which none is known: spelled otherwise, or of another column."""
+    if names and not names & known:
+        raise InputError(
+            f"no {what} ({', '.join(sorted(names)[:5])}) is one of those labelled "
+            f"({', '.join(sorted(known)[:5])})"
+        )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
+import pandas as pd
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import Direction
@@ -14,9 +17,89 @@ from lmprobe.errors import DataFileError
 from lmprobe.io.table_source import Relation, TableSource, quoted
 from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.thresholds import Curve, Threshold, curve_of_sums
+from lmprobe.results.estimate import from_nullable, nullable
 from lmprobe.tabular.columns import Columns
 from lmprobe.tabular.counting import crossed
-from lmprobe.tabular.mistakes import is_infinite, refuse, refuse_missing_cell, refuse_words
+from lmprobe.tabular.engine import is_infinite, refuse, refuse_missing_cell, refuse_words
+
+# Points of a curve in JSON and in a figure; a CSV has them all.
+_POINTS = 201
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThresholdCurve:
+    """The curve of one task, its summaries and the calibrated threshold."""
+
+    task: str
+    integral: float
+    lowest: float
+    highest: float
+    at_threshold: float
+    """The value at the calibrated threshold."""
+    points: int
+    """How many thresholds there are in all."""
+    cuts: Floats
+    """(K,), falling; the first lies above every score and is infinite."""
+    share: Floats
+    value: Floats
+
+    @classmethod
+    def of(cls, curve: Curve, cut: Threshold) -> ThresholdCurve:
+        """Return what a result keeps of a curve."""
+        value = curve.value
+        return cls(
+            curve.label,
+            curve.integral,
+            float(np.min(value)),
+            float(np.max(value)),
+            curve.at(cut.value),
+            len(value),
+            curve.thresholds,
+            curve.share,
+            value,
+        )
+
+    @property
+    def sampled(self) -> Any:
+        """The numbers of some hundred points, evenly spread over the share of positives."""
+        places = np.searchsorted(self.share, np.linspace(0, 1, _POINTS))
+        return np.unique(places.clip(0, len(self.share) - 1))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per threshold."""
+        columns = {"threshold": self.cuts, "share": self.share, "amplification": self.value}
+        return pd.DataFrame({"task": self.task, **columns})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, with some of the points."""
+        some = self.sampled
+        return {
+            "task": self.task,
+            "integral": nullable(self.integral),
+            "lowest": nullable(self.lowest),
+            "highest": nullable(self.highest),
+            "at_threshold": nullable(self.at_threshold),
+            "points": self.points,
+            "cuts": [nullable(cut) for cut in self.cuts[some].tolist()],
+            "share": self.share[some].tolist(),
+            "value": [nullable(value) for value in self.value[some].tolist()],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> ThresholdCurve:
+        """Read the JSON form."""
+
+        return cls(
+            str(document["task"]),
+            from_nullable(document["integral"]),
+            from_nullable(document["lowest"]),
+            from_nullable(document["highest"]),
+            from_nullable(document["at_threshold"]),
+            int(document["points"]),
+            np.array([math.inf if cut is None else float(cut) for cut in document["cuts"]]),
+            np.array(document["share"], dtype=np.float64),
+            np.array([from_nullable(value) for value in document["value"]]),
+        )
 
 
 def calibrated(source: TableSource, columns: Columns, shares: Floats) -> tuple[Threshold, ...]:

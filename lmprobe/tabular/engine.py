@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from lmprobe.errors import DataFileError
 from lmprobe.intervals.row_sums import BINS, PATTERNS
 from lmprobe.io.table_source import FILE, ROW, Relation, TableSource, quoted
 from lmprobe.tabular.columns import Layout
-from lmprobe.tabular.mistakes import refuse_mistakes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 _MANY = PATTERNS // 10
 # Bits of a fraction that are kept in a sum of fractions, and of weights below the largest seen.
 _BITS, _WEIGHT_BITS = 52, 48
+
+_NOT_A_NUMBER = 'row {row}: {value!r} in the column "{column}" is not a number'
+_WORDS = (
+    'the column "{column}" is one with words in it (row {row}: {value!r}); several tasks need '
+    "columns of 0/1 or probabilities"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,15 +61,11 @@ class Plan:
 
     def run(self, source: TableSource, layout: Layout) -> pd.DataFrame:
         """Count the table in one pass."""
-        if not self.added:
-            return _kinds(source, layout)
-        return _added(source, layout, self)
+        return _added(source, layout, self) if self.added else _kinds(source, layout)
 
     def of_file(self, number: int) -> Plan:
         """Return the plan for the file of that number alone: its rows are in the same bins."""
-        if self.unit is None:
-            return self
-        return replace(self, unit=self.unit.replace(FILE, str(number)))
+        return replace(self, unit=self.unit and self.unit.replace(FILE, str(number)))
 
 
 Pass = Callable[[TableSource, Layout, Plan], "pd.DataFrame"]
@@ -158,26 +160,21 @@ def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
 
 def _added(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
     """Return sums over the rows of each unit and group; of one unit if None."""
-    frame = _sums(source, layout, plan.unit, plan.bits)
-    keys = [*layout.keys, *(["unit"] if "unit" in frame else [])]
-    if frame.empty or frame.pop("bad").any() or frame[keys].isna().to_numpy().any():
-        refuse_mistakes(source, layout)
-    return frame
+    unit, bits = plan.unit, plan.bits
 
-
-def _sums(source: TableSource, layout: Layout, unit: str | None, bits: int) -> pd.DataFrame:
     def build(table: Relation) -> str:
         cells = _cells(table, layout)
+        weight = cells.get("weight")
         keys = [f"{cells[name]} AS {name}" for name in layout.keys]
         keys += [] if unit is None else [f"{unit} AS unit"]
-        weight = cells.get("weight")
-        valid = [f"{cells[name]} BETWEEN 0 AND 1" for name in (*layout.numbers, *layout.scores)]
+        numbers = (*layout.numbers, *layout.scores)
+        valid = [f"{cells[name]} BETWEEN 0 AND 1" for name in numbers]
         if weight is not None:
             valid.append(f"{weight} >= 0 AND {weight} < 'inf'::DOUBLE")
         bad = f"count_if(NOT coalesce({' AND '.join(valid)}, false))" if valid else "0"
         total = "count(*)::DOUBLE" if weight is None else _sum(weight, bits)
         sums = [f"count(*) AS n, {bad} AS bad, {total} AS weight"]
-        for name in (*layout.numbers, *layout.scores):
+        for name in numbers:
             column = layout.numbers.get(name)
             amount = f"({cells[name]})::DOUBLE"
             if weight is not None:
@@ -189,10 +186,13 @@ def _sums(source: TableSource, layout: Layout, unit: str | None, bits: int) -> p
             sums.append(f"{total} AS {name}")
         return f"SELECT {', '.join([*keys, *sums])} FROM {table.sql} GROUP BY ALL ORDER BY ALL"
 
+    text = [*layout.keys.values(), *filter(None, [layout.columns.cluster])]
     positioned = unit is not None and ROW in unit
-    text = [*layout.keys.values(), *([layout.columns.cluster] if layout.columns.cluster else [])]
-    found = source.query(layout.names, build, text=text, position=positioned)
-    frame: pd.DataFrame = found.to_pandas()
+    answer = source.query(layout.names, build, text=text, position=positioned)
+    frame: pd.DataFrame = answer.to_pandas()
+    keys = [*layout.keys, *(["unit"] if "unit" in frame else [])]
+    if frame.empty or frame.pop("bad").any() or frame[keys].isna().to_numpy().any():
+        refuse_mistakes(source, layout)
     return frame
 
 
@@ -230,3 +230,60 @@ def _cluster_unit(source: TableSource, cluster: str) -> str:
     if found["n"] <= PATTERNS:
         return name
     return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {BINS} END"
+
+
+def refuse_mistakes(source: TableSource, layout: Layout) -> NoReturn:
+    """Find the first mistake, column by column, and raise it; rows may be read once more."""
+    columns = layout.columns
+    for column in layout.names:
+        refuse_missing_cell(source, column)
+    for column in dict.fromkeys(layout.numbers.values()):
+        refuse(source, column, _is_word, _WORDS if len(columns.task) > 1 else _NOT_A_NUMBER)
+        refuse(
+            source,
+            column,
+            lambda table, name: f"{table.number(name)} NOT BETWEEN 0 AND 1",
+            "`{column}` must lie in [0, 1]: found {value} in row {row}; turn scores into "
+            "probabilities first",
+        )
+    for column in (*columns.score, *([columns.weight] if columns.weight else [])):
+        refuse_words(source, column)
+    if columns.weight is not None:
+        refuse(
+            source,
+            columns.weight,
+            lambda table, name: f"{table.number(name)} < 0 OR {is_infinite(table, name)}",
+            'the weights "{column}" must be finite numbers that are not negative; found {value} '
+            "in row {row}",
+        )
+    raise DataFileError(f"{source.name}: there is no row below the column names")
+
+
+def refuse_missing_cell(source: TableSource, column: str) -> None:
+    """Refuse a column with a missing value."""
+    message = 'the column "{column}" has no value in row {row}; remove or impute it'
+    refuse(source, column, Relation.missing, message)
+
+
+def refuse_words(source: TableSource, column: str) -> None:
+    """Refuse a column of numbers with a word in it."""
+    refuse(source, column, _is_word, _NOT_A_NUMBER)
+
+
+def refuse(
+    source: TableSource, column: str, condition: Callable[[Relation, str], str], message: str
+) -> None:
+    """Raise the message about the first row in which the column meets the condition, if any."""
+    first = source.first_row(column, condition)
+    if first:
+        about = message.format(column=column, row=first.row, value=first.value)
+        raise DataFileError(f"{first.place}: {about}")
+
+
+def is_infinite(table: Relation, column: str) -> str:
+    """Return the condition that a number is infinite."""
+    return f"isinf(({table.number(column)})::DOUBLE)"
+
+
+def _is_word(table: Relation, column: str) -> str:
+    return f"{table.number(column)} IS NULL"

@@ -14,15 +14,13 @@ from lmprobe.io.versions import versions
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Note, NoteKind
 from lmprobe.tabular.columns import Columns, Layout, expanded, expanded_like
-from lmprobe.tabular.counting import Counted, counted, holds_unit_numbers
-from lmprobe.tabular.cuts import calibrated, curves
+from lmprobe.tabular.counting import Counted, common_labels, counted, holds_unit_numbers
+from lmprobe.tabular.cuts import ThresholdCurve, calibrated, curves
 from lmprobe.tabular.engine import Pass, count_lines, run_here
-from lmprobe.tabular.labels import Labels, common_labels
 from lmprobe.tabular.other_metrics import other_values
 from lmprobe.tabular.result import AmplificationResult
 from lmprobe.tabular.rows import Measurement, measured_rows
 from lmprobe.tabular.settings import AmplifySettings
-from lmprobe.tabular.threshold_curves import ThresholdCurve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +61,8 @@ class Job:
             binary=layout.binary,
             train_name=settings.train,
         )
-        leaning = None if train is None else train.row_sums(labels.attributes, labels.tasks)
-        measured = self._measurements(tables, labels)
+        leaning = None if train is None else train.row_sums(*labels)
+        measured = self._measurements(tables, *labels)
         rows, notes = measured_rows(measured, leaning, settings)
         return AmplificationResult(
             rows=rows,
@@ -126,16 +124,14 @@ class Job:
         if self.train is not None:
             train = self._labels(self.train, layout, self.settings.train_weight)
         units = self.settings.interval != "none" or bool(self.settings.metrics)
-        found = []
-        for number, source in enumerate(self.sources):
+        tables = []
+        for number, source in enumerate(self.sources, start=1):
             thresholds = self._thresholds(source, layout, train)
-            cuts = tuple(cut.value for cut in thresholds)
-            read = replace(layout, thresholds=cuts)
+            read = replace(layout, thresholds=tuple(cut.value for cut in thresholds))
             lines = count_lines(source, read, units=units, run=self._pass)
-            one = counted(lines, read, source.name)
-            found.append(_Table(source, one, thresholds))
-            self.progress(number + 1, len(self.sources))
-        return train, tuple(found)
+            tables.append(_Table(source, counted(lines, read, source.name), thresholds))
+            self.progress(number, len(self.sources))
+        return train, tuple(tables)
 
     def _labels(self, source: TableSource, layout: Layout, weight: str | None) -> Counted:
         """Count the labels alone."""
@@ -158,22 +154,20 @@ class Job:
         labelled = train or self._labels(source, layout, columns.weight)
         return calibrated(self.validation or source, columns, labelled.task_shares())
 
-    def _measurements(self, tables: tuple[_Table, ...], labels: Labels) -> list[Measurement]:
+    def _measurements(
+        self, tables: tuple[_Table, ...], attributes: tuple[str, ...], tasks: tuple[str, ...]
+    ) -> list[Measurement]:
         """Return what was counted of each run; without runs, of the one table."""
-
-        def measurement(name: str, one: Counted) -> Measurement:
-            return Measurement(name, one, one.row_sums(labels.attributes, labels.tasks))
-
-        if self.settings.run_column is None:
-            return [
-                measurement(
-                    table.source.name if table.source.files else f"run {number}", table.counted
-                )
-                for number, table in enumerate(tables, start=1)
-            ]
-        one = tables[0].counted
-        assert one.runs is not None
-        return [measurement(run, one.of_run(run)) for run in sorted(set(one.runs))]
+        names = [
+            table.source.name if table.source.files else f"run {number}"
+            for number, table in enumerate(tables, start=1)
+        ]
+        runs = [(name, table.counted) for name, table in zip(names, tables, strict=True)]
+        if self.settings.run_column is not None:
+            every = tables[0].counted
+            assert every.runs is not None
+            runs = [(run, every.of_run(run)) for run in sorted(set(every.runs))]
+        return [Measurement(run, rows, rows.row_sums(attributes, tasks)) for run, rows in runs]
 
     def _curves(
         self, table: _Table, sums: RowSums, leaning: RowSums | None
@@ -181,21 +175,17 @@ class Job:
         if self.settings.threshold != "all":
             return ()
         world = _world(sums)
-        found = curves(
-            table.source,
-            self._columns,
-            world,
-            world if leaning is None else _world(leaning),
-            keep_unseen=self.settings.keep_unseen,
-        )
-        return tuple(map(ThresholdCurve.of, found, table.thresholds))
+        lean = world if leaning is None else _world(leaning)
+        keep_unseen = self.settings.keep_unseen
+        every = curves(table.source, self._columns, world, lean, keep_unseen=keep_unseen)
+        return tuple(map(ThresholdCurve.of, every, table.thresholds))
 
     def _provenance(self) -> dict[str, Any]:
         return {
             "tables": [source.name for source in self.sources],
             "files": all(
-                one is None or one.files is not None
-                for one in (*self.sources, self.train, self.validation)
+                source is None or source.files is not None
+                for source in (*self.sources, self.train, self.validation)
             ),
             "settings": self.settings.to_dict(),
             "versions": versions(("duckdb", "numpy", "pandas", "scipy")),

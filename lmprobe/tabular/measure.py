@@ -104,40 +104,30 @@ def amplify_files(
 
 
 def _measured(
-    tables: list[Any],
-    settings: AmplifySettings,
-    train: Any,
-    validation: Any,
-    progress: Progress,
+    tables: list[Any], settings: AmplifySettings, train: Any, validation: Any, progress: Progress
 ) -> AmplificationResult:
     with ExitStack() as stack:
-
-        def opened(table: Any) -> TableSource:
-            return stack.enter_context(TableSource(table))
-
-        return Job(
-            settings,
-            tuple(map(opened, tables)),
-            None if train is None else opened(train),
-            None if validation is None else opened(validation),
-            progress,
-        ).run()
+        sources = tuple(stack.enter_context(TableSource(table)) for table in tables)
+        train, validation = (
+            None if table is None else stack.enter_context(TableSource(table))
+            for table in (train, validation)
+        )
+        return Job(settings, sources, train, validation, progress).run()
 
 
 def _tables(table: Any, runs: bool | Sequence[Any] | None) -> list[Any]:
     """Return the tables to measure, one per training run."""
-    several = isinstance(table, list | tuple)
+    tables = list(table) if isinstance(table, list | tuple) else [table]
     if isinstance(runs, list | tuple):
-        return [*(table if several else [table]), *runs]
-    if several and not runs and len(table) > 1:
+        return [*tables, *runs]
+    if len(tables) > 1 and not runs:
         raise InputError(
-            f"{len(table)} tables: several are training runs of one model (`runs=True`, --runs); "
+            f"{len(tables)} tables: several are training runs of one model (`runs=True`, --runs); "
             "name a folder or a pattern for the parts of one table"
         )
-    found = list(table) if several else [table]
-    if not found:
+    if not tables:
         raise InputError("no table was given")
-    return found
+    return tables
 
 
 def _columns(names: Names) -> tuple[str, ...]:

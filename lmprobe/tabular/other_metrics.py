@@ -12,7 +12,6 @@ import pandas as pd
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.metric import metrics
-from lmprobe.results import Column, ColumnKind, Table
 from lmprobe.results.estimate import nullable
 from lmprobe.tabular.counting import Counted
 
@@ -50,31 +49,29 @@ def other_values(
             "--metric needs a table with few kinds of rows: no probabilities as predictions, no "
             "clusters and at most 100,000 different rows"
         )
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "attribute_predictions": table.group_guesses,
         "task_predictions": _tasks(table.task_guesses, table, tasks),
         "sample_weight": table.weight * table.times,
     }
-    groups, tasks_given = table.groups, _tasks(table.tasks, table, tasks)
-    found = []
+    leaning: dict[str, Any] = {}
+    if train is not None:
+        leaning = {
+            "train_attribute_labels": train.groups,
+            "train_task_labels": _tasks(train.tasks, train, tasks),
+            "train_sample_weight": train.weight * train.times,
+        }
+    groups, truth = table.groups, _tasks(table.tasks, table, tasks)
+    values: list[MetricValue] = []
     for name in names:
         metric = metrics.get(name)
-        known = inspect.signature(metric).parameters
-        leaning: dict[str, Any] = (
-            {}
-            if train is None or "train_attribute_labels" not in known
-            else {
-                "train_attribute_labels": train.groups,
-                "train_task_labels": _tasks(train.tasks, train, tasks),
-                "train_sample_weight": train.weight * train.times,
-            }
-        )
+        known = "train_attribute_labels" in inspect.signature(metric).parameters
         try:
-            values = metric(groups, tasks_given, **given, **leaning).values
+            measured = metric(groups, truth, **options, **(leaning if known else {})).values
         except InputError as problem:
             raise InputError(f"{name}: {problem}") from problem
-        found += [MetricValue(name, where, nullable(value)) for where, value in values.items()]
-    return tuple(found)
+        values += [MetricValue(name, where, nullable(value)) for where, value in measured.items()]
+    return tuple(values)
 
 
 def _tasks(values: Any, table: Counted, names: Sequence[str]) -> Any:
@@ -83,15 +80,3 @@ def _tasks(values: Any, table: Counted, names: Sequence[str]) -> Any:
         return values
     weight = np.where(table.weight > 0, table.weight, 1.0)
     return pd.DataFrame(values / weight[:, None], columns=list(names))
-
-
-def metric_table(values: Sequence[MetricValue]) -> Table:
-    """Return one line per metric and direction."""
-    columns = (
-        Column("metric"),
-        Column("direction"),
-        Column("value", ColumnKind.SIGNED),
-    )
-    rows = tuple((one.metric, one.direction, one.value) for one in values)
-    title = "Other metrics of the same table, on scales of their own"
-    return Table("metrics", columns, rows, title=title)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,9 +17,9 @@ from lmprobe.report.result import Result
 from lmprobe.results import Estimate, Interval, Note, Page, Table
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import from_nullable, nullable
+from lmprobe.tabular.cuts import ThresholdCurve
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
-from lmprobe.tabular.threshold_curves import ThresholdCurve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +66,7 @@ class AmplificationResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the verdicts, then runs, thresholds and the pairs at both ends."""
-        from lmprobe.tabular.tables import amplification_tables
+        from lmprobe.tabular.page import amplification_tables
 
         return amplification_tables(self)
 
@@ -83,11 +82,11 @@ class AmplificationResult(Result):
 
         frames = []
         for row in self.rows:
-            for one in row.runs:
-                frame = one.pairs.to_frame()
+            for run in row.runs:
+                frame = run.pairs.to_frame()
                 frame["direction"] = row.direction.value
                 if len(row.runs) > 1:
-                    frame.insert(1, "run", one.run)
+                    frame.insert(1, "run", run.run)
                 frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
@@ -145,16 +144,16 @@ def _row_dict(row: AmplificationRow) -> dict[str, Any]:
         "over_runs": None if row.over_runs is None else row.over_runs.to_dict(),
         "runs": [
             {
-                "run": one.run,
-                "value": one.pairs.value,
-                "interval": one.interval.to_dict(),
-                "corrected": nullable(one.corrected),
-                "predicted": _listed(one.pairs.predicted),
-                "base_rate": _listed(one.pairs.base_rate),
-                "lean": _listed(one.pairs.lean),
-                "amplification": _listed(one.pairs.by_pair),
+                "run": run.run,
+                "value": run.pairs.value,
+                "interval": run.interval.to_dict(),
+                "corrected": nullable(run.corrected),
+                "predicted": _listed(run.pairs.predicted),
+                "base_rate": _listed(run.pairs.base_rate),
+                "lean": _listed(run.pairs.lean),
+                "amplification": _listed(run.pairs.by_pair),
             }
-            for one in row.runs
+            for run in row.runs
         ],
     }
 
@@ -162,33 +161,22 @@ def _row_dict(row: AmplificationRow) -> dict[str, Any]:
 def _row_of(document: Mapping[str, Any]) -> AmplificationRow:
     direction = Direction.parse(document["direction"])
     attributes, tasks = tuple(document["attributes"]), tuple(document["tasks"])
+    shape = (len(attributes), len(tasks))
 
-    def table(values: Any) -> Floats:
-        return np.array(
-            [[math.nan if one is None else float(one) for one in line] for line in values]
-        ).reshape(len(attributes), len(tasks))
-
-    runs = tuple(
-        RunAmplification(
-            one["run"],
-            Amplification(
-                direction,
-                attributes,
-                tasks,
-                table(one["predicted"]),
-                table(one["base_rate"]),
-                table(one["lean"]),
-            ),
-            Interval.from_dict(one["interval"]),
-            one.get("corrected"),
+    def run_of(run: Mapping[str, Any]) -> RunAmplification:
+        predicted, base, lean = (
+            np.array([[from_nullable(cell) for cell in line] for line in run[name]]).reshape(shape)
+            for name in ("predicted", "base_rate", "lean")
         )
-        for one in document["runs"]
-    )
+        pairs = Amplification(direction, attributes, tasks, predicted, base, lean)
+        interval = Interval.from_dict(run["interval"])
+        return RunAmplification(run["run"], pairs, interval, run.get("corrected"))
+
     over_runs = document["over_runs"]
     return AmplificationRow(
         direction,
         document["base"],
-        runs,
+        tuple(map(run_of, document["runs"])),
         Estimate.from_dict(document),
         None if over_runs is None else Estimate.from_dict(over_runs),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -106,21 +107,26 @@ def measured_rows(
     rng = np.random.default_rng(settings.seed)
     close = [(0, 0)] * len(runs)
     if train is None and settings.interval != "none":
-        close = [close_pairs(one.sums) for one in runs]
-    found = [
+        close = [close_pairs(run.sums) for run in runs]
+    measured = [
         _of_run(run, train, settings, rng, unsure=unsure > 0)
         for run, (unsure, _) in zip(runs, close, strict=True)
     ]
-    rows = []
-    for direction in found[0]:
-        measured = tuple(one[direction] for one in found)
-        notes = tuple(_few_notes(runs, direction, settings))
-        rows.append(_row(direction, base, measured, notes, settings))
-    if not any(np.nan_to_num(one.pairs.lean).any() for row in rows for one in row.runs):
+    rows = tuple(
+        _row(
+            direction,
+            base,
+            tuple(run[direction] for run in measured),
+            tuple(_few_notes(runs, direction, settings)),
+            settings,
+        )
+        for direction in measured[0]
+    )
+    unseen = _unseen_notes(runs, train, settings)
+    if not any(np.nan_to_num(run.pairs.lean).any() for row in rows for run in row.runs):
         text = "no pair leans either way, so that nothing can be amplified or reduced"
-        return tuple(rows), (*_unseen_notes(runs, train, settings), Note(NoteKind.TIE, text))
-    notes = (*_unseen_notes(runs, train, settings), *_interval_notes(runs, max(close), settings))
-    return tuple(rows), notes
+        return rows, (*unseen, Note(NoteKind.TIE, text))
+    return rows, (*unseen, *_interval_notes(runs, max(close), settings))
 
 
 def _of_run(
@@ -132,41 +138,27 @@ def _of_run(
     unsure: bool,
 ) -> dict[Direction, RunAmplification]:
     """Return each direction of one run; `unsure` if chance may decide the lean of its rows."""
-    sums = run.sums
+    sums, confidence = run.sums, settings.confidence
+    options: dict[str, Any] = {"keep_unseen": settings.keep_unseen}
     world = None
     if train is not None:
         world = Association.from_tally(train.tallies().labels, train.attributes, train.tasks)
-    measured = from_tallies(
-        sums.tallies(),
-        sums.attributes,
-        sums.tasks,
-        train=world,
-        keep_unseen=settings.keep_unseen,
-    )
+    measured = from_tallies(sums.tallies(), sums.attributes, sums.tasks, train=world, **options)
+    corrected: dict[Direction, float] = {}
     if settings.interval == "none":
-        none = Interval.undefined(settings.confidence, settings.interval)
+        none = Interval.undefined(confidence, settings.interval)
         intervals = dict.fromkeys(sums.directions, none)
     elif unsure:
-        fitted = cross_fitted_amplification(
-            sums, keep_unseen=settings.keep_unseen, confidence=settings.confidence, rng=rng
-        )
-        return {
-            one.direction: RunAmplification(
-                run.run, one, fitted[one.direction].interval, fitted[one.direction].value
-            )
-            for one in measured.directions
-        }
+        fitted = cross_fitted_amplification(sums, confidence=confidence, rng=rng, **options)
+        corrected = {direction: fit.value for direction, fit in fitted.items()}
+        intervals = {direction: fit.interval for direction, fit in fitted.items()}
     else:
-        intervals = bootstrap_interval(
-            sums,
-            train=train,
-            keep_unseen=settings.keep_unseen,
-            confidence=settings.confidence,
-            rng=rng,
-        )
+        intervals = bootstrap_interval(sums, train=train, confidence=confidence, rng=rng, **options)
     return {
-        one.direction: RunAmplification(run.run, one, intervals[one.direction])
-        for one in measured.directions
+        pairs.direction: RunAmplification(
+            run.run, pairs, intervals[pairs.direction], corrected.get(pairs.direction)
+        )
+        for pairs in measured.directions
     }
 
 
@@ -177,14 +169,13 @@ def _row(
     notes: tuple[Note, ...],
     settings: AmplifySettings,
 ) -> AmplificationRow:
-    values = [one.pairs.value for one in runs]
-    value = float(np.mean(values))
-    claimed = float(np.mean([one.claimed for one in runs]))
-    interval = mean_interval([one.interval for one in runs])
-    corrected = claimed if any(one.corrected is not None for one in runs) else None
-    bias = None if corrected is None else value - corrected
+    values = [run.pairs.value for run in runs]
+    value, corrected, bias, over_runs = float(np.mean(values)), None, None, None
+    if any(run.corrected is not None for run in runs):
+        corrected = float(np.mean([run.claimed for run in runs]))
+        bias = value - corrected
+    interval = mean_interval([run.interval for run in runs])
     estimate = Estimate(value, interval, decide(interval), corrected, bias, notes)
-    over_runs = None
     if len(runs) > 1:
         spread = interval_over_runs(values, settings.confidence)
         over_runs = Estimate(value, spread, decide(spread))
@@ -195,24 +186,18 @@ def _unseen_notes(
     runs: Sequence[Measurement], train: RowSums | None, settings: AmplifySettings
 ) -> Iterator[Note]:
     """Yield the labels that never occur where the lean comes from."""
-    _, attribute, task, _ = (
-        sum(part[0] for part in parts)
-        for parts in zip(*((train or one.sums).total.marginals for one in runs), strict=True)
-    )
+    marginals = [(train or run.sums).total.marginals for run in runs]
     sums = runs[0].sums
-    names = (
-        *np.array(sums.attributes, dtype=object)[np.asarray(attribute) <= 0],
-        *np.array(sums.tasks, dtype=object)[np.asarray(task) <= 0],
-    )
-    if not names:
-        return
-    where = "no row is labelled" if train is None else "the train table has no row with"
-    then = (
-        "their pairs have no lean and count 0"
-        if settings.keep_unseen
-        else "their pairs are left out of the mean"
-    )
-    yield Note(NoteKind.LEFT_OUT, f"{where} {listed(list(names))}: {then}")
+    names = [
+        name
+        for labels, part in ((sums.attributes, 1), (sums.tasks, 2))
+        for name, amount in zip(labels, sum(each[part][0] for each in marginals), strict=True)
+        if amount <= 0
+    ]
+    if names:
+        where = "no row is labelled" if train is None else "the train table has no row with"
+        then = "have no lean and count 0" if settings.keep_unseen else "are left out of the mean"
+        yield Note(NoteKind.LEFT_OUT, f"{where} {listed(names)}: their pairs {then}")
 
 
 def _interval_notes(
@@ -229,21 +214,18 @@ def _interval_notes(
     text = f"the interval assumes that the {unit} are independent, and {known}"
     yield Note(NoteKind.ASSUMPTION, text)
     if close[0]:
-        yield _tie_note(*close)
-    units = min(one.sums.units for one in runs)
+        text = (
+            f"{close[0]} of {close[1]} pairs are within two standard errors of a tie, so their "
+            "lean may be due to chance: `corrected` uses the lean of other rows; a train table "
+            "avoids it"
+        )
+        yield Note(NoteKind.TIE, text)
+    units = min(run.sums.units for run in runs)
     if units < _FEW_ROWS:
         text = f"only {units} {unit}: the interval may cover the true value less often"
         yield Note(NoteKind.FEW_UNITS, text)
     if len(runs) > 1:
         yield runs_note(len(runs), "rows")
-
-
-def _tie_note(close: int, pairs: int) -> Note:
-    text = (
-        f"{close} of {pairs} pairs are within two standard errors of a tie, so their lean may be "
-        "due to chance: `corrected` uses the lean of other rows; a train table avoids it"
-    )
-    return Note(NoteKind.TIE, text)
 
 
 def _few_notes(
@@ -257,9 +239,6 @@ def _few_notes(
     names = sums.attributes if direction == Direction.ATTRIBUTE_TO_TASK else sums.tasks
     few = [name for name, size in zip(names, sizes, strict=True) if 0 < size < _FEW]
     if few:
-        yield Note(
-            NoteKind.FEW_UNITS,
-            f"fewer than {_FEW} rows have {listed(few)}: the interval may cover the true value "
-            "less often",
-            direction.value,
-        )
+        what = f"fewer than {_FEW} rows have {listed(few)}"
+        text = f"{what}: the interval may cover the true value less often"
+        yield Note(NoteKind.FEW_UNITS, text, direction.value)

@@ -16,10 +16,7 @@ _SPLITS = {"0": "train", "1": "val", "2": "test"}
 
 
 def celeba(
-    attributes: str | Path,
-    *,
-    partition: str | Path | None = None,
-    predictions: Any = None,
+    attributes: str | Path, *, partition: str | Path | None = None, predictions: Any = None
 ) -> pd.DataFrame:
     """Return one row per image: `image_id`, `gender`, and every attribute as 0 or 1.
 
@@ -43,13 +40,9 @@ def celeba(
             lost = frame.loc[frame["split"].isna(), IMAGE].iloc[0]
             raise DataFileError(f'{partition}: the image "{lost}" has no line')
     if isinstance(predictions, str | Path) and Path(predictions).suffix == ".txt":
-        guesses = _listed(Path(predictions))
-        predictions = guesses.rename(columns=lambda name: _predicted(name))
+        guesses = _listed(Path(predictions)).add_prefix("predicted.")
+        predictions = guesses.rename(columns={f"predicted.{IMAGE}": IMAGE})
     return joined(frame, predictions)
-
-
-def _predicted(name: str) -> str:
-    return name if name == IMAGE else f"predicted.{name}"
 
 
 def _listed(path: Path) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -45,61 +46,57 @@ def coco(
     """
     document = read_json(instances)
     texts = _captions(captions)
-    categories = {
-        identifier(one, "id", instances, "a category"): field(
-            one, "name", instances, "a category", str
-        )
-        for one in field(document, "categories", instances, "the file", list)
-    }
+    checked_rule(rule)
+    categories: dict[Any, str] = {}
+    for row in field(document, "categories", instances, "the file", list):
+        number = identifier(row, "id", instances, "a category")
+        categories[number] = field(row, "name", instances, "a category", str)
     seen: dict[Any, set[str]] = defaultdict(set)
     people: dict[Any, list[tuple[float, ...]]] = defaultdict(list)
-    for one in field(document, "annotations", instances, "the file", list):
-        category = identifier(one, "category_id", instances, "an annotation")
+    for row in field(document, "annotations", instances, "the file", list):
+        category = identifier(row, "category_id", instances, "an annotation")
         if category not in categories:
             raise DataFileError(f'{instances}: an annotation has the unknown category "{category}"')
-        image = identifier(one, IMAGE, instances, "an annotation")
+        image = identifier(row, IMAGE, instances, "an annotation")
         seen[image].add(categories[category])
         if boxes and categories[category] == PERSON:
-            people[image].append(_box(one, instances))
-    genders = {image: gender_of(lines, checked_rule(rule)) for image, lines in texts.items()}
+            people[image].append(_box(row, instances))
+    genders = {image: gender_of(lines, rule) for image, lines in texts.items()}
     listed = field(document, "images", instances, "the file", list)
-    images = [identifier(one, "id", instances, "an image") for one in listed]
+    images = [identifier(row, "id", instances, "an image") for row in listed]
     check_images(images, instances)
-    kept = [image for image in images if genders.get(image) in ("man", "woman")]
-    if not kept:
+    shown = [image for image in images if genders.get(image) in ("man", "woman")]
+    if not shown:
         raise DataFileError(f"{captions}: no caption of these images mentions a man or a woman")
-    table = {IMAGE: kept, "gender": [genders[image] for image in kept]}
+    table = {IMAGE: shown, "gender": [genders[image] for image in shown]}
     for name in sorted(set(categories.values()) - {PERSON}):
-        table[f"object.{name}"] = [int(name in seen[image]) for image in kept]
+        table[f"object.{name}"] = [int(name in seen[image]) for image in shown]
     frame = pd.DataFrame(table)
     if boxes:
-        frame = pd.concat([frame, _rectangles(kept, people)], axis=1)
+        rectangles = [_around(people.get(image, [])) for image in shown]
+        names = [f"{PERSON}.{name}" for name in ("left", "top", "width", "height")]
+        frame[names] = rectangles
     return joined(frame, predictions)
 
 
 def _captions(path: str | Path) -> dict[Any, list[str]]:
     texts: dict[Any, list[str]] = defaultdict(list)
-    for one in field(read_json(path), "annotations", path, "the file", list):
-        text = field(one, "caption", path, "an annotation", str)
-        texts[identifier(one, IMAGE, path, "an annotation")].append(text)
+    for row in field(read_json(path), "annotations", path, "the file", list):
+        text = field(row, "caption", path, "an annotation", str)
+        texts[identifier(row, IMAGE, path, "an annotation")].append(text)
     return texts
 
 
 def _box(annotation: Any, path: str | Path) -> tuple[float, ...]:
     box = field(annotation, "bbox", path, "an annotation", list)
-    if len(box) != 4 or not all(type(one) in (int, float) for one in box):
+    if len(box) != 4 or not all(type(number) in (int, float) for number in box):
         raise DataFileError(f'{path}: a "bbox" must be four numbers, found {shortened(box, 60)}')
     return tuple(map(float, box))
 
 
-def _rectangles(images: list[Any], people: dict[Any, list[tuple[float, ...]]]) -> pd.DataFrame:
-    """Return the smallest rectangle around all boxes of people in each image."""
-    rows = []
-    for image in images:
-        found = people.get(image) or [(0.0, 0.0, 0.0, 0.0)]
-        left, top = min(box[0] for box in found), min(box[1] for box in found)
-        right = max(box[0] + box[2] for box in found)
-        bottom = max(box[1] + box[3] for box in found)
-        rows.append((left, top, right - left, bottom - top))
-    names = [f"{PERSON}.{name}" for name in ("left", "top", "width", "height")]
-    return pd.DataFrame(rows, columns=names)
+def _around(boxes: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """Return the smallest rectangle around all boxes."""
+    left, top, width, height = zip(*(boxes or [(0.0, 0.0, 0.0, 0.0)]), strict=True)
+    right = max(map(operator.add, left, width))
+    bottom = max(map(operator.add, top, height))
+    return min(left), min(top), right - min(left), bottom - min(top)

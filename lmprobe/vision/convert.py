@@ -17,14 +17,12 @@ from lmprobe.vision.imsitu import imsitu
 from lmprobe.vision.mentions import Rule
 
 SOURCES = {
-    "coco": ("instances", "captions"),
-    "celeba": ("attributes", "partition"),
-    "imsitu": ("annotations",),
-    "captions": ("generated captions", "labels"),
+    "coco": (("instances", "captions"), range(2, 3)),
+    "celeba": (("attributes", "partition"), range(1, 3)),
+    "imsitu": (("annotations",), range(1, 100)),
+    "captions": (("generated captions", "labels"), range(2, 3)),
 }
-"""Which files each data set is made of."""
-
-_FEWEST = {"coco": 2, "celeba": 1, "imsitu": 1, "captions": 2}
+"""Which files each data set is made of, and how many there may be."""
 
 
 def convert(
@@ -40,10 +38,10 @@ def convert(
     """Write the table of a data set and return how many rows it has."""
     if kind not in SOURCES:
         raise InputError(f'no data set "{kind}"; {did_you_mean(kind, SOURCES)}')
-    most = len(sources) if kind == "imsitu" else len(SOURCES[kind])
-    if not _FEWEST[kind] <= len(sources) <= most:
+    files, numbers = SOURCES[kind]
+    if len(sources) not in numbers:
         raise InputError(
-            f"{kind} needs {', '.join(SOURCES[kind])}, then the table to write; "
+            f"{kind} needs {', '.join(files)}, then the table to write; "
             f"found {len(sources)} source files"
         )
     if kind == "coco":

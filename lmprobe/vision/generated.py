@@ -16,11 +16,7 @@ _OBJECT = "object."
 
 
 def captions(
-    generated: Any,
-    labels: Any,
-    *,
-    rule: Rule = "published",
-    keep_unclear: bool = False,
+    generated: Any, labels: Any, *, rule: Rule = "published", keep_unclear: bool = False
 ) -> pd.DataFrame:
     """Return the labelled images with what a generated caption mentions of them.
 
@@ -42,25 +38,19 @@ def captions(
     -----
     Adds `gender_predicted` and `predicted.NAME` for every object.
     """
-    chosen = checked_rule(rule)
+    checked_rule(rule)
     table = labels if hasattr(labels, "columns") else read_columns(labels)
     names = [name.removeprefix(_OBJECT) for name in table.columns if name.startswith(_OBJECT)]
     if not names:
         raise DataFileError(f'the labels need columns called "{_OBJECT}NAME", such as coco gives')
     texts = _texts(generated)
-    find = object_finder(names, chosen)
-    mentioned = pd.DataFrame(
-        [find(text) for text in texts["caption"]], columns=[f"predicted.{name}" for name in names]
-    ).astype("int8")
+    objects = list(map(object_finder(names, rule), texts["caption"]))
+    mentioned = pd.DataFrame(objects, columns=names).astype("int8").add_prefix("predicted.")
     mentioned.insert(0, IMAGE, texts[IMAGE].to_numpy())
-    mentioned.insert(
-        1, "gender_predicted", [gender_of([text], chosen) for text in texts["caption"]]
-    )
-    found = joined(table, mentioned)
-    if keep_unclear:
-        return found
-    clear = found["gender_predicted"].isin(["man", "woman"])
-    return found[clear].reset_index(drop=True)
+    mentioned.insert(1, "gender_predicted", [gender_of([text], rule) for text in texts["caption"]])
+    images = joined(table, mentioned)
+    clear = images["gender_predicted"].isin(["man", "woman"]) | keep_unclear
+    return images[clear].reset_index(drop=True)
 
 
 def _texts(generated: Any) -> pd.DataFrame:
@@ -68,12 +58,9 @@ def _texts(generated: Any) -> pd.DataFrame:
         rows = read_json(generated)
         if not isinstance(rows, list):
             raise DataFileError(f"{generated}: must be a list of objects with image_id and caption")
-        return pd.DataFrame(
-            {
-                IMAGE: [str(identifier(one, IMAGE, generated, "a caption")) for one in rows],
-                "caption": [field(one, "caption", generated, "a caption", str) for one in rows],
-            }
-        )
+        images = [str(identifier(row, IMAGE, generated, "a caption")) for row in rows]
+        texts = [field(row, "caption", generated, "a caption", str) for row in rows]
+        return pd.DataFrame({IMAGE: images, "caption": texts})
     if not {IMAGE, "caption"} <= set(column_names(generated)):
         raise DataFileError("generated captions need the columns image_id and caption")
     return read_columns(generated, [IMAGE, "caption"], text=[IMAGE, "caption"])

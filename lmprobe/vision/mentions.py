@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 from lmprobe.errors import InputError, did_you_mean
@@ -12,26 +12,25 @@ Rule = Literal["published", "word"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 # The word lists of the published caption code (Wang & Russakovsky 2021, after Hendricks et al.).
-GENDER_WORDS: Mapping[str, frozenset[str]] = {
-    "man": frozenset({"man", "boy", "gentleman", "male", "men"}),
-    "woman": frozenset({"woman", "girl", "lady", "female", "women"}),
+_PUBLISHED = {
+    "man": {"man", "boy", "gentleman", "male", "men"},
+    "woman": {"woman", "girl", "lady", "female", "women"},
 }
 # The whole-word rule also takes the plurals that the published lists lack.
-_PLURALS: Mapping[str, frozenset[str]] = {
-    "man": frozenset({"boys", "gentlemen", "males"}),
-    "woman": frozenset({"girls", "ladies", "females"}),
+_WORD = {
+    "man": _PUBLISHED["man"] | {"boys", "gentlemen", "males"},
+    "woman": _PUBLISHED["woman"] | {"girls", "ladies", "females"},
 }
 # A name that is part of another object's name counts only outside of it.
 _INSIDE = {"car": "carrot", "dog": "hotdog"}
 _PUNCTUATION = re.compile(r"[^\w\s]")
 
 
-def checked_rule(rule: str) -> Rule:
+def checked_rule(rule: Rule) -> Rule:
     """Return the rule, or say which there are."""
-    for known in RULES:
-        if rule == known:
-            return known
-    raise InputError(f'no rule "{rule}"; {did_you_mean(rule, RULES)}')
+    if rule not in RULES:
+        raise InputError(f'no rule "{rule}"; {did_you_mean(rule, RULES)}')
+    return rule
 
 
 def gender_of(texts: Iterable[str], rule: Rule = "published") -> str:
@@ -41,11 +40,8 @@ def gender_of(texts: Iterable[str], rule: Rule = "published") -> str:
     'man'
     """
     words = {word for text in texts for word in _plain(text).split()}
-    named = [
-        gender
-        for gender, known in GENDER_WORDS.items()
-        if words & (known | (_PLURALS[gender] if rule == "word" else frozenset()))
-    ]
+    lists = _WORD if rule == "word" else _PUBLISHED
+    named = [gender for gender, known in lists.items() if words & known]
     if len(named) == 1:
         return named[0]
     return "both" if named else "neither"
@@ -62,19 +58,14 @@ def object_finder(names: Iterable[str], rule: Rule = "published") -> Callable[[s
     """
     listed = list(names)
     if rule == "published":
-        return lambda caption: _substrings(listed, caption)
+        return lambda caption: _substrings(listed, "".join(_plain(caption).split()))
     patterns = [re.compile(rf"\b{re.escape(name)}(?:s|es)?\b") for name in listed]
-    return lambda caption: [bool(one.search(_plain(caption))) for one in patterns]
+    return lambda caption: [bool(pattern.search(_plain(caption))) for pattern in patterns]
 
 
-def _substrings(names: list[str], caption: str) -> list[bool]:
-    text = "".join(_plain(caption).split())
-
-    def named(name: str) -> bool:
-        whole = _INSIDE.get(name)
-        return name.replace(" ", "") in (text if whole is None else text.replace(whole, " "))
-
-    return [named(name) for name in names]
+def _substrings(names: list[str], text: str) -> list[bool]:
+    outside = {name: text.replace(whole, " ") for name, whole in _INSIDE.items()}
+    return [name.replace(" ", "") in outside.get(name, text) for name in names]
 
 
 def _plain(text: str) -> str:

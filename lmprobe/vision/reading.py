@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
@@ -44,13 +44,13 @@ def field(row: Any, name: str, path: str | Path, what: str, kind: type | None = 
 
 def identifier(row: Any, name: str, path: str | Path, what: str) -> int | str:
     """Return a field that tells images or categories apart: a whole number or a text."""
-    found = field(row, name, path, what)
-    if type(found) not in (int, str) or (type(found) is int and abs(found) >= 2**63):
-        raise DataFileError(
-            f'{path}: the "{name}" of {what} must be a whole number or a text, '
-            f"found {shortened(repr(found), 60)}"
-        )
-    return cast("int | str", found)
+    value = field(row, name, path, what)
+    if type(value) is str or (type(value) is int and abs(value) < 2**63):
+        return value
+    raise DataFileError(
+        f'{path}: the "{name}" of {what} must be a whole number or a text, '
+        f"found {shortened(repr(value), 60)}"
+    )
 
 
 def check_images(images: Sequence[Any], path: str | Path) -> None:
@@ -66,28 +66,25 @@ def joined(table: pd.DataFrame, predictions: Any) -> pd.DataFrame:
     """Return the table with the columns of the predictions, matched by `image_id`."""
     if predictions is None:
         return table
+    place = str(predictions) if isinstance(predictions, str | Path) else "the predictions"
     if IMAGE not in column_names(predictions):
-        raise DataFileError(f'{_name(predictions)}: the predictions need a column "{IMAGE}"')
-    found = read_columns(predictions, text=[IMAGE]).set_index(IMAGE)
-    if not found.index.is_unique:
-        twice = found.index[found.index.duplicated()][0]
-        raise DataFileError(f'{_name(predictions)}: the image "{twice}" has two predictions')
+        raise DataFileError(f'{place}: the predictions need a column "{IMAGE}"')
+    rows = read_columns(predictions, text=[IMAGE]).set_index(IMAGE)
+    if not rows.index.is_unique:
+        twice = rows.index[rows.index.duplicated()][0]
+        raise DataFileError(f'{place}: the image "{twice}" has two predictions')
     images = table[IMAGE].astype(str)
-    missing = images[~images.isin(found.index)]
+    missing = images[~images.isin(rows.index)]
     if len(missing):
         raise DataFileError(
-            f"{_name(predictions)}: {len(missing):,} of {len(table):,} images have no prediction, "
+            f"{place}: {len(missing):,} of {len(table):,} images have no prediction, "
             f'such as "{missing.iloc[0]}"'
         )
-    added = found.loc[list(images)].reset_index(drop=True)
-    clash = sorted(set(added.columns) & set(table.columns))
+    clash = sorted(set(rows.columns) & set(table.columns))
     if clash:
         raise DataFileError(
-            f'{_name(predictions)}: the column "{clash[0]}" is a label already; '
-            f'call it "predicted.{clash[0]}"'
+            f'{place}: the column "{clash[0]}" is a label already; call it "predicted.{clash[0]}"'
         )
-    return pd.concat([table.reset_index(drop=True), added], axis=1)
-
-
-def _name(table: Any) -> str:
-    return str(table) if isinstance(table, str | Path) else "the predictions"
+    return pd.concat(
+        [table.reset_index(drop=True), rows.loc[list(images)].reset_index(drop=True)], axis=1
+    )

@@ -56,14 +56,6 @@ def test_quiet_leaves_the_notes_out(run: Run) -> None:
     assert run("shortcomings", "--quiet")[2] == ""
 
 
-def test_all_runs_every_experiment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments, "names", lambda: ("shortcomings", "figure-2"))
-    code, out, _ = run("all", "--json")
-    assert code == 0
-    found = json.loads(out)
-    assert [one["experiment"] for one in found["experiments"]] == ["figure-2", "shortcomings"]
-
-
 def test_the_tables_of_fitbert_come_first() -> None:
     assert in_order()[:3] == ("fitbert", "fitbert-iclr", "bernstein")
     assert sorted(in_order()) == list(experiments.names())

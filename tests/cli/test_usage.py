@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import shlex
+import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
-from lmprobe.cli.main import main
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize(
@@ -21,37 +23,44 @@ from lmprobe.cli.main import main
         (["run", "--attribute", "he"], "at least two different attributes, found: he\n"),
     ],
 )
-def test_one_line(
-    words: list[str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr("sys.argv", ["lmprobe", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    written = capsys.readouterr()
-    assert ended.value.code == 2
-    assert message in written.err
-    assert (written.out, written.err.count("\n")) == ("", 1)
+def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -> None:
+    code, out, err = command()(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
 
 
-def test_without_words_it_shows_its_help(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["lmprobe"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 0
-    assert "lmprobe run --output out" in capsys.readouterr().out
+def test_without_words_it_shows_its_help(command: Callable[..., Run]) -> None:
+    code, out, _ = command()()
+    assert code == 0
+    assert "lmprobe run --output out" in out
 
 
-def test_a_closed_stream_takes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `>&-` Python has no `sys.stdout`; what is printed must go nowhere, not into a file."""
-    monkeypatch.setattr("sys.argv", ["lmprobe", "ls", "templates"])
-    monkeypatch.setattr("sys.stdout", None)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 0
-    with sys.stdout as reopened:
-        assert os.path.samestat(os.fstat(reopened.fileno()), os.stat(os.devnull))
+def in_a_shell(code: str) -> tuple[int, str]:
+    """Return the exit code and what Python printed."""
+    words = ["sh", "-c", f"{shlex.quote(sys.executable)} {code}"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_python_finds_the_command_line_and_a_closed_stream_is_no_traceback() -> None:
+    code, text = in_a_shell("-m lmprobe --version")
+    assert (code, text[:8]) == (0, "lmprobe ")
+    assert in_a_shell("-m lmprobe --version >&-") == (0, "")
+    assert in_a_shell("-m lmprobe nosuch 2>&-") == (2, "")
+
+
+STOPPED = """
+import sys
+from lmprobe.cli import main
+
+@main.app.command("stop")
+def stop():
+    raise KeyboardInterrupt
+
+sys.argv = ["lmprobe", "stop"]
+main.main()
+"""
+
+
+def test_an_interrupt_says_so() -> None:
+    assert in_a_shell(f"-c {shlex.quote(STOPPED)}") == (130, "lmprobe: interrupted\n")

@@ -1,100 +1,205 @@
+"""What every attacker promises; each against counting, scikit-learn or a plain training loop."""
+
 from __future__ import annotations
+
+import itertools
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
+from torch import nn
 
 from lmprobe.errors import InputError
 from lmprobe.io.progress import silent
-from lmprobe.leakage.attackers.attacker import attackers, find_attacker
-from lmprobe.leakage.attackers.logistic import _fit
-from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.attackers.attacker import Mlp, attackers, find_attacker, fit_softmax
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
-from lmprobe.leakage.rounds import Trial, draw_rounds
-from tests.leakage.leaking_data import one_label
+from lmprobe.leakage.rounds import Round, Trial, draw_rounds
+from tests.leakage.leaking_data import many_labels, one_label
 
 
-def trials(seed: int = 0, rows: int = 1000, leak: float = 0.5) -> list[Trial]:
-    rng = np.random.default_rng(seed)
-    labels, group = one_label(rng, rows, leak)
+def trials(kind: str = "coded", rows: int = 1000, rounds: int = 2, labels: int = 4) -> list[Trial]:
+    """Return rounds of data that leak; each round sees other values, as of perturbed labels."""
+    rng = np.random.default_rng(0)
+    if kind == "coded":
+        values, group = one_label(rng, rows, 0.5, labels)
+        seen = [values.astype(np.int64), np.where(rng.random(rows) < 0.1, 0, values)]
+    else:
+        values, group = many_labels(rng, rows, labels)
+        seen = [values.astype(np.float32), (values + rng.normal(size=values.shape)).astype("f")]
     groups = GroupLabels(group.astype(np.int64), ("a", "b"))
-    evidence = AttackerInput(labels.astype(np.int64), 4)
-    return [Trial(evidence, groups, one) for one in draw_rounds(groups, None, rounds=2, rng=rng)]
+    drawn = draw_rounds(groups, None, rounds=rounds, rng=rng)
+    return [
+        Trial(AttackerInput(seen[number % 2], labels), groups, rows)
+        for number, rows in enumerate(drawn)
+    ]
 
 
-def quick(name: str) -> object:
-    return Mlp(epochs=4, width=16, learning_rate=1e-2) if name == "mlp" else find_attacker(name)
+def attack(attacker: Any, given: list[Trial], progress: Any = silent) -> list[list[int]]:
+    if attacker == "mlp":
+        attacker = Mlp(epochs=10, width=16, learning_rate=1e-2)
+    guesses = find_attacker(attacker).attack(given, device="cpu", progress=progress)
+    return [guess.tolist() for guess in guesses]
 
 
 @pytest.mark.parametrize("name", attackers.names())
 def test_every_attacker_keeps_the_promises(name: str) -> None:
-    given = trials()
-    seen: list[tuple[int, int]] = []
-
-    def note(done: int, total: int) -> None:
-        seen.append((done, total))
-
-    attacker = quick(name)
-    guesses = attacker.attack(given, device="cpu", progress=note)  # type: ignore[attr-defined]
-    again = attacker.attack(given, device="cpu", progress=silent)  # type: ignore[attr-defined]
-    for guess, other, trial in zip(guesses, again, given, strict=True):
-        assert guess.shape == trial.rows.test.shape
-        assert set(guess) <= {0, 1}
-        assert (guess == other).all()
+    given, seen = trials(), []
+    guesses = attack(name, given, lambda *at: seen.append(at))
+    assert guesses == attack(name, given)
+    for guess, trial in zip(guesses, given, strict=True):
         # The labels decide half of the rows, so three quarters can be guessed.
         assert 0.65 < np.mean(guess == trial.truth) < 0.85
     assert seen[-1][0] == seen[-1][1]
+    # A round does not depend on the others, and nobody looks at the groups of test rows.
+    hidden = given[0].groups.codes.copy()
+    hidden[given[0].rows.test] = 1 - hidden[given[0].rows.test]
+    blind = Trial(given[0].inputs, GroupLabels(hidden, ("a", "b")), given[0].rows)
+    assert attack(name, [blind]) == guesses[:1]
 
 
-@pytest.mark.parametrize("name", attackers.names())
-def test_no_attacker_looks_at_the_groups_of_test_rows(name: str) -> None:
-    one = trials()[0]
-    hidden = one.groups.codes.copy()
-    hidden[one.rows.test] = 1 - hidden[one.rows.test]
-    other = Trial(one.inputs, GroupLabels(hidden, one.groups.names), one.rows)
-    attacker = quick(name)
-    both = [
-        attacker.attack([trial], device="cpu", progress=silent)[0]  # type: ignore[attr-defined]
-        for trial in (one, other)
-    ]
-    assert (both[0] == both[1]).all()
-
-
-def test_exact_is_the_bayes_rule_of_the_train_rows() -> None:
-    for trial in trials(3, leak=0.2):
-        guess = find_attacker("exact").attack([trial], device="cpu", progress=silent)[0]
+def test_exact_guesses_the_most_frequent_group_of_the_train_rows() -> None:
+    for trial in trials(labels=40):
+        (guess,) = attack("exact", [trial])
         labels, groups, train = trial.inputs.values, trial.groups.codes, trial.rows.train
-        for row, found in zip(trial.rows.test, guess, strict=True):
-            same = groups[train[labels[train] == labels[row]]]
-            assert np.mean(same == found) >= 0.5
+        for row, group in zip(trial.rows.test, guess, strict=True):
+            same = np.bincount(groups[train[labels[train] == labels[row]]], minlength=2)
+            assert same[group] == same.max()
 
 
-def test_exact_decides_ties_by_lot() -> None:
-    one = trials()[0]
+def test_exact_decides_ties_by_lot_and_needs_one_label_per_row() -> None:
+    trial = trials()[0]
     # Every row has a label of its own, so the train rows say nothing about the others.
-    unseen = Trial(AttackerInput(np.arange(1000), 1000), one.groups, one.rows)
-    guess = find_attacker("exact").attack([unseen], device="cpu", progress=silent)[0]
-    assert 0.35 < np.mean(guess) < 0.65
-
-
-def test_exact_needs_one_label_per_row() -> None:
-    one = trials()[0]
-    several = Trial(AttackerInput(np.zeros((1000, 2), np.float32), 2), one.groups, one.rows)
+    unseen = Trial(AttackerInput(np.arange(1000), 1000), trial.groups, trial.rows)
+    assert 0.35 < np.mean(attack("exact", [unseen])) < 0.65
     with pytest.raises(InputError, match="one label per example"):
-        find_attacker("exact").attack([several], device="cpu", progress=silent)
+        attack("exact", trials("dense"))
 
 
-def test_logistic_finds_the_solution_of_scikit_learn() -> None:
+@pytest.mark.parametrize("ridge", [0.1, 0.001])
+def test_logistic_finds_the_solution_of_scikit_learn(ridge: float) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4))
     y = rng.integers(0, 3, 300) * (x[:, 0] > 0) + (x[:, 1] > 0.5)
-    target = np.eye(y.max() + 1)[y]
-    with_one = np.column_stack([x, np.ones(300)])
-    ours = _fit(with_one, target, 0.01, np.zeros((5, target.shape[1])))
-    theirs = LogisticRegression(C=1 / (0.01 * 300), tol=1e-8, max_iter=2000).fit(x, y)
-    shares = np.exp(with_one @ ours)
+    target, with_one = np.eye(y.max() + 1)[y], np.column_stack([x, np.ones(300)])
+    shares = np.exp(with_one @ fit_softmax(with_one, target, ridge, np.zeros((5, 4))))
     shares /= shares.sum(axis=1, keepdims=True)
-    assert shares == pytest.approx(theirs.predict_proba(x), abs=2e-3)
+    theirs = LogisticRegression(C=1 / (ridge * 300), tol=1e-8, max_iter=2000).fit(x, y)
+    assert shares == pytest.approx(theirs.predict_proba(x), abs=3e-3)
+
+
+def test_logistic_keeps_the_ridge_that_is_best_on_the_dev_rows() -> None:
+    for trial in trials("dense", 300, rounds=4, labels=8):
+        parts = trial.rows.train, trial.rows.dev, trial.rows.test
+        train, dev, test = (trial.inputs.rows(part).astype(float) for part in parts)
+        y, y_dev = (trial.groups.codes[part] for part in parts[:2])
+        centre, spread = train.mean(axis=0), train.std(axis=0)
+        fits = [
+            LogisticRegression(C=1 / (ridge * len(y)), tol=1e-8, max_iter=5000)
+            .fit((train - centre) / spread, y)
+            for ridge in (1e-1, 1e-2, 1e-3, 1e-4)
+        ]  # fmt: skip
+        best = max(fits, key=lambda fit: fit.score((dev - centre) / spread, y_dev))
+        (guess,) = attack("logistic", [trial])
+        assert np.mean(best.predict((test - centre) / spread) == guess) > 0.97
+
+
+def test_a_column_that_is_constant_in_the_train_rows_says_nothing() -> None:
+    rng = np.random.default_rng(2)
+    group = rng.integers(0, 2, 60)
+    telling = (group + rng.normal(size=60)).astype(np.float32)
+    constant = np.where(np.arange(60) < 40, 3.0, rng.normal(size=60)).astype(np.float32)
+    rows = Round(np.arange(40), np.arange(40, 50), np.arange(50, 60), 0)
+    columns = (telling[:, None], np.column_stack([telling, constant]))
+    without, with_it = (
+        Trial(AttackerInput(values, values.shape[1]), GroupLabels(group, ("a", "b")), rows)
+        for values in columns
+    )
+    assert attack("logistic", [without]) == attack("logistic", [with_it])
+
+
+def plain_training(recipe: Mlp, trial: Trial) -> list[int]:
+    """Train one attacker with torch's own layers; the best epoch on the dev rows counts."""
+    generator, layers = torch.Generator().manual_seed(trial.rows.seed), []
+    widths = [trial.inputs.size, *[recipe.width] * (recipe.layers - 1), 2]
+    for fan_in, out in itertools.pairwise(widths):
+        # The mean is subtracted right after a layer with BatchNorm: it has no bias.
+        linear = nn.Linear(fan_in, out, bias=len(layers) == 3 * (recipe.layers - 1))
+        drawn = torch.rand(fan_in, out, generator=generator).T
+        linear.weight.data = (2 * drawn - 1) / fan_in**0.5
+        layers += [linear, nn.BatchNorm1d(out), nn.LeakyReLU()]
+    drawn = torch.rand(2, generator=generator)
+    layers[-3].bias.data = (2 * drawn - 1) / widths[-2] ** 0.5
+    network, rows = nn.Sequential(*layers[:-2]), trial.rows
+    step = torch.optim.Adam(network.parameters(), lr=recipe.learning_rate)
+    size, best, guess = min(recipe.batch_size, len(rows.train)), -1.0, [-1]
+
+    def logits(index: Any) -> torch.Tensor:
+        return network(torch.from_numpy(trial.inputs.rows(index)))  # type: ignore[no-any-return]
+
+    for _ in range(recipe.epochs):
+        order = torch.randperm(len(rows.train), generator=generator).numpy()
+        network.train()
+        for number in range(len(order) // size):
+            index = rows.train[order[number * size : (number + 1) * size]]
+            step.zero_grad()
+            group = torch.from_numpy(trial.groups.codes[index])
+            nn.functional.cross_entropy(logits(index), group).backward()
+            step.step()
+        network.eval()
+        with torch.no_grad():
+            dev, test = (logits(part).argmax(dim=1).numpy() for part in (rows.dev, rows.test))
+        accuracy = float(np.mean(dev == trial.groups.codes[rows.dev]))
+        if accuracy > best:
+            best, guess = accuracy, test.tolist()
+    return guess
+
+
+@pytest.mark.parametrize("kind", ["coded", "dense"])
+@pytest.mark.parametrize("layers", [1, 2, 4])
+@pytest.mark.parametrize("batch_size", [16, 1000])
+def test_the_mlp_guesses_what_plain_trainings_guess(
+    kind: str, layers: int, batch_size: int
+) -> None:
+    # Of 40 labels some are missing from each batch.
+    given = trials(kind, 300, labels=40 if kind == "coded" else 8)
+    recipe = Mlp(layers=layers, width=5, epochs=4, batch_size=batch_size, learning_rate=3e-2)
+    expected = [plain_training(recipe, trial) for trial in given]
+    assert attack(recipe, given) == expected
+    assert attack(recipe, given[1:]) == expected[1:]
+
+
+def test_workers_change_nothing_and_report_their_sum() -> None:
+    given, recipe = trials(rounds=3), Mlp(epochs=3, width=16, learning_rate=1e-2)
+    before, found, seen = torch.get_num_threads(), [], []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(attack(recipe, given, lambda *at: seen.append(at)))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1]
+    assert seen == [(1, 3), (2, 3), (3, 3), *[(number, 6) for number in range(1, 7)]]
+
+
+def test_training_ends_early_where_nothing_can_improve_or_patience_is_used_up() -> None:
+    def epochs(recipe: Mlp, given: list[Trial]) -> int:
+        seen: list[tuple[int, int]] = []
+        attack(recipe, given, lambda *at: seen.append(at))
+        assert seen[-1][0] == seen[-1][1]
+        return len(seen)
+
+    codes = trials()[0].groups.codes
+    telling = [Trial(AttackerInput(codes, 2), one.groups, one.rows) for one in trials()[:1]]
+    recipe = Mlp(epochs=50, width=16, learning_rate=1e-2)
+    # The labels tell the group, so the dev rows are soon all guessed.
+    assert epochs(recipe, telling) < 50
+    assert attack(recipe, telling) == [telling[0].truth.tolist()]
+    leaking = trials("dense")[:1]
+    assert epochs(recipe, leaking) == 50
+    assert epochs(Mlp(epochs=50, width=16, learning_rate=1e-2, patience=3), leaking) < 50
 
 
 def test_the_recipe_is_the_papers() -> None:
@@ -104,16 +209,12 @@ def test_the_recipe_is_the_papers() -> None:
     )
 
 
-def test_unknown_name_and_bad_recipes() -> None:
+def test_unknown_names_devices_and_bad_recipes() -> None:
     with pytest.raises(InputError, match='did you mean "logistic"'):
         find_attacker("logistics")
-    for recipe in (
-        {"layers": 0},
-        {"width": 0},
-        {"epochs": -1},
-        {"batch_size": 1},
-        {"learning_rate": 0.0},
-        {"patience": 0},
-    ):
-        with pytest.raises(InputError, match=next(iter(recipe))):
-            Mlp(**recipe)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match='no device "warp"; use auto'):
+        Mlp(epochs=1).attack(trials(), device="warp", progress=silent)
+    for name in ("layers", "width", "epochs", "batch_size", "learning_rate", "patience"):
+        with pytest.raises(InputError, match=f"`{name}` must be .*, found 0"):
+            Mlp(**{name: 0})
+    Mlp(layers=1, width=1, epochs=1, batch_size=2, learning_rate=1e-9, patience=1)

@@ -1,3 +1,5 @@
+"""F1 against scikit-learn, and labels made wrong by chance until they have one."""
+
 from __future__ import annotations
 
 import hypothesis.extra.numpy as arrays
@@ -9,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.f1 import decisions, f1_score, model_f1
-from lmprobe.leakage.inputs import read_labels, read_predictions
+from lmprobe.leakage.f1 import decisions, f1_score, model_f1, perturb
+from lmprobe.leakage.inputs import TrueLabels, read_labels, read_predictions
+from tests.leakage.leaking_data import many_labels, one_label
 
 tables = arrays.arrays(np.uint8, (12, 3), elements=st.integers(0, 1))
+SEVERAL = read_labels([[1, 1], [0, 1]])
 
 
 @given(tables, tables)
@@ -29,19 +33,35 @@ def test_a_label_that_nobody_uses_has_no_say() -> None:
     truth = np.array([[1, 0], [0, 0]])
     assert f1_score(truth, truth) == 1.0
     assert f1_score(truth, np.array([[1, 1], [0, 0]])) == 0.5
+    with pytest.raises(InputError, match='did you mean "macro"'):
+        f1_score(truth, truth, "marco")  # type: ignore[arg-type]
 
 
-def test_decisions() -> None:
-    several = read_labels([[1, 1], [0, 1]])
-    logits = read_predictions([[-0.2, 0.3], [2.0, -1.0]])
-    assert decisions(logits, several).tolist() == [[0, 1], [1, 0]]
-    shares = read_predictions([[0.2, 0.6], [0.9, 0.4]])
-    assert decisions(shares, several).tolist() == [[0, 1], [1, 0]]
-    above = read_predictions([[0.2, 1.5], [0.0, 0.4]])
-    assert decisions(above, several).tolist() == [[1, 1], [0, 1]]
-    assert decisions(shares, several, 0.7).tolist() == [[0, 0], [1, 0]]
-    single = read_labels([[1, 0], [0, 1]])
-    assert decisions(shares, single).tolist() == [[0, 1], [1, 0]]
+@pytest.mark.parametrize(
+    ("scores", "threshold", "expected"),
+    [
+        # Nothing outside [0, 1], with both ends: probabilities, decided above one half.
+        ([[0.0, 1.0], [0.5, 0.51]], None, [[0, 1], [0, 1]]),
+        # A score above one or below zero is a logit: decided above zero.
+        ([[0.0, 1.001], [0.05, 0.4]], None, [[0, 1], [1, 1]]),
+        ([[-0.001, 0.3], [0.05, 0.0]], None, [[0, 1], [1, 0]]),
+        # A score at the threshold decides nothing.
+        ([[0.5, 2.0], [0.25, -1.0]], 0.25, [[1, 1], [0, 0]]),
+        ([[0.2, 0.6], [0.9, 0.4]], 0.7, [[0, 0], [1, 0]]),
+    ],
+)
+def test_a_label_is_decided_above_the_threshold(
+    scores: list[list[float]], threshold: float | None, expected: list[list[int]]
+) -> None:
+    assert decisions(read_predictions(scores), SEVERAL, threshold).tolist() == expected
+
+
+def test_with_one_label_per_row_the_highest_score_decides() -> None:
+    three = read_labels(["a", "b", "c"])
+    scores = read_predictions([[0.2, 0.7, 0.1], [-5.0, -9.0, -4.0], [0.5, 0.5, 0.1]])
+    assert decisions(scores, three).tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    said = read_predictions(["b", "b", "a"], three.names)
+    assert decisions(said, three).tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0]]
     yes = read_labels([1, 0])
     assert decisions(read_predictions([1, 0], ("1",)), yes).tolist() == [[1], [0]]
 
@@ -49,58 +69,70 @@ def test_decisions() -> None:
 def test_a_category_that_is_only_predicted_is_wrong() -> None:
     labels = read_labels(["a", "b", "a", "b"])
     said = read_predictions(["a", "b", "a", "z"], labels.names)
-    rows = np.arange(4)
-    expected = metrics.f1_score(["a", "b", "a", "b"], ["a", "b", "a", "z"], average="macro")
-    assert model_f1(labels, said, rows=rows) == pytest.approx(expected)
-    assert model_f1(labels, said, rows=rows[:3]) == 1.0
+    for average in ("macro", "micro"):
+        expected = metrics.f1_score(list("abab"), list("abaz"), average=average)
+        found = model_f1(labels, said, rows=np.arange(4), average=average)
+        assert found == pytest.approx(expected)
+    assert model_f1(labels, said, rows=np.arange(3)) == 1.0
 
 
-def test_unknown_average() -> None:
-    labels = read_labels([[1, 1], [0, 1]])
-    with pytest.raises(InputError, match='did you mean "macro"'):
-        f1_score(labels.values, labels.values, "marco")  # type: ignore[arg-type]
+def labels_of(kind: str, rng: np.random.Generator, rows: int) -> TrueLabels:
+    return read_labels(one_label(rng, rows, 0.5)[0] if kind == "one" else many_labels(rng, rows)[0])
 
 
-def test_scores_from_exactly_zero_to_exactly_one_are_probabilities() -> None:
-    several = read_labels([[1, 1], [0, 1]])
-    for scores, expected in (
-        # Nothing outside [0, 1], with both ends: a label is decided above one half.
-        ([[0.0, 1.0], [0.5, 0.51]], [[0, 1], [0, 1]]),
-        ([[0.3, 0.4], [0.5, 0.6]], [[0, 0], [0, 1]]),
-        # A score above one or below zero is a logit: decided above zero.
-        ([[0.0, 1.001], [0.05, 0.4]], [[0, 1], [1, 1]]),
-        ([[-0.001, 0.3], [0.05, 0.0]], [[0, 1], [1, 0]]),
-        ([[1.5, 2.5], [3.0, 1.2]], [[1, 1], [1, 1]]),
-    ):
-        assert decisions(read_predictions(scores), several).tolist() == expected
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize("target", [0.95, 0.7, 0.55])
+@pytest.mark.parametrize("kind", ["one", "many"])
+def test_perturbed_labels_reach_the_f1(kind: str, target: float, average: str) -> None:
+    rng = np.random.default_rng(1)
+    labels, rows = labels_of(kind, rng, 4000), np.arange(0, 4000, 2)
+    wrong, f1 = perturb(labels, target, rng=rng, average=average, rows=rows)
+    assert f1 == pytest.approx(target, abs=0.002)
+    assert f1_score(labels.values[rows], wrong.values[rows], average) == f1
+    assert wrong.single == labels.single
 
 
-def test_a_score_at_the_threshold_decides_nothing() -> None:
-    several, scores = read_labels([[1, 1], [0, 1]]), read_predictions([[0.5, 2.0], [0.25, -1.0]])
-    assert decisions(scores, several, 0.25).tolist() == [[1, 1], [0, 0]]
-    assert decisions(scores, several, 0.0).tolist() == [[1, 1], [1, 0]]
+def test_flips_fall_on_every_label_alike() -> None:
+    rng = np.random.default_rng(2)
+    labels = labels_of("many", rng, 20_000)
+    flipped = (perturb(labels, 0.8, rng=rng)[0].values != labels.values).mean(axis=0)
+    rate = flipped.mean()
+    assert np.abs(flipped - rate).max() < 4 * np.sqrt(rate * (1 - rate) / 20_000)
 
 
-def test_categories_become_columns() -> None:
-    two = read_labels(["a", "b", "a"])
-    said = read_predictions(["b", "b", "a"], two.names)
-    assert decisions(said, two).tolist() == [[0, 1], [0, 1], [1, 0]]
-    # The highest score wins, and the first of equal ones.
-    three = read_labels(["a", "b", "c"])
-    scores = read_predictions([[0.2, 0.7, 0.1], [-5.0, -9.0, -4.0], [0.5, 0.5, 0.1]])
-    assert decisions(scores, three).tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+def test_a_replaced_label_is_any_label_with_the_same_probability() -> None:
+    rng = np.random.default_rng(4)
+    # Labels that differ in frequency, so that an even draw differs from a draw from the data.
+    codes = rng.choice(4, 20_000, p=[0.7, 0.1, 0.1, 0.1])
+    wrong, _ = perturb(read_labels(np.eye(4, dtype=int)[codes]), 0.5, rng=rng)
+    found = wrong.values.argmax(axis=1)
+    rate = np.mean(found != codes) / 3  # of one of the three other labels
+    for code in range(4):
+        own = found[codes == code]
+        others = np.delete(np.bincount(own, minlength=4), code) / len(own)
+        assert np.abs(others - rate).max() < 4 * np.sqrt(rate / len(own))
 
 
-def test_the_f1_by_hand() -> None:
-    truth = np.array([[1, 0, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
-    decided = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]])
-    # Hits 2, 1, 0 of 3 + 3, 1 + 2, 1 + 0 labels.
-    assert f1_score(truth, decided) == pytest.approx((4 / 6 + 2 / 3 + 0) / 3)
-    assert f1_score(truth, decided, "micro") == pytest.approx(2 * 3 / 10)
-    labels, said = read_labels(truth), read_predictions(decided)
-    every = np.arange(4)
-    assert model_f1(labels, said, rows=every) == f1_score(truth, decided)
-    assert model_f1(labels, said, rows=every, average="micro") == pytest.approx(0.6)
-    assert model_f1(labels, said, rows=every[:2]) == pytest.approx((1 + 1 + 0) / 3)
-    scores = read_predictions(np.where(decided, 0.9, 0.6))
-    assert model_f1(labels, scores, rows=every, threshold=0.8) == f1_score(truth, decided)
+@pytest.mark.parametrize("kind", ["one", "many"])
+def test_no_draw_between_the_labels_and_all_errors_is_closer_to_the_f1(kind: str) -> None:
+    # With so few rows every flip shows: the F1 is met to within the weight of one label.
+    for seed in range(12):
+        labels = labels_of(kind, np.random.default_rng(seed), 30)
+        size = 30 if kind == "one" else labels.values.sum()
+        _, f1 = perturb(labels, 0.8, rng=np.random.default_rng(seed), average="micro")
+        assert abs(f1 - 0.8) <= 1 / size
+        untouched, f1 = perturb(labels, 0.9999, rng=np.random.default_rng(seed), average="micro")
+        assert f1 == 1.0
+        assert (untouched.values == labels.values).all()
+
+
+@pytest.mark.parametrize("labels", [[0, 1] * 50, [[1, 0, 1], [0, 1, 0]] * 50, ["a", "b"] * 50])
+def test_a_target_below_chance_or_no_f1_is_refused(labels: list[object]) -> None:
+    read, rng = read_labels(labels), np.random.default_rng(0)
+    for target in (0.05, 0.0):
+        with pytest.raises(InputError, match="below what labels drawn at random reach"):
+            perturb(read, target, rng=rng)
+    for target in (-1.0, 1.5, float("nan")):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            perturb(read, target, rng=rng)
+    assert perturb(read, 1.0, rng=rng) == (read, 1.0)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.attackers.attacker import Mlp
 from lmprobe.reproduce import leakage_imsitu
 from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
@@ -56,8 +56,7 @@ def test_leakage_falls_with_alpha_where_the_test_images_are_balanced_too(
 
 
 @pytest.mark.slow
-def test_the_papers_attacker_made_shorter_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakage_imsitu, "ROUNDS", 2)
+def test_the_papers_attacker_made_shorter_agrees() -> None:
     attacker = Mlp(epochs=4, width=64, learning_rate=2e-3)
     found = rows(leakage_imsitu.run(ExperimentSettings(seed=1), attacker))
     for row in found[:3]:

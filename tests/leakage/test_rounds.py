@@ -1,129 +1,141 @@
+"""Balanced rounds, how their guesses are scored, and the interval by hand."""
+
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.inputs import GroupLabels, read_groups
-from lmprobe.leakage.rounds import draw_rounds, read_split
+from lmprobe.leakage.inputs import AttackerInput, GroupLabels, read_groups
+from lmprobe.leakage.rounds import (
+    Round,
+    Trial,
+    draw_rounds,
+    leakage_interval,
+    read_split,
+    score_guesses,
+)
 
 
 def groups_of(*sizes: int) -> GroupLabels:
-    names = [f"g{number}" for number in range(len(sizes))]
-    return read_groups(np.repeat(names, sizes))
+    return read_groups(np.repeat([f"g{number}" for number in range(len(sizes))], sizes))
 
 
-@given(st.lists(st.integers(50, 90), min_size=2, max_size=4), st.integers(0, 99))
-def test_every_part_holds_every_group_equally_often(sizes: list[int], seed: int) -> None:
-    groups = groups_of(*sizes)
-    for one in draw_rounds(groups, None, rounds=2, rng=np.random.default_rng(seed)):
+@given(
+    st.lists(st.integers(50, 90), min_size=2, max_size=4),
+    st.sampled_from([1.0, 0.5, 0.26, 0.01]),
+    st.integers(0, 99),
+)
+def test_every_part_holds_every_group_equally_often(
+    sizes: list[int], share: float, seed: int
+) -> None:
+    groups, rng = groups_of(*sizes), np.random.default_rng(seed)
+    drawn = draw_rounds(groups, None, rounds=2, share=share, rng=rng)
+    least = min(sizes)
+    # A share of the train rows, but never fewer than ten of a group.
+    expected = [max(10, round(share * int(0.6 * least))), int(0.2 * least), int(0.2 * least)]
+    for one in drawn:
         rows = [one.train, one.dev, one.test]
-        for part, share in zip(rows, (0.6, 0.2, 0.2), strict=True):
-            counts = np.bincount(groups.codes[part], minlength=len(sizes))
-            assert counts.tolist() == [int(share * min(sizes))] * len(sizes)
+        for part, size in zip(rows, expected, strict=True):
+            assert np.bincount(groups.codes[part]).tolist() == [size] * len(sizes)
         assert len(set(np.concatenate(rows))) == sum(map(len, rows))
+    assert set(drawn[0].test) != set(drawn[1].test)
+    assert drawn[0].seed != drawn[1].seed
 
 
-def test_rows_stay_in_their_part_and_rounds_differ() -> None:
+def test_rows_stay_in_their_part_and_limits_cap_them() -> None:
     groups = groups_of(100, 60)
-    split = read_split(["train", "val", "test", "train"] * 40, 160)
-    one, other = draw_rounds(groups, split, rounds=2, rng=np.random.default_rng(0))
-    for number, part in enumerate((one.train, one.dev, one.test)):
-        assert (split[part] == number).all()
-        assert np.ptp(np.bincount(groups.codes[part])) == 0
-    assert len(one.train) == 60
-    assert set(one.train) != set(other.train)
-    assert one.seed != other.seed
-
-
-def test_share_and_limits() -> None:
-    groups, rng = groups_of(100, 100), np.random.default_rng(0)
-    assert len(draw_rounds(groups, None, rounds=2, share=0.5, rng=rng)[0].train) == 60
-    drawn = draw_rounds(groups, None, rounds=2, limits=(30, 15, 99), rng=rng)[0]
-    assert [len(drawn.train), len(drawn.dev), len(drawn.test)] == [60, 30, 40]
+    split = read_split(["Train", "val", "TEST", "train"] * 40, 160)
+    assert split[:4].tolist() == [0, 1, 2, 0]
+    rng = np.random.default_rng(0)
+    for limits, sizes in ((None, [60, 30, 30]), ((12, 11, 99), [24, 22, 30])):
+        one, other = draw_rounds(groups, split, rounds=2, rng=rng, limits=limits)
+        parts = (one.train, one.dev, one.test)
+        assert [len(part) for part in parts] == sizes
+        for number, part in enumerate(parts):
+            assert (split[part] == number).all()
+            assert np.ptp(np.bincount(groups.codes[part])) == 0
+        assert set(one.train) != set(other.train)
 
 
 def test_too_few_examples_to_balance() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(InputError, match="'g1' has 8 rows, at least 50 of each"):
-        draw_rounds(groups_of(500, 8), None, rounds=2, rng=rng)
-    split = read_split(["train"] * 60 + ["dev"] * 30 + ["test"] * 30, 120)
-    with pytest.raises(InputError, match="'g1' has 0 rows in the part 'train'"):
-        draw_rounds(groups_of(60, 60), split, rounds=2, rng=rng)
+    assert len(draw_rounds(groups_of(50, 50), None, rounds=2, rng=rng)) == 2
+    with pytest.raises(InputError, match="'g1' has 49 rows, at least 50 of each group"):
+        draw_rounds(groups_of(50, 49), None, rounds=2, rng=rng)
+    split = read_split(["train", "dev", "test"] * 20, 60)
+    assert len(draw_rounds(groups_of(30, 30), split, rounds=2, rng=rng)[0].test) == 20
+    split[np.flatnonzero(split == 1)[-1]] = 2
+    with pytest.raises(InputError, match="'g1' has 9 rows in the part 'dev', at least 10 of"):
+        draw_rounds(groups_of(30, 30), split, rounds=2, rng=rng)
 
 
 @pytest.mark.parametrize(("rounds", "share"), [(1, 1.0), (2, 0.0), (2, 1.5)])
 def test_settings_that_make_no_sense(rounds: int, share: float) -> None:
+    rng = np.random.default_rng()
     with pytest.raises(InputError, match="must"):
-        draw_rounds(
-            groups_of(90, 90), None, rounds=rounds, share=share, rng=np.random.default_rng()
-        )
+        draw_rounds(groups_of(90, 90), None, rounds=rounds, share=share, rng=rng)
 
 
-def test_split_words() -> None:
+def test_words_of_a_split() -> None:
+    words = ["train", "dev", "test", "val", "valid", "validation", "development"]
+    assert read_split(words, 7).tolist() == [0, 1, 2, 1, 1, 1, 1]
     with pytest.raises(InputError, match="found 'holdout'"):
         read_split(["train", "holdout"], 2)
     with pytest.raises(InputError, match="2 rows where"):
         read_split(["train", "test"], 3)
 
 
-def test_the_rarest_group_gives_all_its_rows_once() -> None:
-    # Of 50 rows 30, 10 and 10: nothing is left over.
-    groups = groups_of(50, 80)
-    one, _ = draw_rounds(groups, None, rounds=2, rng=np.random.default_rng(1))
-    used = np.concatenate([one.train, one.dev, one.test])
-    assert sorted(used[groups.codes[used] == 0]) == list(range(50))
-    assert [len(one.train), len(one.dev), len(one.test)] == [60, 20, 20]
+def trial(test: list[int]) -> Trial:
+    none = np.array([], dtype=np.int64)
+    inputs = AttackerInput(np.zeros(5, dtype=np.int64), 2)
+    groups = GroupLabels(np.array([0, 1, 0, 1, 1]), ("a", "b"))
+    return Trial(inputs, groups, Round(none, none, np.array(test), 0))
 
 
-def test_fifty_rows_of_each_group_are_enough_and_forty_nine_are_not() -> None:
-    rng = np.random.default_rng(0)
-    assert len(draw_rounds(groups_of(50, 50), None, rounds=2, rng=rng)) == 2
-    with pytest.raises(InputError, match="'g1' has 49 rows, at least 50 of each group"):
-        draw_rounds(groups_of(50, 49), None, rounds=2, rng=rng)
-
-
-@pytest.mark.parametrize("part", ["train", "dev", "test"])
-def test_ten_rows_of_each_group_in_each_part_are_enough(part: str) -> None:
-    groups, rng = groups_of(30, 30), np.random.default_rng(0)
-    split = read_split(["train", "dev", "test"] * 20, 60)
-    (one, *_) = draw_rounds(groups, split, rounds=3, rng=rng)
-    assert [len(one.train), len(one.dev), len(one.test)] == [20, 20, 20]
-    # One row of the second group moves to another part.
-    number = ["train", "dev", "test"].index(part)
-    split[np.flatnonzero((split == number) & (groups.codes == 1))[0]] = (number + 1) % 3
-    with pytest.raises(InputError, match=f"'g1' has 9 rows in the part '{part}', at least 10 of"):
-        draw_rounds(groups, split, rounds=2, rng=rng)
-
-
-def test_a_share_of_the_train_rows_is_rounded_and_never_below_ten() -> None:
-    groups = groups_of(100, 100)
-    for share, kept in ((0.5, 30), (0.26, 16), (0.01, 10), (1.0, 60)):
-        drawn = draw_rounds(groups, None, rounds=2, share=share, rng=np.random.default_rng(0))
-        assert [np.bincount(groups.codes[one.train]).tolist() for one in drawn] == [
-            [kept, kept]
-        ] * 2
-        assert [len(drawn[0].dev), len(drawn[0].test)] == [40, 40]
-    every = draw_rounds(groups, None, rounds=2, rng=np.random.default_rng(0))
-    assert [len(one.train) for one in every] == [120, 120]
-
-
-def test_limits_are_one_number_for_each_part() -> None:
+def test_guesses_are_scored_by_round_and_by_row() -> None:
+    trials = [trial([0, 1, 3]), trial([1, 3]), trial([3, 4])]
+    guesses = [np.array([0, 0, 1]), np.array([1, 1]), np.array([0, 0])]
+    values, by_row = score_guesses(guesses, trials)
+    assert values == pytest.approx((2 / 3, 1.0, 0.0))
+    # Row 1 was right in one of two rounds, row 3 in two of three, row 2 was never tested.
+    assert by_row == pytest.approx([1.0, 0.5, np.nan, 2 / 3, 0.0], nan_ok=True)
     with pytest.raises(ValueError, match="argument"):
-        draw_rounds(
-            groups_of(90, 90), None, rounds=2, limits=(30, 15), rng=np.random.default_rng(0)
-        )
+        score_guesses(guesses[:1], trials)
 
 
-def test_seeds_are_positive_numbers_of_31_bits() -> None:
-    drawn = draw_rounds(groups_of(50, 50), None, rounds=40, rng=np.random.default_rng(0))
-    seeds = [one.seed for one in drawn]
-    assert 2**30 < max(seeds) < 2**31
-    assert len(set(seeds)) == 40
+SCORE = np.array([0.1, 0.5, 0.4, 0.2, 0.0, 0.3, np.nan, 0.6, 0.1, 0.2])
+TWO = GroupLabels(np.array([0] * 4 + [1] * 6), ("m", "f"))
+THREE = GroupLabels(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2]), ("a", "b", "c"))
 
 
-def test_split_words_in_any_case_and_their_other_names() -> None:
-    words = ["Train", "DEV", "test", "val", "valid", "validation", "development"]
-    assert read_split(words, 7).tolist() == [0, 1, 2, 1, 1, 1, 1]
+@pytest.mark.parametrize("groups", [TWO, THREE])
+@pytest.mark.parametrize("values", [[0.2, 0.3, 0.28], [0.25, 0.25]])
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_the_interval_is_satterthwaites_by_hand(
+    groups: GroupLabels, values: list[float], confidence: float
+) -> None:
+    between = np.var(values, ddof=1) / len(values)
+    tested = [SCORE[(groups.codes == code) & ~np.isnan(SCORE)] for code in set(groups.codes)]
+    # Every group weighs the same, and has one made-up row at each bound.
+    within = sum(np.var([*own, -1, 1], ddof=1) / len(own) for own in tested) / len(tested) ** 2
+    freedom = (between + within) ** 2 / (between**2 / (len(values) - 1) + within**2 / 8)
+    half = stats.t.ppf((1 + confidence) / 2, freedom) * math.sqrt(between + within)
+    expected = np.clip([np.mean(values) - half, np.mean(values) + half], -1, 1)
+    found = leakage_interval(values, SCORE, groups, bounds=(-1.0, 1.0), confidence=confidence)
+    assert (found.low, found.high) == pytest.approx(expected, rel=1e-9)
+    assert (found.confidence, found.method) == (confidence, "t over rounds and test rows")
+
+
+@pytest.mark.parametrize("centre", [0.95, -0.95])
+def test_an_interval_ends_where_the_numbers_end(centre: float) -> None:
+    score = np.where(np.isnan(SCORE), np.nan, centre)
+    values = [centre - 0.02, centre + 0.02]
+    found = leakage_interval(values, score, TWO, bounds=(-1.0, 1.0), confidence=0.95)
+    assert (found.high if centre > 0 else found.low) == math.copysign(1.0, centre)
+    assert -1.0 < (found.low if centre > 0 else found.high) < 1.0

@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import Direction
-from lmprobe.reproduce import captions as experiment
-from lmprobe.reproduce.caption_data import MODELS, caption_data
-from lmprobe.reproduce.experiment import reproduce
-from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, run
+from lmprobe.reproduce.captions import MODELS, caption_data, run
+from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong
+from lmprobe.reproduce.leakage_coco import run as run_leakage
 from lmprobe.reproduce.result import Reproduction
 
 pytestmark = pytest.mark.xdist_group("captions")
-
-T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 
 # What the published metric code (princetonvisualai/directional-bias-amp, 537e76f) returns for
 # the same labels and mentions: task->attribute, attribute->task.
@@ -30,23 +26,14 @@ PUBLISHED = {
 
 @pytest.fixture(scope="module")
 def result() -> Reproduction:
-    patch = pytest.MonkeyPatch()
-    patch.setattr(experiment, "REPLICATES", 250)
-    try:
-        return reproduce("captions")
-    finally:
-        patch.undo()
+    return run(seed=0, replicates=250)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_values_are_those_of_the_published_code(result: Reproduction, model: str) -> None:
-    for direction, expected in zip((T_TO_A, A_TO_T), PUBLISHED[model], strict=True):
-        (row,) = (
-            one
-            for one in result.rows
-            if one.name == f"as published: {MODELS[model]} {direction.short}"
-        )
-        assert row.details["published_value"] == pytest.approx(expected, abs=1e-15)
+    rows = {row.name: row.details["published_value"] for row in result.rows}
+    values = [rows[f"as published: {MODELS[model]} {way}"] for way in ("T->A", "A->T")]
+    assert values == pytest.approx(PUBLISHED[model], abs=1e-15)
 
 
 def test_a_loop_over_images_gives_the_value_when_all_are_kept(result: Reproduction) -> None:
@@ -62,8 +49,8 @@ def test_a_loop_over_images_gives_the_value_when_all_are_kept(result: Reproducti
             given = objects[:, t] == 1
             if given.any():
                 pairs.append(lean * (said[given, a].mean() - gender[given, a].mean()))
-    (row,) = (one for one in result.rows if one.name == "all images kept: Equalizer T->A")
-    assert row.value == pytest.approx(np.mean(pairs), abs=1e-12)
+    rows = {row.name: row.value for row in result.rows}
+    assert rows["all images kept: Equalizer T->A"] == pytest.approx(np.mean(pairs), abs=1e-12)
 
 
 def test_the_claim_of_figure_3(result: Reproduction) -> None:
@@ -82,8 +69,8 @@ def test_the_claim_of_figure_3(result: Reproduction) -> None:
 
 @pytest.mark.slow
 def test_leakage_of_captions() -> None:
-    found = run(0, ("equalizer",), rounds=2)
-    rows = {row.name: row.value for row in found.rows}
+    result = run_leakage(0, ("equalizer",), rounds=2)
+    rows = {row.name: row.value for row in result.rows}
     assert 0.6 < rows["labels: dataset leakage"] < 0.8
     model, labels = rows["Equalizer: model leakage"], rows["Equalizer: dataset leakage"]
     assert rows["Equalizer: leakage amplification"] == pytest.approx(model - labels)

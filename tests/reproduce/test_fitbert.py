@@ -18,42 +18,12 @@ from lmprobe.reproduce.experiment import reproduce
 from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 
-MEN = [
-    "janitor",
-    "cook",
-    "mover",
-    "laborer",
-    "constructor",
-    "chief",
-    "developer",
-    "carpenter",
-    "lawyer",
-    "farmer",
-    "driver",
-    "salesperson",
-    "physician",
-    "guard",
-    "analyst",
-    "sheriff",
-]
-WOMEN = [
-    "cashier",
-    "nurse",
-    "secretary",
-    "auditor",
-    "cleaner",
-    "receptionist",
-    "counselor",
-    "designer",
-    "hairdresser",
-    "writer",
-    "housekeeper",
-    "baker",
-    "accountant",
-    "editor",
-    "librarian",
-    "sewer",
-]
+MEN = ["janitor", "cook", "mover", "laborer", "constructor", "chief", "developer", "carpenter",
+       "lawyer", "farmer", "driver", "salesperson", "physician", "guard", "analyst",
+       "sheriff"]  # fmt: skip
+WOMEN = ["cashier", "nurse", "secretary", "auditor", "cleaner", "receptionist", "counselor",
+         "designer", "hairdresser", "writer", "housekeeper", "baker", "accountant", "editor",
+         "librarian", "sewer"]  # fmt: skip
 ADJECTIVES = ["new", "known", "single", "large", "small", "major", "French", "old", "short", "good"]
 SHARES = [34, 38, 18, 3.5, 3.5, 27, 20, 2.1, 35, 22, 6, 48, 38, 22, 41, 14,
           73, 90, 95, 61, 89, 90, 73, 54, 92, 63, 89, 65, 61, 52, 84, 80]  # fmt: skip
@@ -210,6 +180,7 @@ def settings(checkpoint: Path, counts: Path, **more: Any) -> ExperimentSettings:
     return ExperimentSettings(model=str(checkpoint), wikipedia=str(counts), **more)
 
 
+@pytest.mark.slow
 def test_the_papers_preset_agrees_with_plain_loops(
     document: dict[str, Any], expected: dict[tuple[str, int, str], tuple[float, float]]
 ) -> None:
@@ -219,16 +190,12 @@ def test_the_papers_preset_agrees_with_plain_loops(
         mean, deviation = expected[row["base"], len(row["attributes"]), row["direction"]]
         assert row["value"] == pytest.approx(mean, abs=1e-6)
         assert row["template_sd"] == pytest.approx(deviation, abs=1e-6)
+    assert [identity["holds"] for identity in document["identities"]] == [True, True]
+    assert {entry["word"] for entry in document["distorted_words"]} == SPLIT
+    assert any("orientation only" in note["text"] for note in document["notes"])
 
 
-def test_the_identities_hold(document: dict[str, Any]) -> None:
-    assert [one["holds"] for one in document["identities"]] == [True, True]
-
-
-def test_the_distorted_words_are_the_seven_split_ones(document: dict[str, Any]) -> None:
-    assert {one["word"] for one in document["distorted_words"]} == SPLIT
-
-
+@pytest.mark.slow
 def test_the_corrected_rows_leave_the_uncounted_task_out(document: dict[str, Any]) -> None:
     rows = {
         (row["base"], row["direction"], row["preset"]): row
@@ -245,10 +212,6 @@ def test_the_corrected_rows_leave_the_uncounted_task_out(document: dict[str, Any
         assert "sewer" in rows["wikipedia", direction, "paper"]["tasks"]
         assert "sewer" in rows["labor", direction, "corrected"]["tasks"]
     assert {row["undefined_pairs"] for row in rows.values()} == {0}
-
-
-def test_another_model_is_for_orientation_only(document: dict[str, Any]) -> None:
-    assert any("orientation only" in note["text"] for note in document["notes"])
 
 
 def test_the_earlier_version_counts_the_likeliest_word(checkpoint: Path, counts: Path) -> None:

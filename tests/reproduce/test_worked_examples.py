@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.errors import DataFileError
-from lmprobe.reproduce import shipped
-from lmprobe.reproduce.experiment import reproduce
+from lmprobe.reproduce.experiment import experiments, reproduce
 from lmprobe.reproduce.figure_2 import measures
+from lmprobe.reproduce.shipped import published, shipped_table
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -56,74 +55,57 @@ def mals_of_both_tasks(women: int) -> float:
     return ((of_painters - 30 / 40) + (of_others - 30 / 40)) / 2
 
 
-# Worked out apart from this code: decile above the threshold, counts of the shipped table.
-BY_RACE_AT_4 = {"A->T": 0.056414, "African-American": 0.423382, "Caucasian": 0.220141}
-
-
-def test_compas_at_threshold_4() -> None:
-    found = [row for row in rows("compas") if row["threshold"] == 4 and row["by"] == "race"]
-    values = {row["group"] or "A->T": round(row["value"], 6) for row in found}
-    assert values == BY_RACE_AT_4
+@pytest.fixture(scope="module")
+def compas() -> list[dict[str, Any]]:
+    return rows("compas")
 
 
 @pytest.mark.parametrize("by", ["race", "sex"])
-@pytest.mark.parametrize("threshold", range(11))
-def test_compas_at_every_threshold_by_plain_counting(by: str, threshold: int) -> None:
-    table, _ = shipped.shipped_table("compas_counts")
-    people = table.to_dict("records")
+def test_compas_at_every_threshold_by_plain_counting(by: str, compas: list[dict[str, Any]]) -> None:
+    people, provenance = shipped_table("compas_counts")
+    assert people["count"].sum() == 5278
+    assert provenance["licence"]
+    for threshold in range(11):
+        high = people["decile_score"] > threshold
+        again = people["two_year_recid"] == 1
+        expected, signed = {}, []
 
-    def total(**wanted: Any) -> int:
-        return sum(
-            one["count"]
-            for one in people
-            if all(
-                one["decile_score"] > threshold if key == "high" else one[key] == value
-                for key, value in wanted.items()
-            )
-        )
+        def total(rows: Any) -> int:
+            return int(people.loc[rows, "count"].sum())
 
-    names = sorted({one[by] for one in people})
-    expected: dict[str | None, float] = {}
-    n, signed = total(), []
-    for name in names:
-        group = {by: name}
-        own, again = total(**group), total(**group, two_year_recid=1)
-        lean = np.sign(again * n - own * total(two_year_recid=1))
-        signed.append(lean * (total(**group, high=True) - again) / own)
-        innocent = total(**group, two_year_recid=0)
-        expected[name] = total(**group, two_year_recid=0, high=True) / innocent
-    expected[None] = sum(signed) / len(signed)
-    found = {
-        row["group"]: row["value"]
-        for row in rows("compas")
-        if row["by"] == by and row["threshold"] == threshold
-    }
-    assert found == pytest.approx(expected, abs=1e-12)
+        for name in people[by].unique():
+            group = people[by] == name
+            lean = np.sign(total(group & again) * 5278 - total(group) * total(again))
+            signed.append(lean * (total(group & high) - total(group & again)) / total(group))
+            expected[name] = total(group & ~again & high) / total(group & ~again)
+        expected[None] = np.mean(signed)
+        own = [row for row in compas if (row["by"], row["threshold"]) == (by, threshold)]
+        assert {row["group"]: row["value"] for row in own} == pytest.approx(expected, abs=1e-12)
 
 
-def test_compas_amplifies_little_where_false_positives_differ_much() -> None:
-    race = [row for row in rows("compas") if row["by"] == "race"]
-    amplified = [abs(row["value"]) for row in race if row["group"] is None]
-    assert max(amplified) < 0.07
-    gaps = {
-        t: abs(np.diff([row["value"] for row in race if row["threshold"] == t and row["group"]])[0])
-        for t in range(11)
-    }
-    assert gaps[0] == gaps[10] == 0
-    assert min(gaps[t] for t in range(1, 8)) > 0.09
-
-
-def test_shipped_data_is_checked_against_its_provenance(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+def test_compas_amplifies_little_where_false_positives_differ_much(
+    compas: list[dict[str, Any]],
 ) -> None:
-    table, said = shipped.shipped_table("compas_counts")
-    assert table["count"].sum() == 5278
-    assert said["licence"]
-    for suffix in ("csv", "toml"):
-        source = shipped._FOLDER / f"compas_counts.{suffix}"
-        (tmp_path / f"compas_counts.{suffix}").write_bytes(source.read_bytes() + b"\n")
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
-    with pytest.raises(DataFileError, match=r"not the file that compas_counts.toml describes"):
-        shipped.shipped_table("compas_counts")
-    with pytest.raises(DataFileError, match="install lmprobe again"):
-        shipped.shipped_table("nothing")
+    race = [row for row in compas if row["by"] == "race"]
+    assert max(abs(row["value"]) for row in race if row["group"] is None) < 0.07
+    for threshold in range(1, 8):
+        rates = [row["value"] for row in race if row["threshold"] == threshold and row["group"]]
+        assert abs(rates[0] - rates[1]) > 0.09
+
+
+def test_bernstein_needs_what_the_paper_says_and_covers() -> None:
+    values = {row["name"]: row["value"] for row in rows("bernstein")}
+    assert values["bernstein: examples to claim 0.05"] == 11_903
+    assert values["bernstein: claimable with WinoBias (3160)"] == pytest.approx(0.0975, abs=1e-4)
+    assert values["betting: claimable with WinoBias (3160)"] < 0.05
+    coverage = [value for name, value in values.items() if "covers" in name]
+    assert len(coverage) == 9
+    assert min(coverage) > 0.98
+
+
+def test_every_experiment_says_what_it_is() -> None:
+    for name in experiments.names():
+        about = published(name)
+        assert about["title"]
+        assert about["paper"]
+        assert about["notes"]

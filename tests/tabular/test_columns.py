@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.tabular.columns import Columns, Layout, expanded, expanded_like, listed
+from lmprobe.tabular.columns import Columns, expanded, expanded_like, listed
 
 
 @pytest.mark.parametrize(
@@ -31,45 +31,6 @@ def test_columns_that_do_not_go_together_are_refused(
     whole = {"attribute": ("sex",), "task": ("t",), "task_prediction": ("p",), **columns}
     with pytest.raises(InputError, match=problem):
         Columns(**whole)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "predictions",
-    [
-        {"attribute_prediction": ("b", "c")},
-        {"task_prediction": ("p", "q")},
-        {"score": ("s", "r")},
-        {"attribute_prediction": ("b", "c"), "score": ("s", "r")},
-        {"attribute_prediction": ("b", "c"), "task_prediction": ("p", "q")},
-    ],
-)
-def test_one_kind_of_prediction_is_enough(predictions: dict[str, tuple[str, ...]]) -> None:
-    made = Columns(("sex", "race"), ("t", "u"), **predictions)  # type: ignore[arg-type]
-    assert made.score == predictions.get("score", ())
-
-
-ALL = Columns(("sex", "race"), ("t",), ("b", "c"), ("p",), (), "w", "person", "seed")
-
-
-def test_a_query_has_names_of_its_own_for_the_columns() -> None:
-    binary, classes = Layout(ALL, binary=True), Layout(ALL, binary=False)
-    groups = {"run": "seed", "a0": "sex", "a1": "race", "b0": "b", "b1": "c"}
-    assert binary.keys == groups
-    assert binary.numbers == {"t0": "t", "p0": "p"}
-    assert classes.keys == groups | {"t0": "t", "p0": "p"}
-    assert classes.numbers == {}
-    assert binary.scores == {}
-    assert set(binary.names) == {"seed", "sex", "race", "b", "c", "t", "p", "w", "person"}
-    plain = Layout(Columns(("sex",), ("t",), score=("s",)), binary=True)
-    assert plain.keys == {"a0": "sex"}
-    assert plain.numbers == {"t0": "t"}
-    assert plain.scores == {"p0": "s"}
-    assert plain.names == ("sex", "t", "s")
-
-
-def test_a_train_table_has_labels_alone() -> None:
-    labels = ALL.labels("v")
-    assert labels == Columns(("sex", "race"), ("t",), (), ("t",), weight="v")
 
 
 def test_a_star_stands_for_any_columns_unless_a_column_is_called_so() -> None:

@@ -10,11 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe.inference.disparity import group_disparity
-from lmprobe.inference.disparity_result import DisparityResult
-from lmprobe.inference.plan import PlanResult
-from lmprobe.inference.planning import templates_needed
-from lmprobe.probing.result import ProbeResult
+import lmprobe
+from lmprobe import DisparityResult, PlanResult, ProbeResult
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -46,7 +43,7 @@ class TestDisparity:
         assert (code, err) == (0, "")
         row = json.loads(out)["rows"][0]
         frame = pd.read_csv(loans)
-        expected = group_disparity(
+        expected = lmprobe.group_disparity(
             frame.repaid, frame.approved, sensitive_features=frame.race, protected="a",
             measure="fpr_difference", method="score",
         )  # fmt: skip
@@ -61,7 +58,6 @@ class TestDisparity:
         assert [row["protected"] for row in rows] == ["a", "b", "c"]
         assert rows[0]["interval"]["confidence"] == pytest.approx(1 - 0.05 / 3)
 
-    def test_crossed_groups(self, run: Run, loans: Path) -> None:
         _, out, _ = run("disparity", loans, "-p", "approved", "-g", "race", "-g", "sex", "--json")
         assert [row["protected"] for row in json.loads(out)["rows"]][:2] == ["a & f", "a & m"]
 
@@ -76,6 +72,9 @@ class TestDisparity:
         assert "so that both cover at once" in " ".join(err.split())
         saved = DisparityResult.from_json(tmp_path)
         assert saved.measure == "equalized_odds"
+        (row,) = json.loads((tmp_path / "result.json").read_text())["rows"]
+        parts = [abs(part["value"]) for part in row["components"]]
+        assert row["largest_component"]["value"] == max(parts)
         assert (tmp_path / "report.html").is_file()
         quiet = run("disparity", loans, "-p", "approved", "-g", "race", "--quiet")
         assert quiet[2] == ""
@@ -117,24 +116,13 @@ class TestDisparity:
         assert "no interval" in out
         assert "nan" not in out
 
-    def test_the_larger_component_is_in_the_document(self, run: Run, loans: Path) -> None:
-        words = ("-p", "approved", "-l", "repaid", "-g", "race", "--protected", "a", "--json")
-        _, out, _ = run("disparity", loans, *words, "-m", "equalized_odds")
-        row = json.loads(out)["rows"][0]
-        assert row["largest_component"]["value"] == max(
-            abs(one["value"]) for one in row["components"]
-        )
-        assert row["largest_component"]["interval"]["confidence"] == 0.95
-        _, out, _ = run("disparity", loans, *words)
-        assert json.loads(out)["rows"][0]["largest_component"] is None
-
 
 class TestPlan:
     def test_every_method(self, run: Run) -> None:
         code, out, err = run("plan", "--effect", "0.05", "--json")
         sizes = {row["method"]: row["n"] for row in json.loads(out)["rows"]}
         assert (code, err) == (0, "")
-        assert (sizes["bernstein"], sizes["exact"]) == (11903, 1641)
+        assert (sizes["bernstein"], sizes["exact"], sizes["betting"]) == (11903, 1641, 2993)
         assert list(sizes) == ["bernstein", "exact", "betting", "score", "bootstrap"]
 
     def test_turned_round(self, run: Run) -> None:
@@ -177,9 +165,7 @@ class TestPlan:
         _, out, _ = run("plan", "--pilot", pilot, "--effect", "0.01", "--json")
         rows = json.loads(out)["rows"]
         assert len(rows) == len(result.rows)
-        row = result.rows[0]
-        expected = templates_needed(row.cells, 0.01, families=result.families)
-        assert (rows[0]["templates"], rows[0]["tasks"]) == (expected.templates, expected.tasks)
+        assert lmprobe.plan(0.01, pilot=result).to_dict()["rows"] == rows
         assert PlanResult.from_json(out).to_json() == out
         code, out, _ = run("plan", "--pilot", pilot, "--effect", "0.01")
         assert code == 0
@@ -222,6 +208,8 @@ class TestCompare:
         first, second = (ProbeResult.from_json(path).rows[0] for path in saved[:2])
         assert rows[0]["value"] == pytest.approx(second.value - first.value)
         assert len(rows[0]["tasks"]) == len(first.tasks)
+        # The bases of these results differ from seed to seed.
+        assert any("is not the same for both" in note["text"] for note in rows[0]["notes"])
 
     def test_for_a_person(self, run: Run, saved: list[Path], tmp_path: Path) -> None:
         code, out, _ = run("compare", *saved[:2], "--output", tmp_path / "out")
@@ -253,34 +241,20 @@ class TestCompare:
         assert "no interval" in out
         assert "nan" not in out
 
-    def test_a_base_that_differs_is_said(self, run: Run, saved: list[Path]) -> None:
-        _, out, _ = run("compare", *saved[:2], "--json")
-        assert any(
-            "is not the same for both" in note["text"]
-            for row in json.loads(out)["rows"]
-            for note in row["notes"]
-        )
-
     def test_mistakes(
         self, run: Run, saved: list[Path], made: Callable[..., ProbeResult], tmp_path: Path
     ) -> None:
         assert "at least two" in run("compare", saved[0])[2]
         assert "base: for models only" in run("compare", *saved, "-b", "labor")[2]
         assert "no such result file" in run("compare", saved[0], "nowhere.json")[2]
-        others = {
-            "templates.json": made(templates=["a", "b"]),
-            "groups.json": made(attributes=("he", "they")),
-            "bases.json": made(bases=("mine",)),
-            "tasks.json": made(tasks=("juggler", "poet")),
-        }
-        said = {
-            "templates.json": "the same templates",
-            "groups.json": "they must be the same",
-            "bases.json": "share no base",
-            "tasks.json": "share no task",
-        }
-        for name, result in others.items():
-            (tmp_path / name).write_text(result.to_json())
-            code, out, err = run("compare", saved[0], tmp_path / name)
+        others = (
+            (made(templates=["a", "b"]), "the same templates"),
+            (made(attributes=("he", "they")), "they must be the same"),
+            (made(bases=("mine",)), "share no base"),
+            (made(tasks=("juggler", "poet")), "share no task"),
+        )
+        for result, problem in others:
+            (tmp_path / "other.json").write_text(result.to_json())
+            code, out, err = run("compare", saved[0], tmp_path / "other.json")
             assert (code, out) == (2, "")
-            assert said[name] in err
+            assert problem in err

@@ -11,15 +11,6 @@ from lmprobe.results.settings import options_of
 from lmprobe.tabular.settings import AmplifySettings
 
 
-def test_defaults_are_those_of_the_documentation() -> None:
-    chosen = AmplifySettings()
-    assert chosen.confidence == 0.95
-    assert chosen.seed == 0
-    assert chosen.interval == "bootstrap"
-    assert chosen.engine == "local"
-    assert not chosen.keep_unseen
-
-
 def test_options_of_several_columns_are_given_once_per_column() -> None:
     """A name of a column may hold a comma."""
     options = options_of(type(AmplifySettings()))
@@ -29,11 +20,6 @@ def test_options_of_several_columns_are_given_once_per_column() -> None:
     assert repeated == {
         *("attribute", "task", "task_prediction", "attribute_prediction", "score", "metrics"),
     }
-
-
-@pytest.mark.parametrize("confidence", [0.001, 0.5, 0.999])
-def test_a_confidence_lies_between_0_and_1(confidence: float) -> None:
-    assert AmplifySettings(confidence=confidence).confidence == confidence
 
 
 @pytest.mark.parametrize(
@@ -54,24 +40,6 @@ def test_a_confidence_lies_between_0_and_1(confidence: float) -> None:
 def test_choices_that_do_not_go_together_are_refused(choices: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         AmplifySettings(**choices)
-
-
-@pytest.mark.parametrize(
-    "choices",
-    [
-        {"seed": 0},
-        {"score": ("s",)},
-        {"score": ("s",), "threshold": "0.5"},
-        {"score": ("s",), "validation": "v.csv"},
-        {"score": ("s",), "threshold": "calibrated", "validation": "v.csv"},
-        {"score": ("s",), "threshold": "all", "validation": "v.csv"},
-        {"train": "t.csv"},
-        {"train": "t.csv", "train_weight": "w"},
-    ],
-)
-def test_choices_that_go_together_are_kept(choices: dict[str, Any]) -> None:
-    made = AmplifySettings(**choices)
-    assert {name: getattr(made, name) for name in choices} == choices
 
 
 @pytest.mark.parametrize(

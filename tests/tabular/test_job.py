@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import InputError
 from lmprobe.tabular.measure import amplify
 from lmprobe.tabular.result import AmplificationResult
 
@@ -124,26 +124,6 @@ def test_a_task_of_the_train_table_may_have_classes() -> None:
     assert found.rows[0].tasks == ("0", "1", "2")
 
 
-def test_numbers_beyond_0_and_1_are_no_classes() -> None:
-    table = people().astype({"p": float})
-    table.loc[7, "p"] = 1.5
-    with pytest.raises(DataFileError, match=r"`p` must lie in \[0, 1\]: found 1.5 in row 8"):
-        measured(table, **PREDICTED)
-
-
-def test_a_class_may_come_after_the_rows_that_are_looked_at() -> None:
-    """The first 20,480 rows hold 0 and 1 alone."""
-    table = pd.DataFrame({"sex": ["f", "m"] * 10_241, "t": [0, 1, 1, 0] * 5_120 + [2, 0], "p": 1})
-    assert measured(table, **PREDICTED).rows[0].tasks == ("0", "1", "2")
-
-
-def test_a_missing_class_is_named() -> None:
-    table = people().assign(t=np.where(people()["t"], "yes", "no"), p="yes")
-    table.loc[3, "p"] = None
-    with pytest.raises(DataFileError, match='the column "p" has no value in row 4'):
-        measured(table, **PREDICTED)
-
-
 def test_progress_is_told_table_by_table() -> None:
     steps: list[tuple[int, int]] = []
     measured(
@@ -192,3 +172,34 @@ def test_tied_scores_are_noted_where_they_are_cut() -> None:
     found = measured(table, task=["t", "u"], score=["s", "r"])
     (note,) = (note for note in found.notes if note.kind.value == "threshold")
     assert note.text.startswith("s: tied scores let 0.0000 be positive where 0.2500 are wanted")
+
+
+def test_which_tables_are_measured() -> None:
+    one, two, three = people(0), people(1), people(2)
+    for table, runs, count in (
+        (one, None, 1),
+        (one, True, 1),
+        ([one], None, 1),
+        ([one, two], True, 2),
+        (one, [two, three], 3),
+        ((one, two), [three], 3),
+    ):
+        found = measured(table, **PREDICTED, runs=runs)
+        assert len(found.rows[0].runs) == count
+    with pytest.raises(InputError, match="2 tables: several are training runs"):
+        measured([one, two], **PREDICTED)
+    with pytest.raises(InputError, match="no table was given"):
+        measured([], **PREDICTED, runs=True)
+    with pytest.raises(InputError, match="a column is chosen by its name: found 3"):
+        measured(one, task_prediction=3)
+
+
+def test_train_and_validation_tables_choose_the_threshold() -> None:
+    frame = pd.DataFrame({"sex": list("ffmm"), "t": [0, 1, 0, 1], "s": [0.1, 0.2, 0.8, 0.9]})
+    # Two of four rows are positive: the cut is at the second highest score.
+    assert measured(frame, **SCORED).thresholds[0][1].value == 0.8
+    scored = measured(frame, **SCORED, validation=frame.assign(s=frame["s"] + 1))
+    assert scored.thresholds[0][1].value == 1.8
+    # Of the train table three of four rows are positive.
+    trained = measured(frame, **SCORED, train=frame.assign(t=[0, 1, 1, 1]))
+    assert trained.thresholds[0][1].value == 0.2

@@ -78,15 +78,6 @@ def test_rows_without_weight_cannot_be_cut() -> None:
         cut([0.5, 0.2], 0.5, [0.0, 0.0])
 
 
-def test_every_score_needs_its_share() -> None:
-    columns = Columns(("sex",), ("t", "u"), score=("s", "s"))
-    with (
-        TableSource(pd.DataFrame({"s": [0.5]})) as source,
-        pytest.raises(ValueError, match="shorter"),
-    ):
-        calibrated(source, columns, np.array([0.5]))
-
-
 def people(rows: int = 60) -> pd.DataFrame:
     draw = np.random.default_rng(4)
     made = pd.DataFrame(

@@ -7,21 +7,22 @@ import shlex
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from lmprobe.cli.main import app
 from lmprobe.core.direction import Direction
 from lmprobe.errors import LmprobeError
-from lmprobe.reproduce.out_of_reach import OUT_OF_REACH, OutOfReach
 from lmprobe.reproduce.result import (
     ReproducedRow,
     Reproduction,
     ReproductionSet,
+    comparison_table,
+    grid_table,
     texts_as_notes,
 )
-from lmprobe.reproduce.tables import comparison_table, grid_table
+from lmprobe.reproduce.shipped import published
 from lmprobe.results import Column, ColumnKind, Interval, Series, SeriesPlot, Table, Verdict
 from lmprobe.results.content import (
     figure_from_dict,
@@ -102,7 +103,7 @@ def test_markdown_lists_what_is_out_of_reach(both: ReproductionSet) -> None:
     assert "| a\\|b | 0.2500 |" in text
     for name in ("COCO", "CelebA", "MNLI"):
         assert name in text
-    assert all(one.command in text for one in OUT_OF_REACH)
+    assert all(entry["command"] in text for entry in published("out-of-reach")["experiment"])
 
 
 def test_json_and_back(both: ReproductionSet) -> None:
@@ -128,6 +129,7 @@ CELLS = {
 }
 
 
+@settings(max_examples=30)
 @given(st.data())
 def test_every_kind_of_cell_comes_back(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from([*CELLS]), min_size=1, max_size=4))
@@ -145,11 +147,13 @@ def test_undefined_cells_and_points_come_back() -> None:
     assert repr(figure_from_dict(figure_to_dict(FIGURE))) == repr(FIGURE)
 
 
-@pytest.mark.parametrize("one", OUT_OF_REACH, ids=lambda one: one.what)
+@pytest.mark.parametrize(
+    "entry", published("out-of-reach")["experiment"], ids=lambda entry: entry["what"]
+)
 def test_the_commands_for_what_is_out_of_reach_lack_nothing_but_the_data(
-    one: OutOfReach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    entry: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, shlex.split(one.command)[1:])
+    done = CliRunner().invoke(app, shlex.split(entry["command"])[1:])
     assert isinstance(done.exception, LmprobeError), done.output
     assert re.search("no such file|not found|does not exist", str(done.exception), re.IGNORECASE)

@@ -1,5 +1,8 @@
+"""Planted leakage is found; errors at random amplify nothing; known guesses, known numbers."""
+
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +11,10 @@ import pytest
 from sklearn import metrics
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.attackers.mlp import Mlp
+from lmprobe.leakage.attackers.attacker import Mlp
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from lmprobe.leakage.rounds import Trial
+from lmprobe.results import Verdict
 from tests.leakage.leaking_data import many_labels, one_label
 
 # The paper's attacker made small: enough for data with a known answer.
@@ -18,30 +23,18 @@ ONE_LABEL = ["exact", "logistic", SMALL]
 
 
 @pytest.mark.parametrize("attacker", ONE_LABEL, ids=str)
-def test_no_leakage_is_chance(attacker: Any) -> None:
-    labels, group = one_label(np.random.default_rng(1), 3000, 0.0)
+@pytest.mark.parametrize(("leak", "rows"), [(0.0, 3000), (0.5, 4000), (1.0, 1000)])
+def test_planted_leakage_is_found(attacker: Any, leak: float, rows: int) -> None:
+    labels, group = one_label(np.random.default_rng(3), rows, leak)
     found = dataset_leakage(labels, group, attacker=attacker)
+    # The label is the group's own half in `leak` + half of the rest of all rows.
+    assert (1 + leak) / 2 in found.interval
     assert found.chance == 0.5
-    assert 0.5 in found.interval
     assert found.interval.width < 0.1
-
-
-@pytest.mark.parametrize("attacker", ONE_LABEL, ids=str)
-def test_labels_that_decide_the_group_leak_everything(attacker: Any) -> None:
-    labels, group = one_label(np.random.default_rng(2), 1000, 1.0)
-    found = dataset_leakage(labels, group, attacker=attacker)
-    assert found.value == 1.0
-    assert found.interval.high == 1.0
-    # A thousand rows that all agree are not certainty.
-    assert 0.98 < found.interval.low < 1.0
-
-
-@pytest.mark.parametrize("attacker", ONE_LABEL, ids=str)
-def test_known_leakage_is_found(attacker: Any) -> None:
-    labels, group = one_label(np.random.default_rng(3), 4000, 0.5)
-    found = dataset_leakage(labels, group, attacker=attacker)
-    # The label is the group's own half in 1/2 + 1/2 * 1/2 of all rows.
-    assert 0.75 in found.interval
+    if leak == 1:
+        assert found.value == found.interval.high == 1.0
+        # A thousand rows that all agree are not certainty.
+        assert 0.98 < found.interval.low < 1.0
 
 
 def test_three_groups_and_chance_of_a_third() -> None:
@@ -67,15 +60,6 @@ def test_random_errors_amplify_nothing_and_systematic_ones_do(attacker: Any) -> 
     found = leakage_amplification(labels, by_group, group, attacker=attacker)
     assert found.interval.low > 0.02
     assert found.value == pytest.approx(found.model.value - found.dataset.value)
-
-
-def test_the_difference_is_paired() -> None:
-    labels, group = one_label(np.random.default_rng(14), 1000, 0.5)
-    found = leakage_amplification(labels, labels, group, attacker="exact")
-    assert found.f1 == 1.0
-    assert found.value == 0.0
-    # Both attackers guess the same rows, so what is left is only what nobody has seen.
-    assert found.interval.width < found.model.interval.width / 3
 
 
 @pytest.mark.parametrize("attacker", ["logistic", SMALL], ids=str)
@@ -141,8 +125,10 @@ def test_a_split_decides_who_is_tested() -> None:
     labels, group = one_label(np.random.default_rng(12), 900, 0.5)
     split = np.repeat(["train", "dev", "test"], 300)
     found = dataset_leakage(labels, group, attacker="exact", split=split)
-    assert np.isnan(found.by_row[:600]).all()
-    assert not np.isnan(found.by_row[600:]).all()
+    by_row = found.rows[-1].by_row
+    assert by_row is not None
+    assert np.isnan(by_row[:600]).all()
+    assert not np.isnan(by_row[600:]).all()
 
 
 def test_the_models_f1_is_that_of_its_test_rows() -> None:
@@ -175,65 +161,114 @@ def test_average_and_threshold_decide_the_f1() -> None:
         assert found.dataset.f1 == pytest.approx(found.f1, abs=0.005)
 
 
-def test_one_column_per_label_is_one_label_to_the_exact_attacker() -> None:
-    labels, group = one_label(np.random.default_rng(17), 600, 0.5)
-    said = np.where(np.arange(600) % 3, labels, np.roll(labels, 1))
-    expected = leakage_amplification(labels, said, group, attacker="exact")
-    onehot = np.eye(4, dtype=int)
-    found = leakage_amplification(onehot[labels], onehot[said], group, attacker="exact")
-    assert found.rounds == expected.rounds
+class Told:
+    """Guesses right in a share of the test rows, one share for labels and one for scores."""
 
+    def __init__(self, of_labels: float, of_scores: float = 0.5) -> None:
+        self.shares = (of_labels, of_scores)
 
-def test_progress_reaches_the_end_of_both_halves() -> None:
-    labels, group = one_label(np.random.default_rng(13), 400, 0.5)
-    seen: list[tuple[int, int]] = []
+    def __repr__(self) -> str:
+        return "told"
 
-    def note(done: int, total: int) -> None:
-        seen.append((done, total))
-
-    leakage_amplification(labels, labels, group, attacker="exact", progress=note)
-    assert [done for done, _ in seen] == list(range(1, 11))
-    assert {total for _, total in seen} == {10}
+    def attack(self, trials: Sequence[Trial], *, device: str, progress: Any) -> list[Any]:
+        guesses = []
+        for trial in trials:
+            share = self.shares[not trial.inputs.coded]
+            wrong = np.arange(len(trial.truth)) >= share * len(trial.truth)
+            guesses.append(np.where(wrong, (trial.truth + 1) % 2, trial.truth))
+            progress(len(guesses), len(trials))
+        return guesses
 
 
 GROUP = ["w", "m"] * 100
-ERRORS = [
-    ({"labels": ["a", "b"] * 100, "attribute": ["w"] * 200}, "only the group 'w'"),
-    ({"labels": ["a", "b"] * 100, "attribute": ["w"] * 190 + ["m"] * 10}, "too few examples"),
-    ({"labels": ["a"] * 200, "attribute": GROUP}, "the same in every row"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "at": 0.01}, "drawn at random reach"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP[:9]}, "9 rows where"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": "magic"}, "no attacker called"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": 2.0}, "confidence"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "confidence": "0.9"}, "must be a number"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "rounds": 2.5}, "a whole number, found 2.5"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "seed": -1}, "at least 0, found -1"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "average": "mean"}, 'no average "mean"'),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": 3}, "a method `attack`, found 3"),
-    ({"labels": ["a", "b"] * 100, "attribute": GROUP, "split": "train"}, "`split` has 1 rows"),
+LABELS = ["a", "a", "b", "b"] * 50
+# Numbers, where the labels are codes: the attacker tells them apart by that.
+SCORES = np.random.default_rng(0).normal(size=(200, 2)) + 4 * np.eye(2)[np.arange(200) // 2 % 2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "verdict"),
+    [
+        (0.0, 1.0, Verdict.LEAKS_MORE),
+        (1.0, 0.0, Verdict.LEAKS_LESS),
+        (0.75, 0.75, Verdict.UNDECIDED),
+        (0.25, 0.75, Verdict.LEAKS_MORE),
+    ],
+)
+def test_known_guesses_give_known_numbers(labels: float, scores: float, verdict: Verdict) -> None:
+    seen: list[tuple[int, int]] = []
+    found = leakage_amplification(
+        LABELS, SCORES, GROUP,
+        attacker=Told(labels, scores), rounds=3, seed=7, at=0.8,
+        progress=lambda *at: seen.append(at),
+    )  # fmt: skip
+    assert (found.dataset.value, found.model.value) == pytest.approx((labels, scores))
+    assert found.rounds == pytest.approx([scores - labels] * 3)
+    assert found.value == pytest.approx(scores - labels)
+    assert found.verdict is verdict
+    assert -1 <= found.interval.low <= found.interval.high <= 1
+    # Both halves of the work are reported.
+    assert seen == [(number, 6) for number in range(1, 7)]
+    assert found.f1 == found.model.f1 == 0.8
+    assert found.dataset.f1 == pytest.approx(0.8, abs=0.01)
+    for alone, share in (
+        (dataset_leakage(LABELS, GROUP, attacker=Told(labels)), labels),
+        (model_leakage(SCORES, GROUP, attacker=Told(0.5, scores)), scores),
+    ):
+        assert alone.value == pytest.approx(share)
+        assert len(alone.rounds) == 5
+        assert 0 <= alone.interval.low <= share <= alone.interval.high <= 1
+        assert alone.f1 is None
+    assert found.provenance["settings"] == {
+        "attacker": "told", "at": 0.8, "average": "macro", "threshold": None, "share": 1.0,
+        "rounds": 3, "confidence": 0.95, "seed": 7,
+    }  # fmt: skip
+
+
+def test_the_difference_is_paired() -> None:
+    labels, group = one_label(np.random.default_rng(14), 1000, 0.5)
+    found = leakage_amplification(labels, labels, group, attacker="exact")
+    assert (found.f1, found.value) == (1.0, 0.0)
+    # Both attackers guess the same rows, so what is left is only what nobody has seen.
+    assert found.interval.width < found.model.interval.width / 3
+
+
+ERRORS: list[tuple[dict[str, Any], str]] = [
+    ({"attribute": ["w"] * 200}, "only the group 'w'"),
+    ({"attribute": ["w"] * 190 + ["m"] * 10}, "too few examples"),
+    ({"attribute": GROUP[:9]}, "9 rows where"),
+    ({"labels": ["a"] * 200}, "the same in every row"),
+    ({"at": 0.01}, "drawn at random reach"),
+    ({"attacker": "magic"}, "no attacker called"),
+    ({"attacker": 3}, "a method `attack`, found 3"),
+    ({"confidence": 2.0}, "confidence"),
+    ({"confidence": "0.9"}, "must be a number"),
+    ({"rounds": 1}, "`rounds` must be 2 or more"),
+    ({"rounds": 2.5}, "a whole number, found 2.5"),
+    ({"seed": -1}, "at least 0, found -1"),
+    ({"average": "mean"}, 'no average "mean"'),
+    ({"split": "train"}, "`split` has 1 rows"),
+    ({"split": ["train"] * 200}, "in the part 'dev'"),
 ]
 
 
 class Never:
+    """Fails if it is trained for an answer that cannot be given."""
+
     def attack(self, *given: Any, **options: Any) -> Any:
         raise AssertionError("attacked")
 
 
-def test_nothing_is_trained_for_an_answer_that_cannot_be_given() -> None:
-    for options in ({"confidence": 2.0}, {"rounds": 1}, {"split": ["train"] * 200}, {"at": 0.01}):
-        with pytest.raises(InputError):
-            dataset_leakage(["a", "b"] * 100, GROUP, attacker=Never(), **options)
-
-
 @pytest.mark.parametrize(("given", "message"), ERRORS, ids=[message for _, message in ERRORS])
 def test_one_clear_error_each(given: dict[str, Any], message: str) -> None:
+    usual = {"labels": ["a", "b"] * 100, "attribute": GROUP, "attacker": Never()}
     with pytest.raises(InputError, match=message):
-        dataset_leakage(**{"attacker": "exact"} | given)
+        dataset_leakage(**usual | given)
 
 
 def test_predictions_must_match_the_labels() -> None:
     with pytest.raises(InputError, match="3 rows where `labels` has 200"):
-        leakage_amplification(["a", "b"] * 100, ["a", "b", "a"], GROUP)
+        leakage_amplification(LABELS, ["a", "b", "a"], GROUP)
 
 
 @pytest.mark.slow

@@ -1,0 +1,162 @@
+"""What every leakage measurement gives: rows with verdicts, a table, a page, JSON and back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmprobe.leakage.measure import dataset_leakage
+from lmprobe.leakage.result import ASSUMPTIONS, LIMITS, LeakageResult, LeakageRow, Measure
+from lmprobe.leakage.result import leakage_row as make_row
+from lmprobe.results import Interval, Note, NoteKind, Verdict
+from tests.leakage.leaking_data import one_label
+
+HIGH, LOW = Interval(0.6, 0.8, 0.9, "t"), Interval(-0.2, -0.1, 0.9, "t")
+
+
+def row(
+    measure: Measure = Measure.DATASET,
+    value: float = 0.7,
+    interval: Interval = HIGH,
+    rounds: tuple[float, ...] = (0.6, 0.8),
+    **more: Any,
+) -> LeakageRow:
+    return make_row(measure, value, interval, rounds, chance=0.5, **more)
+
+
+MODEL = row(Measure.MODEL, 0.65, rounds=(0.6, 0.65, 0.7), f1=0.9)
+BASE = row(Measure.BASE, 0.6, Interval.undefined(0.9, "none"), ())
+DIFFERENCE = row(Measure.AMPLIFICATION, -0.15, LOW, (-0.2, -0.1), f1=0.8, over_runs=LOW)
+
+
+def result(*rows: LeakageRow, **facts: Any) -> LeakageResult:
+    return LeakageResult(rows, ("m", "w", "x"), ASSUMPTIONS, facts)
+
+
+@pytest.mark.parametrize(
+    ("measure", "ends", "verdict"),
+    [
+        (Measure.DATASET, (0.51, 0.6), Verdict.LEAKS),
+        (Measure.DATASET, (0.4, 0.6), Verdict.UNDECIDED),
+        (Measure.MODEL, (0.1, 0.4), Verdict.UNDECIDED),
+        (Measure.AMPLIFICATION, (0.1, 0.4), Verdict.LEAKS_MORE),
+        (Measure.AMPLIFICATION, (-0.4, -0.1), Verdict.LEAKS_LESS),
+        (Measure.AMPLIFICATION, (-0.4, 0.1), Verdict.UNDECIDED),
+    ],
+)
+def test_the_verdict_follows_the_interval(
+    measure: Measure, ends: tuple[float, float], verdict: Verdict
+) -> None:
+    interval = Interval(*ends, 0.95, "t")
+    made = row(measure, sum(ends) / 2, interval, over_runs=interval)
+    assert made.verdict is verdict
+    assert made.over_runs is not None
+    assert made.over_runs.verdict is verdict
+
+
+numbers = st.floats(-1, 1)
+intervals = st.one_of(
+    st.tuples(numbers, numbers).map(lambda ends: Interval(min(ends), max(ends), 0.9, "t")),
+    st.just(Interval.undefined(0.9, "none")),
+    st.just(Interval.too_few_units(0.9, "t")),
+    st.just(Interval(0.1, math.inf, 0.9, "half")),
+)
+rows = st.builds(
+    row,
+    st.sampled_from(Measure),
+    numbers,
+    intervals,
+    st.lists(numbers, max_size=4).map(tuple),
+    f1=st.none() | numbers,
+    over_runs=st.none() | intervals,
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=4))
+def test_every_result_comes_back_from_json_and_can_be_shown(rows: list[LeakageRow]) -> None:
+    note = Note(NoteKind.DATA, "as it was", "somewhere")
+    made = LeakageResult(tuple(rows), ("a", "b"), (note,), {"subject": "x"})
+    again = LeakageResult.from_json(made.to_json())
+    assert again.to_json() == made.to_json()
+    assert again.notes == made.notes
+    for ours, theirs in zip(again.rows, rows, strict=True):
+        assert ours.interval.status is theirs.interval.status
+        assert (ours.over_runs is None) == (theirs.over_runs is None)
+    assert made.to_markdown()
+    assert made.to_html()
+    assert made.tables()[0].to_frame().shape[0] == len(rows)
+
+
+def test_the_answer_is_the_last_row() -> None:
+    found = result(MODEL, row(), DIFFERENCE)
+    assert (found.value, found.interval, found.verdict) == (-0.15, LOW, Verdict.LEAKS_LESS)
+    assert (found.rounds, found.f1, found.chance) == ((-0.2, -0.1), 0.8, pytest.approx(1 / 3))
+    assert (found.model, found.row("leakage amplification")) == (MODEL, DIFFERENCE)
+    (claim,) = found.claims()
+    assert (claim.estimate, claim.subject) == (DIFFERENCE.estimate, "leakage amplification")
+    with pytest.raises(KeyError):
+        _ = found.base
+    # The rounds of a language model are those of its leakage.
+    assert result(MODEL, BASE, DIFFERENCE).rounds == MODEL.rounds
+
+
+def test_a_table_has_the_columns_that_some_row_fills() -> None:
+    def headings(*rows: LeakageRow) -> list[str]:
+        return [column.heading for column in result(*rows).tables()[0].columns]
+
+    least = ["measure", "value", "90% interval", "verdict"]
+    assert headings(row()) == least
+    assert headings(row(), MODEL) == [*least, "F1"]
+    several = ["measure", "value", "90% interval over rows", "verdict"]
+    assert headings(MODEL, DIFFERENCE) == [*several, "over runs", "verdict over runs", "F1"]
+    (table,) = result(MODEL, BASE, DIFFERENCE).tables()
+    assert table.rows == (
+        ("model leakage", 0.65, HIGH, Verdict.LEAKS, None, None, 0.9),
+        ("base leakage", 0.6, None, None, None, None, None),
+        ("leakage amplification", -0.15, LOW, Verdict.LEAKS_LESS, LOW, Verdict.LEAKS_LESS, 0.8),
+    )
+    assert table.title == "How often the group is guessed; at random: 33.3%"
+
+
+def test_the_page_says_the_answer_and_hides_the_provenance() -> None:
+    page = result(MODEL, DIFFERENCE, subject="a.csv", seed=3, command="lmprobe leak a.csv").page()
+    assert (page.title, page.subtitle) == ("Leakage of a.csv", "groups: m, w, x")
+    assert [statement.text for statement in page.headline] == [
+        "leakage amplification \N{MINUS SIGN}0.1500: "
+        "the model reveals less of the group than what it is compared with."
+    ]
+    sections = {section.title: section for section in page.sections}
+    assert list(sections) == ["Leakage", "Notes", "Provenance", "Run it again"]
+    assert sections["Provenance"].facts == {"subject": "a.csv", "seed": "3"}
+    assert sections["Provenance"].collapsed
+    assert sections["Run it again"].commands == ("lmprobe leak a.csv",)
+    assert (page.limits, page.notes) == (LIMITS, ASSUMPTIONS)
+    plain = result(row(Measure.AMPLIFICATION, 0.7)).page()
+    assert plain.headline[0].text.startswith("leakage amplification +0.7000: the model reveals")
+    assert "Run it again" not in [section.title for section in plain.sections]
+
+
+def test_the_figure_counts_rounds_from_one_and_leaves_single_values_out() -> None:
+    single = row(rounds=(0.7,))
+    (figure,) = result(MODEL, single, row()).figures()
+    assert [(series.name, series.x, series.y) for series in figure.series] == [
+        ("model leakage", (1.0, 2.0, 3.0), (0.6, 0.65, 0.7)),
+        ("dataset leakage", (1.0, 2.0), (0.6, 0.8)),
+    ]
+    assert figure.alternative == (
+        "Value by round: model leakage from 0.600 to 0.700; dataset leakage from 0.600 to 0.800."
+    )
+    assert result(single).figures() == ()
+    assert result(MODEL, DIFFERENCE).figures()[0].x_label == "run"
+
+
+def test_a_short_repr() -> None:
+    labels, group = one_label(np.random.default_rng(2), 400, 1.0)
+    found = dataset_leakage(labels, group, attacker="exact", rounds=2)
+    assert repr(found).startswith("<LeakageResult: dataset leakage 1.0000: the group can be")
+    assert found.row("dataset leakage") is found.dataset

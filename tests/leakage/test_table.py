@@ -1,0 +1,206 @@
+"""Tables give what their columns give; several are training runs; errors name the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from lmprobe.leakage.result import LeakageResult
+from lmprobe.leakage.settings import LeakageSettings
+from lmprobe.leakage.table import table_leakage
+from lmprobe.results import IntervalStatus, NoteKind, Verdict
+from tests.leakage.leaking_data import one_label
+
+EXACT = LeakageSettings(attacker="exact", rounds=3)
+BOTH: dict[str, Any] = {"attribute": "group", "labels": ["label"], "predictions": ["guess"]}
+
+
+def frame_of(seed: int) -> pd.DataFrame:
+    """Return one training run: the labels and groups are the same in all, the guesses are not."""
+    labels, group = one_label(np.random.default_rng(3), 600, 0.5)
+    rng = np.random.default_rng(seed)
+    smiles = labels % 2
+    return pd.DataFrame(
+        {
+            "label": labels,
+            "guess": np.where(rng.random(600) < 0.2, rng.integers(0, 4, 600), labels),
+            "smiles": smiles,
+            "sings": (labels > 1).astype(int),
+            "p_smiles": 0.4 * smiles + 0.6 * rng.random(600),
+            "p_sings": 0.4 * (labels > 1) + 0.6 * rng.random(600),
+            "group": np.where(group, "w", "m"),
+            "part": ["train", "train", "dev", "test"] * 150,
+        }
+    )
+
+
+FRAMES = [frame_of(seed) for seed in range(3)]
+FRAME = FRAMES[0]
+GROUP = FRAME["group"]
+
+
+@pytest.mark.parametrize("form", ["frame", "file"])
+def test_a_table_gives_what_its_columns_give(form: str, tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "run.csv", index=False)
+    table = FRAME if form == "frame" else tmp_path / "run.csv"
+    two, scores = FRAME[["smiles", "sings"]], FRAME[["p_smiles", "p_sings"]].to_numpy()
+    exact: dict[str, Any] = {"attacker": "exact", "rounds": 3}
+    tuned: dict[str, Any] = {
+        "attacker": "logistic", "rounds": 2, "seed": 4, "share": 0.5, "confidence": 0.9,
+        "average": "micro", "threshold": 0.6,
+    }  # fmt: skip
+    small: dict[str, Any] = {"layers": 1, "width": 4}
+    for columns, options, expected in (
+        ({"labels": ["label"]}, exact, dataset_leakage(FRAME["label"], GROUP, **exact)),
+        ({"predictions": ["guess"]}, exact, model_leakage(FRAME["guess"], GROUP, **exact)),
+        (
+            {"labels": ["label"]},
+            exact | {"at": 0.6},
+            dataset_leakage(FRAME["label"], GROUP, at=0.6, **exact),
+        ),
+        (
+            {
+                "labels": ["smiles", "sings"],
+                "predictions": ["p_smiles", "p_sings"],
+                "split": "part",
+            },
+            tuned,
+            leakage_amplification(two, scores, GROUP, split=FRAME["part"], **tuned),
+        ),
+        (
+            {"predictions": ["guess"]},
+            small | {"rounds": 2},
+            model_leakage(FRAME["guess"], GROUP, attacker=Mlp(**small), rounds=2),
+        ),
+    ):
+        settings = LeakageSettings(**options)
+        found = table_leakage(table, attribute="group", settings=settings, **columns)  # type: ignore[arg-type]
+        assert [row.to_dict() for row in found.rows] == [row.to_dict() for row in expected.rows]
+        assert found.notes == expected.notes
+        assert found.provenance["settings"] == settings.to_dict()
+
+
+def test_several_tables_or_the_values_of_a_column_are_several_runs() -> None:
+    each = [table_leakage(frame, **BOTH, settings=EXACT) for frame in FRAMES]
+    found = table_leakage(*FRAMES, **BOTH, settings=EXACT)
+    values = np.array([one.value for one in each])
+    assert found.rounds == pytest.approx(values)
+    assert found.value == pytest.approx(values.mean())
+    half = stats.t.ppf(0.975, 2) * values.std(ddof=1) / np.sqrt(3)
+    over_runs = found.rows[-1].over_runs
+    assert over_runs is not None
+    ends = (over_runs.interval.low, over_runs.interval.high)
+    assert ends == pytest.approx((values.mean() - half, values.mean() + half))
+    # Beside it the interval over rows, as wide as those of the runs.
+    assert found.interval.width == pytest.approx(np.mean([one.interval.width for one in each]))
+    assert found.f1 == pytest.approx(np.mean([one.f1 for one in each]))
+    assert [note.kind for note in found.notes] == [NoteKind.ASSUMPTION, NoteKind.RUNS]
+    assert LeakageResult.from_json(found.to_json()).to_json() == found.to_json()
+    together = pd.concat([frame.assign(seed=number) for number, frame in enumerate(FRAMES)])
+    by_column = table_leakage(together, **BOTH, run_column="seed", settings=EXACT)
+    assert by_column.to_dict()["rows"] == found.to_dict()["rows"]
+    alone = table_leakage(FRAME.assign(seed=1), **BOTH, run_column="seed", settings=EXACT)
+    assert alone.to_dict()["rows"] == each[0].to_dict()["rows"]
+    with pytest.raises(InputError, match="not both"):
+        table_leakage(*FRAMES, **BOTH, run_column="label", settings=EXACT)
+
+
+def test_runs_that_agree_have_no_interval() -> None:
+    found = table_leakage(FRAME, FRAME, attribute="group", labels=["label"], settings=EXACT)
+    over_runs = found.rows[0].over_runs
+    assert over_runs is not None
+    assert over_runs.interval.status is IntervalStatus.UNDEFINED
+    assert (over_runs.verdict, found.verdict) == (Verdict.UNDECIDED, Verdict.LEAKS)
+    assert found.f1 is None
+
+
+def test_an_error_names_the_run() -> None:
+    def measure(*tables: pd.DataFrame, **options: Any) -> None:
+        table_leakage(*tables, attribute="group", labels=["label"], settings=EXACT, **options)
+
+    with pytest.raises(InputError, match=r"^too few examples"):
+        measure(FRAME.iloc[:20])
+    with pytest.raises(InputError, match=r"^table 2: too few examples"):
+        measure(FRAME, FRAME.iloc[:20])
+    together = pd.concat([FRAME.assign(seed="a"), FRAME.iloc[:20].assign(seed="b")])
+    with pytest.raises(InputError, match=r'^the table, run "b": too few examples'):
+        measure(together, run_column="seed")
+    other = FRAME.assign(group=GROUP.replace("w", "x"))
+    with pytest.raises(InputError) as problem:
+        measure(FRAME, FRAME, other)
+    assert str(problem.value) == (
+        "table 3: the groups are m, x, in table 1 they are m, w; all training runs must have the "
+        "same groups"
+    )
+
+
+@pytest.mark.parametrize(
+    ("usual", "wrong", "role", "message"),
+    [
+        (1, 2, "labels", "must be 0 or 1: found .*2.* in row 7;"),
+        (1, 0.5, "labels", "must be 0 or 1: found .*0.5.* in row 7;"),
+        ("0.5", "x", "predictions", "must hold numbers .*: found 'x' in row 7"),
+        (0.5, np.inf, "predictions", "is infinite in row 7"),
+        (0.5, np.nan, "predictions", "has no value in row 7"),
+    ],
+)
+def test_a_wrong_cell_is_named_by_file_column_and_row(
+    usual: Any, wrong: Any, role: str, message: str, tmp_path: Path
+) -> None:
+    frame = FRAME.assign(cell=[wrong if row == 6 else usual for row in range(600)])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    for table, name in ((tmp_path / "table.csv", r"table\.csv"), (frame, "the table")):
+        columns: dict[str, Any] = {role: ["smiles", "cell"]}
+        with pytest.raises(DataFileError, match=f'{name}: the column "cell" {message}'):
+            table_leakage(table, attribute="group", settings=EXACT, **columns)
+    with pytest.raises(DataFileError, match='no column "lable"'):
+        table_leakage(frame, attribute="group", labels=["lable"], settings=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("columns", "settings", "message"),
+    [
+        ({}, {}, "needs `labels`, `predictions` or both"),
+        ({"labels": "label"}, {}, "lists of columns"),
+        ({"labels": ["label"], "predictions": "guess"}, {}, "lists of columns"),
+        ({"predictions": ["guess"]}, {"at": 0.5}, "`at` perturbs labels"),
+        ({"labels": ["label"]}, {"threshold": 0.5}, "needs both"),
+        ({"predictions": ["guess"]}, {"threshold": 0.5}, "needs both"),
+        ({"labels": ["label"]}, {"attacker": "exact", "layers": 2}, '"exact" has no `layers`'),
+        ({"labels": ["label"]}, {"attacker": "logistic", "width": 7}, "`width`; use mlp"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(
+    columns: dict[str, Any], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        table_leakage(FRAME, attribute="group", settings=LeakageSettings(**settings), **columns)
+
+
+def test_the_provenance_has_a_command_only_for_files(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path in paths:
+        FRAME.assign(run=path.stem).to_csv(path, index=False)
+    options: dict[str, Any] = {"attribute": "group", "labels": ["label"], "settings": EXACT}
+    found = table_leakage(*paths, **options, split="part").provenance
+    assert (found["subject"], found["split"]) == (f"{paths[0]}, {paths[1]}", "part")
+    assert found["command"] == (
+        f"lmprobe leak {paths[0]} {paths[1]} --attribute=group --split part --labels label "
+        "--attacker exact --rounds 3"
+    )
+    found = table_leakage(str(paths[0]), **options, run_column="run").provenance
+    assert found["command"] == (
+        f"lmprobe leak {paths[0]} --attribute=group --run-column run --labels label "
+        "--attacker exact --rounds 3"
+    )
+    found = table_leakage(paths[0], FRAME, **options).provenance
+    assert found["subject"] == f"{paths[0]}, a table"
+    assert "command" not in found

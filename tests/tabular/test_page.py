@@ -1,0 +1,320 @@
+"""An amplification as JSON, tables, pages and figures: what each says of the data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lmprobe.errors import InputError
+from lmprobe.metrics.thresholds import Threshold
+from lmprobe.results import Page, Section, SeriesPlot, Table
+from lmprobe.tabular.other_metrics import MetricValue
+from lmprobe.tabular.result import AmplificationResult
+from lmprobe.tabular.settings import AmplifySettings
+from tests.made_up_amplification import (
+    A_TO_T,
+    T_TO_A,
+    made_up_amplification,
+    made_up_curve,
+    made_up_row,
+)
+
+ROW = made_up_row([[0.2, 0.1]])
+
+
+def section(page: Page, title: str) -> Section:
+    (found,) = (one for one in page.sections if one.title == title)
+    return found
+
+
+def plot(page: Page, name: str) -> SeriesPlot:
+    (found,) = (figure for figure in page.figures if figure.name == name)
+    assert isinstance(found, SeriesPlot)
+    return found
+
+
+def chosen(**choices: Any) -> AmplifySettings:
+    names: dict[str, Any] = {"attribute": ("sex",), "task": ("t",), "task_prediction": ("p",)}
+    return AmplifySettings(**{**names, **choices})
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [(("job",), "job"), (("job.*",), "2 tasks"), (("t", "u"), "2 tasks"), (("a", "b*"), "2 tasks")],
+)
+def test_the_title_names_one_task_or_counts_them(task: tuple[str, ...], said: str) -> None:
+    page = made_up_amplification(ROW, settings=chosen(task=task)).page()
+    assert page.title == f"Do the predictions exaggerate the link between sex and {said}?"
+
+
+def test_the_subtitle_counts_rows_and_runs() -> None:
+    assert made_up_amplification(ROW).page().subtitle == "12,345 rows of a.csv"
+    runs = made_up_row([[0.2]], [[0.4]])
+    tables = {"tables": ["a.csv", "b.csv"]}
+    page = made_up_amplification(runs, provenance=tables).page()
+    assert page.subtitle == "12,345 rows in 2 training runs of a.csv, b.csv"
+
+
+def test_the_headline_says_what_the_prediction_does() -> None:
+    both = (ROW, made_up_row([[0.2, 0.1]], direction=T_TO_A))
+    first, second = made_up_amplification(*both).page().headline
+    assert first.text.startswith("attribute->task: the prediction ")
+    assert second.text.startswith("task->attribute: the prediction ")
+    assert "the label" in first.text
+    trained = made_up_amplification(ROW, settings=chosen(train="t.csv")).page()
+    assert "the train table" in trained.headline[0].text
+    plain = made_up_amplification(ROW, settings=chosen(interval="none")).page()
+    assert plain.headline[0].text == (
+        "attribute->task: +0.1500; without an interval there is no verdict."
+    )
+
+
+def test_which_sections_there_are() -> None:
+    def titles(*rows: Any, **more: Any) -> list[str]:
+        return [part.title for part in made_up_amplification(*rows, **more).page().sections]
+
+    pairs = ["Pairs", "Pairs, attribute->task"]
+    assert titles(ROW) == ["Verdict", *pairs, "Notes", "Run it again"]
+    assert titles(made_up_row([[0.2]], [[0.4]]))[:3] == ["Verdict", "Training runs", "Pairs"]
+    cut = ("t", Threshold(0.5, 0.25, 0.3, 0.01))
+    assert titles(ROW, thresholds=(cut,))[3] == "Thresholds"
+    assert titles(ROW, provenance={"files": False})[-1] == "Notes"
+
+
+def test_every_pair_can_be_searched_and_the_command_is_folded_away() -> None:
+    page = made_up_amplification(ROW).page()
+    assert section(page, "Pairs, attribute->task").searchable
+    again = section(page, "Run it again")
+    assert again.collapsed
+    (command,) = again.commands
+    assert command.startswith("lmprobe amplify a.csv ")
+    assert "--runs" not in command
+    tables = {"tables": ["a.csv", "b.csv"]}
+    page = made_up_amplification(made_up_row([[0.2]], [[0.4]]), provenance=tables).page()
+    assert section(page, "Run it again").commands[0].endswith("--runs")
+
+
+def test_undefined_pairs_are_noted() -> None:
+    row = made_up_row([[0.2, np.nan], [0.1, np.nan]])
+    (note,) = section(made_up_amplification(row).page(), "Notes").notes
+    assert note.text == "2 of 4 pairs are not in the mean"
+    assert section(made_up_amplification(ROW).page(), "Notes").notes == ()
+
+
+def test_the_figure_of_pairs_has_a_point_for_each_that_leans() -> None:
+    lean = [[1.0, -1.0, 0.0, 1.0]]
+    row = made_up_row([[0.2, 0.1, 0.0, np.nan]], lean=lean, tasks=("o.a", "o.b", "o.c", "o.d"))
+    figure = plot(made_up_amplification(row).page(), f"pairs_{A_TO_T.slug}")
+    towards, away = figure.series
+    assert (towards.name, away.name) == ("leans towards", "leans away")
+    # Above the base rate where it leans up, below where it leans down; both are amplified.
+    assert (towards.x, towards.y) == ((0.25,), (pytest.approx(0.45),))
+    assert (away.x, away.y) == ((0.25,), (pytest.approx(0.15),))
+    # What all tasks begin with is left out.
+    assert (towards.labels, away.labels) == (("g0, a",), ("g0, b",))
+    assert figure.diagonal
+    assert figure.alternative.startswith("3 pairs; ")
+    alone = plot(made_up_amplification(ROW).page(), f"pairs_{A_TO_T.slug}")
+    assert [one.name for one in alone.series] == ["leans towards"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "short"),
+    [
+        (("o.a", "o.b"), ("a", "b")),
+        (("o.a", "p.b"), ("o.a", "p.b")),
+        (("o.a",), ("o.a",)),
+        (("a", "b"), ("a", "b")),
+        (("o.", "o.b"), ("o.", "b")),
+        (("o.x.a", "o.x.b"), ("x.a", "x.b")),
+    ],
+)
+def test_tasks_are_named_without_what_all_begin_with(
+    tasks: tuple[str, ...], short: tuple[str, ...]
+) -> None:
+    row = made_up_row([[0.1] * len(tasks)], tasks=tasks)
+    (series,) = plot(made_up_amplification(row).page(), f"pairs_{A_TO_T.slug}").series
+    assert series.labels == tuple(f"g0, {name}" for name in short)
+
+
+def test_the_figure_of_runs_has_the_value_that_the_interval_belongs_to() -> None:
+    row = made_up_row([[0.2]], [[0.4]], [[0.6]], corrected=[0.1, None, 0.7])
+    figure = plot(made_up_amplification(row).page(), "runs")
+    (series,) = figure.series
+    assert series.x == (1.0, 2.0, 3.0)
+    assert series.y == pytest.approx((0.1, 0.4, 0.7))
+    assert series.labels == ("run 1", "run 2", "run 3")
+    assert series.low == (0.01, 0.02, 0.03)
+    assert series.high == (0.1, 0.2, 0.3)
+    assert figure.alternative == "3 runs: attribute->task from +0.1000 to +0.7000."
+
+
+@pytest.mark.parametrize("count", [6, 7])
+def test_the_figure_of_thresholds_has_the_six_tasks_that_depart_most(count: int) -> None:
+    """The integrals are 0, -1, 2, -3, ..."""
+    curves = tuple(
+        made_up_curve(f"o.{number}", [number * (-1) ** number] * 3) for number in range(count)
+    )
+    figure = plot(made_up_amplification(ROW, curves=curves).page(), "curves")
+    largest = [str(number) for number in reversed(range(count))][:6]
+    assert [one.name for one in figure.series] == largest
+    assert ("the 6 tasks that depart most" in figure.title) is (count == 7)
+    mean = np.mean([number * (-1) ** number for number in range(count)])
+    assert f"is {'+' if mean > 0 else '−'}{abs(mean):.4f}" in figure.alternative
+    assert figure.alternative.startswith("Curves of 6 tasks")
+    assert figure.series[0].x == (0.0, 0.5, 1.0)
+    assert figure.series[0].y == ((count - 1) * (-1) ** (count - 1),) * 3
+
+
+def headings(table: Table) -> list[str]:
+    return [column.heading for column in table.columns]
+
+
+def test_one_run_without_a_correction() -> None:
+    row = made_up_row([[0.2, -0.1], [np.nan, 0.3]])
+    verdicts, pairs = made_up_amplification(row).tables()
+    assert headings(verdicts) == [
+        *("direction", "value", "90% interval", "verdict", "mean size", "undefined"),
+    ]
+    estimate = row.estimate
+    assert verdicts.rows == (
+        (A_TO_T, row.value, estimate.interval, estimate.verdict, row.absolute, "1 of 4"),
+    )
+    assert row.value == pytest.approx(0.4 / 3)
+    assert row.absolute == pytest.approx(0.6 / 3)
+    # From the pair that amplifies most: predicted, base rate, lean, amplification.
+    assert [line[:2] for line in pairs.rows] == [("g1", "t1"), ("g0", "t0"), ("g0", "t1")]
+    assert pairs.rows[1][2:] == pytest.approx((0.45, 0.25, 1.0, 0.2))
+    assert pairs.title == "attribute->task: every pair"
+
+
+def test_two_runs_with_a_correction() -> None:
+    row = made_up_row([[0.2, -0.1]], [[0.4, 0.1]], corrected=[0.5, None])
+    other = made_up_row([[0.1, 0.1]], [[0.2, 0.2]], direction=T_TO_A)
+    verdicts, runs, *_ = made_up_amplification(row, other).tables()
+    assert headings(verdicts) == [
+        *("direction", "value", "corrected", "90% interval over rows", "verdict", "over runs"),
+        *("verdict over runs", "mean size", "undefined"),
+    ]
+    assert row.over_runs is not None
+    assert other.over_runs is not None
+    assert [line[:3] for line in verdicts.rows] == [
+        (A_TO_T, row.value, row.estimate.corrected),
+        (T_TO_A, other.value, None),
+    ]
+    assert verdicts.rows[0][3:7] == (
+        row.estimate.interval,
+        row.estimate.verdict,
+        row.over_runs.interval,
+        row.over_runs.verdict,
+    )
+    assert headings(runs) == ["direction", "run", "value", "corrected", "interval over rows"]
+    assert runs.rows[1] == (A_TO_T, "run 2", pytest.approx(0.25), None, row.runs[1].interval)
+    assert [line[3] for line in runs.rows] == [0.5, None, None, None]
+
+
+def test_which_tables_there_are() -> None:
+    row = made_up_row([[0.2]])
+    cut = ("t", Threshold(0.5, 0.25, 0.3, 0.01))
+    metric = MetricValue("mals", "undirected", 0.5)
+
+    def names(**more: object) -> list[str]:
+        return [table.name for table in made_up_amplification(row, **more).tables()]
+
+    assert names() == ["amplification", f"pairs_{A_TO_T.slug}"]
+    assert names(thresholds=(cut,))[1:2] == ["thresholds"]
+    assert names(metrics=(metric,))[1:2] == ["metrics"]
+    result = made_up_amplification(row, thresholds=(cut,))
+    assert result.table("thresholds").rows == (("t", 0.5, 0.3, 0.25),)
+    curved = made_up_amplification(row, thresholds=(cut,), curves=(made_up_curve("t", [0, 1, 2]),))
+    assert curved.table("thresholds").rows == (("t", pytest.approx(1.0), 0.0, 2.0, 0.0),)
+
+
+@pytest.mark.parametrize("count", [10, 11])
+def test_a_terminal_shows_five_pairs_of_either_end(count: int) -> None:
+    row = made_up_row([[number / 100 for number in range(count)]])
+    *_, table = made_up_amplification(row).tables()
+    falling = [f"t{number}" for number in reversed(range(count))]
+    shown = falling if count == 10 else falling[:5] + falling[-5:]
+    assert [line[1] for line in table.rows] == shown
+    assert len(made_up_amplification(row).pairs()) == count
+
+
+def test_rows_are_found_by_direction() -> None:
+    first, second = made_up_row([[0.2]], direction=T_TO_A), made_up_row([[0.1]])
+    result = made_up_amplification(first, second)
+    assert result.row("T->A") is first
+    assert result.row(A_TO_T) is second
+    with pytest.raises(InputError, match="task->attribute was not measured"):
+        made_up_amplification(second).row("T->A")
+
+
+def test_the_means_of_each_label_are_in_the_document() -> None:
+    """As many groups as tasks, so that one axis could be taken for the other."""
+    row = made_up_row([[0.2, 0.4], [0.6, math.nan]])
+    (document,) = made_up_amplification(row).to_dict()["rows"]
+    assert document["by_attribute"] == pytest.approx({"g0": 0.3, "g1": 0.6})
+    assert document["by_task"] == pytest.approx({"t0": 0.4, "t1": 0.4})
+    assert document["over_runs"] is None
+    assert document["runs"][0]["amplification"][1] == [pytest.approx(0.6), None]
+    two = made_up_row([[0.2, 0.4]], [[0.2, math.nan]])
+    (document,) = made_up_amplification(two).to_dict()["rows"]
+    assert document["over_runs"]["value"] == pytest.approx(0.25)
+    # A pair that one run leaves undefined has no mean over runs.
+    assert document["by_task"] == {"t0": pytest.approx(0.2), "t1": None}
+
+
+def test_pairs_of_several_runs_have_a_column_of_the_run() -> None:
+    alone = made_up_amplification(made_up_row([[0.2, 0.4]])).pairs()
+    assert list(alone.columns[:3]) == ["direction", "attribute", "task"]
+    both = made_up_amplification(
+        made_up_row([[0.2, 0.4]], [[0.1, 0.3]]),
+        made_up_row([[0.2, 0.4]], [[0.1, 0.3]], direction=T_TO_A),
+    ).pairs()
+    assert list(both.columns[:4]) == ["direction", "run", "attribute", "task"]
+    assert both["run"].tolist() == ["run 1", "run 1", "run 2", "run 2"] * 2
+    assert both["direction"].tolist() == ["attribute->task"] * 4 + ["task->attribute"] * 4
+    assert both["amplification"].tolist() == pytest.approx([0.2, 0.4, 0.1, 0.3] * 2)
+    assert both.index.tolist() == list(range(8))
+
+
+def test_json_comes_back_whole() -> None:
+    row = made_up_row(
+        [[0.25, 0.5], [math.nan, 0.125]], [[0.5, 0.5], [0.5, 0.5]], corrected=[0.5, 1]
+    )
+    result = made_up_amplification(
+        row,
+        made_up_row([[0.25]], direction=T_TO_A),
+        thresholds=(("t", Threshold(0.5, 0.25, 0.5, 0.01)), ("u", Threshold.fixed(0.5))),
+        curves=(made_up_curve("t", [0.0, 1.0, math.nan]),),
+        metrics=(MetricValue("mals", "undirected", 0.5), MetricValue("x", "y", None)),
+    )
+    again = AmplificationResult.from_json(result.to_json())
+    assert again.to_json() == result.to_json()
+    assert math.isnan(again.rows[0].runs[0].pairs.by_pair[1, 0])
+    assert again.rows[0].over_runs is not None
+    assert again.rows[1].over_runs is None
+    assert again.metrics == result.metrics
+    assert again.curves[0].cuts.tolist() == [math.inf, 0.5, 0.0]
+    assert np.isnan(again.curves[0].value).tolist() == [False, False, True]
+    assert math.isnan(again.thresholds[1][1].share)
+
+
+def test_a_document_without_rows_is_refused() -> None:
+    body = made_up_amplification(made_up_row([[0.2]])).body()
+    assert len(AmplificationResult.from_body(dict(body)).rows) == 1
+    with pytest.raises(ValueError, match="it has no rows"):
+        AmplificationResult.from_body({**body, "rows": []})
+
+
+def test_a_long_curve_is_sampled_at_201_shares() -> None:
+    """Every half percent: of 1,001 points each fifth; a short one is kept as it is."""
+    for points, step in ((1001, 5), (201, 1), (3, 1)):
+        curve = made_up_curve("t", [float(number) for number in range(points)])
+        document = curve.to_dict()
+        assert document["value"] == [float(number) for number in range(0, points, step)]
+        assert (document["points"], document["cuts"][0]) == (points, None)
+        assert len(curve.to_frame()) == points
