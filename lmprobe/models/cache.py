@@ -70,10 +70,6 @@ class Entry:
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
-    def has(self, sizes: Mapping[str, int]) -> bool:
-        """Tell whether these lists of numbers are there, each of its size."""
-        return all(len(self.numbers.get(name, ())) == size for name, size in sizes.items())
-
 
 def _finite(row: Any) -> tuple[float, ...]:
     if not isinstance(row, list) or not all(

@@ -10,10 +10,7 @@ from lmprobe.errors import LmprobeError
 from lmprobe.registry import Registry
 
 Provenance = Mapping[str, Any]
-"""Where a table comes from; the keys are `PROVENANCE`, an unknown one is None.
-
-Tables of one `series`, such as ACS, can be compared from year to year.
-"""
+"""Where a table comes from; the keys are `PROVENANCE`, an unknown one is None."""
 
 PROVENANCE = (
     "title", "source", "year", "series", "licence", "unit", "method", "sha256", "notes",
