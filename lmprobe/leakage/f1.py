@@ -89,14 +89,15 @@ def perturb(
         raise InputError(f"the F1 to reach must lie between 0 and 1, found {target}")
     if target == 1:
         return labels, 1.0
-    values, (number, size) = labels.values, labels.values.shape
+    values, single = labels.values, labels.single
+    number, size = values.shape
     on = slice(None) if rows is None else rows
     codes, columns = values.argmax(axis=1), np.eye(size, dtype=np.uint8)
-    draw = rng.random(number) if labels.single else rng.random(values.shape, dtype=np.float32)
-    other = rng.integers(size, size=number) if labels.single else codes
+    draw = rng.random(number) if single else rng.random(values.shape, dtype=np.float32)
+    other = rng.integers(size, size=number) if single else codes
 
     def wrong(rate: float) -> NDArray[np.uint8]:
-        if labels.single:
+        if single:
             return np.asarray(columns[np.where(draw < rate, other, codes)])
         return values ^ np.asarray(draw < rate, dtype=np.uint8)
 
@@ -104,7 +105,7 @@ def perturb(
         return rate, f1_score(values[on], wrong(rate)[on], average)
 
     # At half, a flipped label says nothing; beyond, it says the opposite, which is not noise.
-    low, high = (0.0, 1.0), tried(1.0 if labels.single else 0.5)
+    low, high = (0.0, 1.0), tried(1.0 if single else 0.5)
     if target < high[1]:
         raise InputError(
             f"the F1 to reach, {target:.4f}, is below what labels drawn at random reach "

@@ -40,7 +40,6 @@ LIMITS = (
     "that a product is fair.",
 )
 
-
 ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
 """What the terminal says beside every leakage."""
 

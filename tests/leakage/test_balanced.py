@@ -64,6 +64,12 @@ def test_a_label_that_some_group_never_has_is_lost_and_one_that_never_occurs_is_
     assert (split.alpha, split.removed) == (2.0, 2)
 
 
+def test_the_limit_is_whole_rows_and_free_of_rounding() -> None:
+    # 1.15 * 100 is 114.99999999999999 in floating point.
+    labels, group = ["x"] * 230 + ["y", "y"], ["w"] * 130 + ["m"] * 100 + ["w", "m"]
+    assert balanced_split(labels, group, alpha=1.15).removed == 15
+
+
 def test_which_rows_go_is_decided_by_the_seed() -> None:
     labels, group = ["x"] * 60 + ["y", "y"], ["w"] * 40 + ["m"] * 20 + ["w", "m"]
     drawn = [balanced_split(labels, group, alpha=1, seed=seed).rows.tolist() for seed in (0, 0, 1)]
