@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lmprobe.models.word_tokens import WordTokens
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.models import Cloze, TokenQuery, cache
+from lmprobe.models.encoding import WordTokens
 from lmprobe.probing.random_words import is_informed, mass_ratio
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions

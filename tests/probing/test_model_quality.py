@@ -137,7 +137,7 @@ def test_words_are_counted_in_every_script() -> None:
     assert count_words("彼女は nurse だ") == 5
 
 
-SLOW = {"torch", "transformers", "tokenizers", "pandas", "scipy.special"}
+SLOW = {"torch", "transformers", "tokenizers", "pandas", "scipy.stats"}
 
 
 def test_another_base_opens_no_model(own_cache: Path) -> None:
