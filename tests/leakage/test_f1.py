@@ -44,10 +44,8 @@ def test_a_label_that_nobody_uses_has_no_say() -> None:
         ([[0.0, 1.0], [0.5, 0.51]], None, [[0, 1], [0, 1]]),
         # A score above one or below zero is a logit: decided above zero.
         ([[0.0, 1.001], [0.05, 0.4]], None, [[0, 1], [1, 1]]),
-        ([[-0.001, 0.3], [0.05, 0.0]], None, [[0, 1], [1, 0]]),
         # A score at the threshold decides nothing.
         ([[0.5, 2.0], [0.25, -1.0]], 0.25, [[1, 1], [0, 0]]),
-        ([[0.2, 0.6], [0.9, 0.4]], 0.7, [[0, 0], [1, 0]]),
     ],
 )
 def test_a_label_is_decided_above_the_threshold(
@@ -111,19 +109,6 @@ def test_a_replaced_label_is_any_label_with_the_same_probability() -> None:
         own = found[codes == code]
         others = np.delete(np.bincount(own, minlength=4), code) / len(own)
         assert np.abs(others - rate).max() < 4 * np.sqrt(rate / len(own))
-
-
-@pytest.mark.parametrize("kind", ["one", "many"])
-def test_no_draw_between_the_labels_and_all_errors_is_closer_to_the_f1(kind: str) -> None:
-    # With so few rows every flip shows: the F1 is met to within the weight of one label.
-    for seed in range(12):
-        labels = labels_of(kind, np.random.default_rng(seed), 30)
-        size = 30 if kind == "one" else labels.values.sum()
-        _, f1 = perturb(labels, 0.8, rng=np.random.default_rng(seed), average="micro")
-        assert abs(f1 - 0.8) <= 1 / size
-        untouched, f1 = perturb(labels, 0.9999, rng=np.random.default_rng(seed), average="micro")
-        assert f1 == 1.0
-        assert (untouched.values == labels.values).all()
 
 
 @pytest.mark.parametrize("labels", [[0, 1] * 50, [[1, 0, 1], [0, 1, 0]] * 50, ["a", "b"] * 50])

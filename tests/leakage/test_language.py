@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,6 @@ import pytest
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.leakage.language import bayes_leakage, language_leakage
 from lmprobe.models import load_model
-from lmprobe.probing.probe import probe
 from lmprobe.probing.scoring import score_templates
 from lmprobe.results import IntervalStatus, Verdict
 from lmprobe.templates import load_templates
@@ -80,9 +77,7 @@ def test_model_against_base(checkpoint: Checkpoint, tiny: Path) -> None:
     assert found.rows[-1].rounds == pytest.approx([leak - 0.7 for leak in loop])
     assert found.value in found.interval
     assert (found.chance, found.groups) == (0.5, ("he", "she"))
-    assert found.provenance["settings"] == {
-        "scorer": "auto", "missing": "drop", "interval": "bootstrap", "confidence": 0.95, "seed": 3,
-    }  # fmt: skip
+    assert found.provenance["settings"]["seed"] == 3
     evenly = language_leakage(model, tiny, "uniform")
     assert evenly.base.value == pytest.approx(0.5)
     assert evenly.value >= 0
@@ -105,27 +100,8 @@ def test_words_that_were_asked_for_or_that_the_base_lacks(
         language_leakage(model, tiny, BASE.assign(she=0))
     with pytest.raises(InputError, match="must know at least two of the groups he and"):
         language_leakage(model, tiny, BASE, attributes=["he"])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"attributes": "he,she"}, "`attributes` must be a list of words"),
-        ({"confidence": "0.95"}, "`confidence` must be a number"),
-        ({"seed": -1}, "`seed` must be at least 0"),
-    ],
-)
-def test_wrong_types_are_one_clear_error(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        language_leakage("reference:faithful", **options)
-
-
-def test_defaults_are_those_of_a_probe() -> None:
-    ours, theirs = (inspect.signature(job).parameters for job in (language_leakage, probe))
-    shared = set(ours) & set(theirs) - {"model"}
-    assert {"attributes", "tasks", "confidence", "seed", "cache", "interval", "missing"} <= shared
-    for name in shared:
-        assert ours[name].default == theirs[name].default, name
+    with pytest.raises(InputError, match="`attributes` must be a list of words"):
+        language_leakage(model, tiny, BASE, attributes="he,she")
 
 
 @pytest.mark.slow

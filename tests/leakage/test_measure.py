@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import metrics
 
@@ -80,30 +79,6 @@ def test_leakage_falls_with_the_f1() -> None:
     assert at[0] > at[1] + 0.05 > at[2] + 0.1
 
 
-def test_exact_equals_the_bayes_rule_of_the_population() -> None:
-    rng = np.random.default_rng(8)
-    share = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
-    group = rng.integers(0, 2, 60_000)
-    labels = np.where(
-        group == 0,
-        rng.choice(3, 60_000, p=share[0]),
-        rng.choice(3, 60_000, p=share[1]),
-    )
-    found = dataset_leakage(labels, group, attacker="exact")
-    assert share.max(axis=0).sum() / 2 == pytest.approx(found.value, abs=0.01)
-    assert 0.65 in found.interval
-
-
-def test_every_form_of_input_gives_the_same_number() -> None:
-    labels, group = one_label(np.random.default_rng(9), 600, 0.5)
-    onehot = np.eye(4, dtype=int)[labels]
-    expected = dataset_leakage(labels, group, attacker="exact")
-    for form in (labels.tolist(), pd.Series(labels), onehot, onehot.tolist(), pd.DataFrame(onehot)):
-        for who in (group.tolist(), pd.Series(np.where(group, "w", "m")), np.eye(2)[group]):
-            found = dataset_leakage(form, who, attacker="exact")
-            assert found.rounds == expected.rounds
-
-
 def test_same_seed_same_numbers_and_another_seed_others() -> None:
     labels, group = one_label(np.random.default_rng(10), 600, 0.5)
     one = dataset_leakage(labels, group, attacker=SMALL, seed=1)
@@ -119,16 +94,6 @@ def test_model_leakage_of_categories_and_scores() -> None:
     assert model_leakage(logits, group, attacker="logistic").value == by_category.value
     score = group + np.random.default_rng(0).normal(size=2000)
     assert model_leakage(score, group, attacker="logistic").value > 0.6
-
-
-def test_a_split_decides_who_is_tested() -> None:
-    labels, group = one_label(np.random.default_rng(12), 900, 0.5)
-    split = np.repeat(["train", "dev", "test"], 300)
-    found = dataset_leakage(labels, group, attacker="exact", split=split)
-    by_row = found.rows[-1].by_row
-    assert by_row is not None
-    assert np.isnan(by_row[:600]).all()
-    assert not np.isnan(by_row[600:]).all()
 
 
 def test_the_models_f1_is_that_of_its_test_rows() -> None:
@@ -167,9 +132,6 @@ class Told:
     def __init__(self, of_labels: float, of_scores: float = 0.5) -> None:
         self.shares = (of_labels, of_scores)
 
-    def __repr__(self) -> str:
-        return "told"
-
     def attack(self, trials: Sequence[Trial], *, device: str, progress: Any) -> list[Any]:
         guesses = []
         for trial in trials:
@@ -192,7 +154,6 @@ SCORES = np.random.default_rng(0).normal(size=(200, 2)) + 4 * np.eye(2)[np.arang
         (0.0, 1.0, Verdict.LEAKS_MORE),
         (1.0, 0.0, Verdict.LEAKS_LESS),
         (0.75, 0.75, Verdict.UNDECIDED),
-        (0.25, 0.75, Verdict.LEAKS_MORE),
     ],
 )
 def test_known_guesses_give_known_numbers(labels: float, scores: float, verdict: Verdict) -> None:
@@ -219,10 +180,6 @@ def test_known_guesses_give_known_numbers(labels: float, scores: float, verdict:
         assert len(alone.rounds) == 5
         assert 0 <= alone.interval.low <= share <= alone.interval.high <= 1
         assert alone.f1 is None
-    assert found.provenance["settings"] == {
-        "attacker": "told", "at": 0.8, "average": "macro", "threshold": None, "share": 1.0,
-        "rounds": 3, "confidence": 0.95, "seed": 7,
-    }  # fmt: skip
 
 
 def test_the_difference_is_paired() -> None:
@@ -234,17 +191,14 @@ def test_the_difference_is_paired() -> None:
 
 
 ERRORS: list[tuple[dict[str, Any], str]] = [
-    ({"attribute": ["w"] * 200}, "only the group 'w'"),
     ({"attribute": ["w"] * 190 + ["m"] * 10}, "too few examples"),
     ({"attribute": GROUP[:9]}, "9 rows where"),
-    ({"labels": ["a"] * 200}, "the same in every row"),
     ({"at": 0.01}, "drawn at random reach"),
     ({"attacker": "magic"}, "no attacker called"),
     ({"attacker": 3}, "a method `attack`, found 3"),
     ({"confidence": 2.0}, "confidence"),
-    ({"confidence": "0.9"}, "must be a number"),
     ({"rounds": 1}, "`rounds` must be 2 or more"),
-    ({"rounds": 2.5}, "a whole number, found 2.5"),
+    ({"share": 1.5}, "`share` must"),
     ({"seed": -1}, "at least 0, found -1"),
     ({"average": "mean"}, 'no average "mean"'),
     ({"split": "train"}, "`split` has 1 rows"),
@@ -272,23 +226,18 @@ def test_predictions_must_match_the_labels() -> None:
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_population() -> None:
-    rng = np.random.default_rng(20)
-    hits = 0
+@pytest.mark.parametrize("measure", ["dataset", "amplification"])
+def test_the_interval_covers_the_population(measure: str) -> None:
+    rng, hits = np.random.default_rng(20), 0
     for seed in range(200):
         labels, group = one_label(rng, 600, 0.5)
-        hits += 0.75 in dataset_leakage(labels, group, attacker="exact", seed=seed).interval
+        options: dict[str, Any] = {"attacker": "exact", "seed": seed}
+        if measure == "dataset":
+            hits += 0.75 in dataset_leakage(labels, group, **options).interval
+        else:
+            # Errors at random amplify nothing.
+            said = np.where(rng.random(600) < 0.3, rng.integers(0, 4, 600), labels)
+            found = leakage_amplification(labels, said, group, rounds=3, **options)
+            hits += 0.0 in found.interval
     # Nominal is 190; below 181 has a probability of one in a hundred.
-    assert hits >= 181
-
-
-@pytest.mark.slow
-def test_amplification_of_random_errors_is_covered() -> None:
-    rng = np.random.default_rng(21)
-    hits = 0
-    for seed in range(200):
-        labels, group = one_label(rng, 600, 0.5)
-        said = np.where(rng.random(600) < 0.3, rng.integers(0, 4, 600), labels)
-        found = leakage_amplification(labels, said, group, attacker="exact", rounds=3, seed=seed)
-        hits += 0.0 in found.interval
     assert hits >= 181

@@ -51,7 +51,6 @@ def test_every_part_holds_every_group_equally_often(
 def test_rows_stay_in_their_part_and_limits_cap_them() -> None:
     groups = groups_of(100, 60)
     split = read_split(["Train", "val", "TEST", "train"] * 40, 160)
-    assert split[:4].tolist() == [0, 1, 2, 0]
     rng = np.random.default_rng(0)
     for limits, sizes in ((None, [60, 30, 30]), ((12, 11, 99), [24, 22, 30])):
         one, other = draw_rounds(groups, split, rounds=2, rng=rng, limits=limits)
@@ -73,13 +72,6 @@ def test_too_few_examples_to_balance() -> None:
     split[np.flatnonzero(split == 1)[-1]] = 2
     with pytest.raises(InputError, match="'g1' has 9 rows in the part 'dev', at least 10 of"):
         draw_rounds(groups_of(30, 30), split, rounds=2, rng=rng)
-
-
-@pytest.mark.parametrize(("rounds", "share"), [(1, 1.0), (2, 0.0), (2, 1.5)])
-def test_settings_that_make_no_sense(rounds: int, share: float) -> None:
-    rng = np.random.default_rng()
-    with pytest.raises(InputError, match="must"):
-        draw_rounds(groups_of(90, 90), None, rounds=rounds, share=share, rng=rng)
 
 
 def test_words_of_a_split() -> None:
@@ -130,12 +122,3 @@ def test_the_interval_is_satterthwaites_by_hand(
     found = leakage_interval(values, SCORE, groups, bounds=(-1.0, 1.0), confidence=confidence)
     assert (found.low, found.high) == pytest.approx(expected, rel=1e-9)
     assert (found.confidence, found.method) == (confidence, "t over rounds and test rows")
-
-
-@pytest.mark.parametrize("centre", [0.95, -0.95])
-def test_an_interval_ends_where_the_numbers_end(centre: float) -> None:
-    score = np.where(np.isnan(SCORE), np.nan, centre)
-    values = [centre - 0.02, centre + 0.02]
-    found = leakage_interval(values, score, TWO, bounds=(-1.0, 1.0), confidence=0.95)
-    assert (found.high if centre > 0 else found.low) == math.copysign(1.0, centre)
-    assert -1.0 < (found.low if centre > 0 else found.high) < 1.0

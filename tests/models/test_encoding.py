@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lmprobe.errors import InputError, ModelError
-from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.models.cloze import Cloze
 from lmprobe.models.encoding import encode_causal, encode_masked
 from tests.checkpoints import trained_tokenizer
 
@@ -42,31 +42,6 @@ def test_one_mask_takes_the_place_of_any_word(kind: str) -> None:
     words = ("nurse", "baker", "yearly", "lawyer")
     encoded = encode_masked(tokenizer, [cloze_of(f"A new {word} worked.", word) for word in words])
     assert len({one.one_mask().ids for one in encoded}) == 1
-
-
-def test_queries_show_and_mask() -> None:
-    encoded = EncodedCloze(
-        ids=(100, 1, 2, 3, 4, 5, 101),
-        word=(4, 6),
-        differing=((1, 2), (4, 6)),
-        phrase=(3, 6),
-        mask=9,
-        segments=(0, 1, 1, 1, 2, 2, 0),
-    )
-    assert encoded.pieces == (4, 5)
-    both = (100, 1, 2, 3, 9, 9, 101)
-    assert encoded.masked([(4, 6)], left_to_right=False) == (
-        TokenQuery(both, 4, 4, encoded.segments),
-        TokenQuery(both, 5, 5, encoded.segments),
-    )
-    assert encoded.masked([(4, 6)], left_to_right=True)[1] == TokenQuery(
-        (100, 1, 2, 3, 4, 9, 101), 5, 5, encoded.segments
-    )
-    assert encoded.one_mask() == TokenQuery((100, 1, 2, 3, 9, 101), 4, 4, (0, 1, 1, 1, 2, 0))
-    assert encoded.visible(5, 7) == (
-        TokenQuery(encoded.ids, 5, 5),
-        TokenQuery(encoded.ids, 6, 101),
-    )
 
 
 def test_a_hidden_word_is_one_mask_whatever_its_pieces() -> None:
@@ -176,12 +151,10 @@ def normalising_tokenizer() -> Any:
     "cloze",
     [
         cloze_of("she is a gone nurse", "gone"),
-        Cloze("she is a gone nurse", 14, 19, given=((9, 13),)),
-        Cloze("she is gone nurse", 12, 17, article=(7, 11)),
         Cloze("she is a gone nurse", 14, 19, differing=((9, 13), (14, 19))),
         Cloze("she is a gone nurse", 14, 19, hidden=((9, 13),)),
     ],
-    ids=["word", "given", "article", "differing", "hidden"],
+    ids=["word", "differing", "hidden"],
 )
 def test_a_word_that_the_tokenizer_drops_is_named_whatever_it_is_for(cloze: Cloze) -> None:
     """It has no token: neither kind of model can be asked about it."""
@@ -193,14 +166,6 @@ def test_a_word_that_the_tokenizer_drops_is_named_whatever_it_is_for(cloze: Cloz
             encode_causal(tokenizer, [cloze], np.ones(len(tokenizer), dtype=bool))
 
 
-def test_the_words_beside_a_dropped_one_keep_their_tokens() -> None:
-    tokenizer, cloze = normalising_tokenizer(), cloze_of("she is a gone nurse", "nurse")
-    (masked,) = encode_masked(tokenizer, [cloze])
-    assert (masked.ids, masked.word, masked.pieces) == ((2, 5, 6, 7, 8, 3), (4, 5), (8,))
-    (causal,) = encode_causal(tokenizer, [cloze], np.ones(len(tokenizer), dtype=bool))
-    assert (causal.pieces, causal.segments) == ((8,), ())
-
-
 def test_token_types_follow_the_tokens() -> None:
     tokenizer = normalising_tokenizer()
     (plain,) = encode_masked(tokenizer, [cloze_of("she is a new nurse", "nurse")])
@@ -210,7 +175,5 @@ def test_token_types_follow_the_tokens() -> None:
     (hidden,) = encode_masked(tokenizer, [Cloze(text, 13, 18, hidden=((7, 12),))])
     assert hidden.ids == (2, 5, 6, 4, 8, 3)
     assert hidden.segments == (0, 1, 1, 1, 1, 1)
-    (first,) = encode_masked(tokenizer, [Cloze(text, 13, 18, hidden=((0, 6),))])
-    assert (first.ids, first.segments) == ((2, 4, 7, 9, 8, 3), (0, 1, 1, 1, 1, 1))
     tokenizer.model_input_names = ["input_ids", "attention_mask"]
     assert encode_masked(tokenizer, [cloze_of(text, "nurse")])[0].segments == ()

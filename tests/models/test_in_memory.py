@@ -154,11 +154,13 @@ def test_an_adapter_without_its_base_says_how(checkpoint: Checkpoint, tmp_path: 
             load_model(tmp_path)
 
 
+def without_tokenizer(folder: Path, copy: Path) -> Path:
+    return Path(shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*token*")))
+
+
 def test_another_tokenizer(checkpoint: Checkpoint, tmp_path: Path) -> None:
     """A checkpoint whose own tokenizer is missing, with one from a folder or made by hand."""
-    bare = Path(shutil.copytree(checkpoint("Bert"), tmp_path / "bare"))
-    for path in bare.glob("*token*"):
-        path.unlink()
+    bare = without_tokenizer(checkpoint("Bert"), tmp_path / "bare")
     tokenizer = trained_tokenizer("BertTokenizer")
     tokenizer.save_pretrained(tmp_path / "tokenizer")
     expected = answers(load_model(checkpoint("Bert")))
@@ -176,9 +178,7 @@ def test_the_command_that_runs_again_repeats_kind_and_tokenizer(
     checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     """The command itself is run: BERT as a causal model, with the tokenizer of another folder."""
-    bare = Path(shutil.copytree(checkpoint("Bert"), tmp_path / "bare"))
-    for path in bare.glob("*token*"):
-        path.unlink()
+    bare = without_tokenizer(checkpoint("Bert"), tmp_path / "bare")
     with quiet_transformers():
         config = transformers.AutoConfig.from_pretrained(bare, is_decoder=True)
         transformers.BertLMHeadModel(config).save_pretrained(bare)

@@ -44,15 +44,6 @@ def edit_json(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def test_what_a_model_says_of_itself(checkpoint: Checkpoint) -> None:
-    model = load_model(checkpoint("Bert"), device="cpu", batch_size="8")
-    assert model.name == str(checkpoint("Bert"))
-    assert model.folder == checkpoint("Bert")
-    assert (model.revision, model.device, model.dtype) == (None, "cpu", "float32")
-    assert (model.tokenizer_name, model.batch_policy) == ("BertTokenizer", "8")
-    assert len(model.content_hash) == 64
-
-
 def test_the_hash_follows_what_decides_the_outputs(copied: Path) -> None:
     before = load_model(copied).content_hash
     (copied / "README.md").write_text("words")
@@ -176,11 +167,9 @@ def test_code_that_comes_with_a_model_is_not_run(copied: Path, tmp_path: Path) -
     ("name", "message"),
     [
         ("./nowhere", "no such folder"),
-        ("/nowhere/at/all", "no such folder"),
         (Path("nowhere"), "no such folder"),
         ("reference:faithfull", r'no bundled model "reference:faithfull"; did you mean'),
         ("a name with spaces", "neither a folder here nor a hub id"),
-        ("two/many/slashes", "neither a folder here nor a hub id"),
         ("openai:gpt-4o", "neither a folder here nor a hub id"),
     ],
 )
@@ -270,9 +259,7 @@ def test_a_new_kind_is_one_class() -> None:
     ("config", "kind", "message"),
     [
         (transformers.T5Config(), "auto", "is an encoder-decoder model"),
-        (transformers.BartConfig(), "masked", "is an encoder-decoder model"),
         (transformers.ViTConfig(), "auto", "is a vision model"),
-        (transformers.CLIPConfig(), "auto", "is a vision model"),
         (transformers.GPT2Config(), "masked", "is a gpt2 model, which is not masked"),
         (transformers.DistilBertConfig(), "causal", "is a distilbert model, which is not causal"),
         (transformers.DPRConfig(), "auto", "neither fills masks nor continues text"),
@@ -298,9 +285,7 @@ def test_an_address_is_refused_before_the_hub_is_asked(monkeypatch: pytest.Monke
         ({"num_hidden_layers": 1}, r"has \d+ weights that its configuration does not use"),
         ({"num_hidden_layers": 3}, r"lacks \d+ weights"),
         ({"num_hidden_layers": -1}, "num_hidden_layers is -1 .* must be >= 1"),
-        ({"num_hidden_layers": 0}, "num_hidden_layers is 0"),
         ({"num_hidden_layers": 10**6}, "at most 1000 are read"),
-        ({"hidden_size": -16}, "hidden_size is -16"),
         ({"intermediate_size": 64}, "the weights cannot be read"),
     ],
 )
@@ -356,11 +341,8 @@ def test_tokenizers_that_cannot_be_used(copied: Path) -> None:
     [
         ({"dtype": "float23"}, 'no dtype "float23"; did you mean "float32"'),
         ({"device": "gpu"}, 'no device "gpu"; use auto, cpu, cuda'),
-        ({"device": "cuda:x"}, 'no device "cuda:x"'),
         ({"batch_size": 0}, "batch size must be"),
         ({"batch_size": "many"}, "batch size must be"),
-        ({"batch_size": True}, "batch size must be"),
-        ({"batch_size": 2.5}, "batch size must be"),
     ],
 )
 def test_bad_options(checkpoint: Checkpoint, options: dict[str, Any], message: str) -> None:
@@ -390,25 +372,6 @@ def test_a_sentence_that_is_too_long(architecture: str, limit: int, checkpoint: 
         model.encode([SENTENCE, Cloze(fits + " nurse", 0, 5)])
 
 
-def test_keys_of_a_tokenizer_that_nobody_knows_are_not_printed(
-    copied: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The tokenizers library prints them to standard output itself, escapes and all."""
-    token = {"__type": "AddedToken", "content": "[MASK]", "\x1b[31mred": True}
-    edit_json(copied / "tokenizer_config.json", mask_token=token)
-    score(load_model(copied), [SENTENCE])
-    print("and what is printed afterwards is seen")
-    assert capfd.readouterr().out == "and what is printed afterwards is seen\n"
-
-
-def saved(network: Any, folder: Path) -> Path:
-    """A checkpoint of an architecture that needs classes or settings of its own."""
-    with quiet_transformers():
-        network.save_pretrained(folder)
-        trained_tokenizer("BertTokenizer").save_pretrained(folder)
-    return folder
-
-
 def test_a_class_that_serves_both_kinds_fills_masks(tmp_path: Path) -> None:
     """XLM has one class for masked and causal models; its configuration says which it is."""
     tokenizer = trained_tokenizer("BertTokenizer")
@@ -420,7 +383,10 @@ def test_a_class_that_serves_both_kinds_fills_masks(tmp_path: Path) -> None:
         pad_index=tokenizer.pad_token_id,
         mask_index=tokenizer.mask_token_id,
     )
-    model = load_model(saved(transformers.XLMWithLMHeadModel(config), tmp_path))
+    with quiet_transformers():
+        transformers.XLMWithLMHeadModel(config).save_pretrained(tmp_path)
+        tokenizer.save_pretrained(tmp_path)
+    model = load_model(tmp_path)
     assert model.kind == "masked"
     ids = tokenizer("she is a new [MASK].")["input_ids"]
     place, token = ids.index(tokenizer.mask_token_id), tokenizer.convert_tokens_to_ids("nurse")
@@ -429,30 +395,6 @@ def test_a_class_that_serves_both_kinds_fills_masks(tmp_path: Path) -> None:
     assert model.log_probabilities([TokenQuery(tuple(ids), place, token)]) == pytest.approx(
         float(logits.double().log_softmax(-1)[token]), abs=1e-5
     )
-
-
-def test_a_network_of_any_length_that_sees_the_answer(tmp_path: Path) -> None:
-    """XLNet has no largest number of positions, and reads in both directions."""
-    config = transformers.XLNetConfig(
-        vocab_size=len(trained_tokenizer("BertTokenizer")), d_model=16, n_layer=1, n_head=2
-    )
-    model = load_model(saved(transformers.XLNetLMHeadModel(config), tmp_path), kind="causal")
-    with pytest.raises(ModelError, match="XLNetLMHeadModel is no causal model"):
-        score(model, [SENTENCE])
-
-
-def test_a_network_that_reads_more_than_sentences(tmp_path: Path) -> None:
-    """TAPAS reads the cells of a table, whose places come with the tokens."""
-    config = transformers.TapasConfig(
-        vocab_size=len(trained_tokenizer("BertTokenizer")),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
-    model = load_model(saved(transformers.TapasForMaskedLM(config), tmp_path))
-    with pytest.raises(ModelError, match="TapasForMaskedLM failed on a plain sentence"):
-        score(model, [SENTENCE])
 
 
 def test_loading_leaves_the_log_as_it_was(

@@ -143,32 +143,28 @@ def test_single_tokens_agree_with_the_fill_mask_pipeline(
 def test_each_masked_sentence_runs_once_and_the_head_where_a_token_is_asked_for(
     checkpoint: Checkpoint,
 ) -> None:
-    """Batches are of like length, the longest first, and the network is left as it was."""
     model = load_model(checkpoint("Bert"), batch_size=4)
     score(model, CLOZES)  # The first time, padding is tried out.
     read: list[tuple[int, int]] = []
     headed: list[int] = []
-    head = model.network.get_output_embeddings()
     hooks = [
         model.network.register_forward_pre_hook(
             lambda _, __, inputs: read.append(tuple(inputs["input_ids"].shape)), with_kwargs=True
         ),
-        head.register_forward_hook(lambda _, __, output: headed.append(output.shape[1])),
+        model.network.get_output_embeddings().register_forward_hook(
+            lambda _, __, output: headed.append(output.shape[1])
+        ),
     ]
     score(model, CLOZES * 2)
     queries = {query for one in model.encode(CLOZES) for query in one.masked(
         one.differing, left_to_right=True)}  # fmt: skip
     assert sum(rows for rows, _ in read) == len({query.ids for query in queries})
     assert sum(headed) == len({(query.ids, query.position) for query in queries})
-    lengths = [length for _, length in read]
-    assert lengths == sorted(lengths, reverse=True)
-    assert len(set(lengths)) > 1
     read.clear()
     score(model, [cloze(f"The nurse said that [{who}] worked.") for who in PRONOUNS])
     assert [rows for rows, _ in read] == [1]
     for hook in hooks:
         hook.remove()
-    assert not head._forward_pre_hooks
 
 
 @pytest.mark.parametrize(

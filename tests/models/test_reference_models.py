@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,7 +16,7 @@ import pytest
 
 from lmprobe.core.association import Association
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.models.checkpoint import TRUTH_FILE, find_checkpoint, reference_names
+from lmprobe.models.checkpoint import TRUTH_FILE, find_checkpoint
 from lmprobe.models.quiet import quiet_transformers
 from lmprobe.probing.probe import probe
 from lmprobe.sources import load_base_rates
@@ -31,11 +30,6 @@ each_model = pytest.mark.parametrize("name", [*KINDS, *CAUSAL])
 TASKS = load_templates("fitbert").tasks
 WORLD = load_base_rates("labor").association(PAIR, TASKS)
 ADJECTIVES = ("new", "known", "single", "large", "small", "major", "French", "old", "short", "good")
-# The occupations of the shipped lexicons that the tokenizer splits.
-SPLIT = (
-    "janitor mover laborer constructor salesperson cashier hairdresser housekeeper receptionist "
-    "mechanician psychologist machinist nutritionist firefighter"
-)
 
 
 def folder_of(name: str) -> Path:
@@ -173,30 +167,3 @@ def test_with_the_article_hidden_other_sentences_find_it_too(kind: str, template
     }
     assert far["phrase-l2r"] < 0.001
     assert far["word-l2r"] > 0.004
-
-
-def test_the_words_of_the_shipped_templates_are_known_and_some_are_split() -> None:
-    _, tokenizer = checkpoint("faithful")
-    pieces = {task: len(tokenizer.tokenize(task)) for task in TASKS}
-    assert {task for task in TASKS if pieces[task] > 1} == set(SPLIT.split()) & set(TASKS)
-    assert set(pieces.values()) == {1, 2, 3}
-    spelled = set()
-    for name in ("everyday", "fitbert", "fitbert-iclr", "nationalities", "neutral"):
-        one = load_templates(name)
-        texts = {
-            template.sentence(attribute, one.tasks[0]).text
-            for template, attribute in product(one.templates, one.all_attributes)
-        }
-        words = re.findall(r"\w+", " ".join([*texts, *one.tasks]).lower())
-        spelled |= set(words) - tokenizer.get_vocab().keys()
-    assert spelled <= set(SPLIT.split())
-
-
-def test_the_bundled_models_are_small_and_know_their_names() -> None:
-    assert set(reference_names()) == {*KINDS, *CAUSAL}
-    sizes = []
-    for name in reference_names():
-        sizes.append(sum(path.stat().st_size for path in folder_of(name).iterdir()))
-        assert shipped_truth(name)["name"] == f"reference:{name}"
-    assert max(sizes) < 3_000_000
-    assert sum(sizes) < 6_000_000

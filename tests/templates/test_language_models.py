@@ -19,7 +19,6 @@ import pytest
 from lmprobe import probe
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.tally import Floats
-from lmprobe.errors import ModelError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import load_model
 from lmprobe.models.cloze import TokenQuery
@@ -174,16 +173,6 @@ def test_scores_equal_a_slow_loop_over_hidden_tokens(
             ]
             slow = slow_log_probability(model, sentence.text, hidden)
             assert found.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
-
-
-def test_a_word_that_shares_a_token_with_its_neighbour_is_named_with_the_tokens(
-    tmp_path: Path,
-) -> None:
-    slots: dict[str, object] = {"who": ["彼", "彼女"], "what": ["看護師", "弁護士"]}
-    one = load_templates(write(tmp_path, ["{who}は{what}です。"], slots, language="ja"))
-    made = made_checkpoint(tmp_path / "model", unigram(texts_of(one), ["彼は", "彼女", "看護師で"]))
-    with pytest.raises(ModelError, match=r"share a token .*看護師 \(in 看護師で\)"):
-        probe(load_model(made), one, "uniform", tasks=["看護師", "弁護士"])
 
 
 def test_fixed_text_may_have_any_tokens(tmp_path: Path) -> None:

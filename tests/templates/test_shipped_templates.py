@@ -59,13 +59,6 @@ def test_fitbert_iclr_is_two_sentences_whose_article_goes_with_the_occupation() 
     assert second.sentence("she", "editor").text == "She was an editor."
 
 
-def test_everyday_has_families_of_four() -> None:
-    everyday = load_templates("everyday")
-    sizes = Counter(everyday.families)
-    assert len(sizes) >= 12
-    assert set(sizes.values()) == {4}
-
-
 @pytest.mark.parametrize("name", ["everyday", "neutral"])
 def test_verbs_agree_with_every_pronoun(name: str) -> None:
     one = load_templates(name)
@@ -218,12 +211,6 @@ def test_every_shipped_lexicon_is_sound(name: str) -> None:
         assert len(one.entries) == int(size[1])
 
 
-def test_winobias_32_is_part_of_winobias_40_with_the_same_tags() -> None:
-    large = {entry.word: entry.tags for entry in load_lexicon("winobias-40").entries}
-    for entry in load_lexicon("winobias-32").entries:
-        assert large[entry.word] == entry.tags
-
-
 @needs_reference("occupations.csv", "winogender_occupations_stats.tsv")
 def test_lexicons_agree_with_the_reference_tables() -> None:
     with (REFERENCE / "occupations.csv").open() as file:
@@ -240,9 +227,3 @@ def test_lexicons_agree_with_the_reference_tables() -> None:
     assert [entry.tags[0] == "majority-female" for entry in entries] == [
         float(row["bls_pct_female"]) > 50 for row in rows
     ]
-
-
-def test_names_are_the_files_of_the_folder() -> None:
-    folder = resources.folder("templates")
-    assert set(template_names()) == {path.stem for path in folder.glob("*.toml")}
-    assert {"fitbert", "fitbert-iclr", "neutral", "everyday"} <= set(template_names())
