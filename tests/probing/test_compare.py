@@ -269,17 +269,6 @@ def test_p_values_are_adjusted_over_models_bases_and_directions(made: Made) -> N
         assert [getattr(task, name) for task in tasks] == pytest.approx(expected, nan_ok=True)
 
 
-def test_a_row_alone_is_no_family(small: Any) -> None:
-    results = [small("a"), small("b", 1)]
-    alone = [replace(result, rows=result.rows[:1]) for result in results]
-    assert notes(compare(alone, interval=QUICK), NoteKind.MULTIPLICITY) == []
-    text = "p-values are adjusted by Holm: over the 2 rows, and over all tasks of all rows"
-    assert notes(compare(results, interval=QUICK), NoteKind.MULTIPLICITY) == [text]
-    together = compare(results, interval=QUICK, simultaneous=True)
-    (longer,) = notes(together, NoteKind.MULTIPLICITY)
-    assert longer == f"{text}; the 2 intervals have their confidence simultaneously"
-
-
 def test_models_are_the_same_within_a_margin(small: Any) -> None:
     first = small("a")
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The report of a probe: its notes and their scope, headline, sections, sources, command."""
+"""The report of a probe: its notes and their scope, headline, command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from lmprobe.probing.command import run_again, settings_of
 from lmprobe.probing.model_card import eval_results
 from lmprobe.probing.notes import gathered_notes
 from lmprobe.probing.page import headline
-from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ProbeSettings
-from lmprobe.results import Interval, Note, NoteKind, Section, Verdict
+from lmprobe.results import Interval, Note, NoteKind, Verdict
 from lmprobe.templates import load_templates
 from tests.probing.made_rows import made_result, made_row
 
@@ -67,14 +66,11 @@ def test_undefined_pairs_are_counted_unless_no_lean_is_known() -> None:
 def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -> None:
     first = row(candidate_mass=np.array([0.2, 0.3]), mass_ratio=12.34)
     second = row(direction=BACKWARD, candidate_mass=np.array([0.04, 0.06]))
-    result = made_result(first, row("b", candidate_mass=np.ones(2)), second, perplexity=7.5)
-    words = "before normalising, the candidates together had"
+    result = made_result(first, second, perplexity=7.5)
     *notes, last = gathered_notes(result)
-    assert [(note.text, note.scope) for note in notes] == [
-        (f"{words} 25% of the probability, 12.3 times that of random words", FORWARD.value),
-        (f"{words} 5% of the probability", BACKWARD.value),
-    ]
-    assert last.text == "pseudo-perplexity per word on a sample of the sentences: 7.5"
+    assert [note.scope for note in notes] == [FORWARD, BACKWARD]
+    assert "25% of the probability, 12.3 times that of random words" in notes[0].text
+    assert last.text.endswith(": 7.5")
     # The last is a kind that a plug-in added where the result was made.
     for kind, masks in (("masked", True), ("causal", False), ("diffusion", False)):
         other = replace(result, provenance={**result.provenance, "kind": kind})
@@ -85,83 +81,11 @@ def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -
 
 def test_two_rows_are_said_and_more_are_counted() -> None:
     rows = [row(), row("corpus"), row("wiki")]
-    assert [statement.text for statement in headline(rows[:1])] == [
-        "task->attribute: the model exaggerates the links in labor "
-        "(+0.2500, 95% interval +0.1000 to +0.3000)."
-    ]
+    (alone,) = headline(rows[:1])
+    assert "the links in labor (+0.2500, 95% interval +0.1000 to +0.3000)" in alone.text
     (counted,) = headline(rows)
-    assert counted.text == "The model exaggerates the links in the base in all 3 comparisons."
+    assert counted.text.endswith("in all 3 comparisons.")
     assert counted.verdict is Verdict.AMPLIFIES
-    (counted,) = headline([*rows, row("x", interval=Interval(-0.3, -0.1, 0.95, "bootstrap"))])
-    assert counted.text == (
-        "Of 4 comparisons, the model exaggerates the links in the base in 3 and weakens the links "
-        "in the base in 1."
-    )
-    (uneven,) = headline([row(unevenness=UNEVEN)])
-    assert uneven.text.endswith("(absolute 0.2000, p 0.02).")
-
-
-def names(result: ProbeResult) -> list[str]:
-    return [section.name or section.title for section in result.page().sections]
-
-
-def test_the_report_leaves_away_what_was_not_measured() -> None:
-    """No series of years either: its bases are ordinary ones."""
-    facts = {"bases": {"labor": {"title": ""}, "uniform": {"title": "Even", "year": 2016}}}
-    always = ["notes", "measured", "provenance"]
-    measured = ["Verdict", "notes", "tasks", "templates", "pairs", "measured", "provenance"]
-    assert names(made_result(row(), facts=facts)) == measured
-    unknown = row("uniform", unevenness=UNEVEN, lean=np.full((2, 2), np.nan))
-    assert names(made_result(unknown, facts=facts)) == ["unevenness", *always]
-    assert "tasks" not in names(made_result(row(direction=BACKWARD), facts=facts))
-    sections = {one.name: one for one in made_result(row(), unknown, facts=facts).page().sections}
-    assert sections[""].facts == {"labor": "base rates of your own", "uniform": "Even"}
-    assert [cells[0] for cells in sections["unevenness"].tables[0].rows] == ["uniform"]
-    assert {cells[0] for cells in sections["pairs"].tables[0].rows} == {"labor"}
-
-
-def part(result: ProbeResult, title: str) -> Section:
-    (found,) = [one for one in result.page().walk() if one.title.startswith(title)]
-    return found
-
-
-@pytest.mark.parametrize("count", [40, 41, 500, 1700])
-def test_many_templates_are_folded_away_and_at_most_500_listed(count: int) -> None:
-    sentences = tuple(map(str, range(count)))
-    cells = np.broadcast_to(np.array(PLAIN), (count, 2, 2))
-    found = part(made_result(made_row(cells), templates=sentences), "Templates of")
-    assert found.collapsed is (count > 40)
-    more = () if count <= 500 else (f"and {count - 500:,} more, which the JSON document has",)
-    assert found.items == (*sentences[:500], *more)
-
-
-def test_sources_and_words_are_listed_with_what_is_known_of_them() -> None:
-    table = {"title": "T", "year": 2016, "unit": None, "method": "", "notes": ("x", "y"), "url": []}
-    bases = {"lean": {"title": "L"}, "labor": table, "corpus": {"title": "C"}}
-    first = row(
-        lean_source="lean",
-        tasks=("cook", "nurse"),
-        dropped_tasks=("vet",),
-        dropped_attributes=("xe",),
-    )
-    rows = first, row("corpus", tasks=("nurse", "clerk")), row("memory", tasks=("nurse", "clerk"))
-    facts = {"bases": bases, "revision": None, "seed": 0, "content_hash": "f"}
-    result = made_result(*rows, facts=facts, split_words={"nurse": 2})
-    assert [one.title for one in part(result, "What was measured").parts[2:]] == [
-        "Base rates: labor", "Base rates: corpus", "Lean: lean",
-    ]  # fmt: skip
-    assert part(result, "Base rates: labor").facts == {
-        "title": "T", "year": "2016", "notes": "x; y", "lean": "from lean",
-    }  # fmt: skip
-    assert part(result, "Words").facts == {
-        "attributes": "he, she",
-        "tasks": "cook, nurse, clerk",
-        "left out, labor": "xe, vet",
-        "split by the tokenizer": "nurse (2 pieces)",
-    }
-    shown = part(result, "Provenance").facts
-    assert (shown["seed"], shown["content hash"]) == ("0", "f")
-    assert not {"revision", "device"} & set(shown)
 
 
 def command(facts: dict[str, Any], base: str = "labor", **options: Any) -> str:

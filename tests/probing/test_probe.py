@@ -15,9 +15,8 @@ from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.probing.command import run_again
-from lmprobe.probing.notes import gathered_notes
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
-from lmprobe.results import Note, NoteKind, Verdict
+from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.settings import options_of
 from lmprobe.scorers import SplitWordWarning
 
@@ -66,15 +65,6 @@ def test_a_model_amplifies_nothing_against_its_own_guesses(result: ProbeResult) 
     own = row.predicted.mean(axis=0)
     base = Association.from_conditional(own, row.attributes, row.tasks)
     assert probe(MODEL, base=base, tasks=WORDS).rows[0].value == pytest.approx(0, abs=1e-12)
-
-
-def test_the_lean_of_uniform_comes_from_winobias(result: ProbeResult) -> None:
-    row = result.row("uniform", "task->attribute")
-    assert row.lean_source == "winobias-majority"
-    assert dict(zip(row.tasks, row.lean[0], strict=True)) == {
-        "nurse": -1, "lawyer": 1, "driver": 1, "editor": -1, "cook": 1,
-    }  # fmt: skip
-    assert Note(NoteKind.LEAN, "the lean comes from winobias-majority") in row.notes
 
 
 def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
@@ -237,17 +227,6 @@ def test_wrong_arguments_say_what_would_do(arguments: dict[str, Any], message: s
     with pytest.raises(Exception, match=message) as caught:
         probe(MODEL, **chosen)
     assert caught.type.__module__.startswith("lmprobe")
-
-
-def test_uniform_without_a_lean_for_these_words_says_so() -> None:
-    result = probe(
-        MODEL, "nationalities", "uniform", attributes=["German", "French"], tasks=["honest", "lazy"]
-    )
-    assert all(row.unevenness is not None for row in result.rows)
-    assert "no lean is known" in str(result)
-    # The verdict depends on the mass of random words, so the row has it and a note says it.
-    assert all(row.mass_ratio is not None for row in result.rows)
-    assert any("times that of random words" in note.text for note in gathered_notes(result))
 
 
 def test_bases_of_one_name_must_be_about_other_groups(tmp_path: Path) -> None:

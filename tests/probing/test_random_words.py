@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.models import Cloze, TokenQuery, cache
-from lmprobe.models.encoding import WordTokens
+from lmprobe.models import Cloze, TokenQuery
 from lmprobe.probing.random_words import is_informed, mass_ratio
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions
@@ -141,28 +140,3 @@ def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) ->
     asked = {model.pieces[query.token] for query in seen if query.token >= 0}
     assert asked - {"was", "were"}
     assert {query.position for query in seen if query.token >= 0} == {3}, "after: <s> the nurse"
-
-
-def test_a_vocabulary_without_letters_has_other_tokens() -> None:
-    """As of bytes: every token that is no candidate may serve."""
-
-    class Bytes(ScriptedModel):
-        @property
-        def word_tokens(self) -> WordTokens:
-            none = np.zeros(len(self.pieces), dtype=bool)
-            return WordTokens(begins=none, letters=none)
-
-    assert np.isfinite(mass_ratio(Bytes(OTHERS), NEUTRAL, table(FORWARD), cache=False))
-
-
-def test_the_answers_are_kept_unless_the_cache_is_refused() -> None:
-    model, scores = ScriptedModel(OTHERS), table(FORWARD)
-    # Once before, so that all words of the sentences are in the vocabulary from now on.
-    mass_ratio(model, NEUTRAL, scores, cache=False)
-    model.asked = 0
-    first = mass_ratio(model, NEUTRAL, scores, cache=False)
-    assert (cache.contents(), model.remembered) == ([], 0)
-    asked = model.asked
-    for cached, times in ((True, 2), (True, 2), (False, 3)):
-        assert mass_ratio(model, NEUTRAL, scores, cache=cached) == first
-        assert (model.asked, model.remembered) == (times * asked, 1)

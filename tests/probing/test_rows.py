@@ -161,21 +161,6 @@ def test_a_note_names_the_group_that_is_preferred() -> None:
         assert row.association.verdict is row.verdict is Verdict.AMPLIFIES
 
 
-def test_an_article_in_sight_is_said_of_scorers_that_do_not_hide_it() -> None:
-    compared = baseline(source(), GROUPS, TASKS)
-    for scorer, articles, count in (
-        ("word-l2r", ("a", "an"), 1),
-        ("word-l2r", (), 0),
-        ("difference-l2r", ("a", "an"), 0),
-    ):
-        scores = {
-            direction: replace(scored(JOINT, direction), scorer=scorer, articles=articles)
-            for direction in DIRECTIONS
-        }
-        found = probe_rows([compared], scores, FAMILIES, ProbeSettings())
-        assert len(notes(found[0], NoteKind.ARTICLE)) == count
-
-
 def test_a_counted_base_is_corrected_and_says_how_many_sentences_would_do() -> None:
     found = rows(source(400))
     assert found[0].corrected is not None
@@ -249,12 +234,6 @@ def test_many_sentences_need_no_more_and_few_allow_no_verdict() -> None:
         assert 0.0 not in part.interval
         assert part.verdict is Verdict.UNDECIDED
     assert "this is too little for a verdict" in notes(row, NoteKind.BASE)[0]
-
-
-def test_a_table_without_counts_is_taken_as_exact_and_said_so() -> None:
-    (text,) = notes(rows(source())[0], NoteKind.BASE)
-    assert text.startswith("the base rates of made up are taken as exact")
-    assert rows(source())[0].base_reliability is None
 
 
 def test_standard_errors_are_a_noise_as_well() -> None:

@@ -12,7 +12,7 @@ from lmprobe.core.direction import DIRECTIONS
 from lmprobe.inference.unevenness import Unevenness
 from lmprobe.probing.groups import GroupedWord
 from lmprobe.probing.result import Margin
-from lmprobe.probing.tables import pair_table, part_table, robustness_table, verdict_table
+from lmprobe.probing.tables import pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import Estimate, Interval, Verdict
 from tests.probing.made_rows import made_result, made_row
@@ -78,18 +78,6 @@ def test_a_whole_terminal() -> None:
     )
     text = "\n".join(table_text(table, 140) for table in result.tables())
     assert "\n".join(line.rstrip() for line in text.splitlines()) + "\n" == WHOLE
-
-
-def test_what_no_row_has_is_no_column() -> None:
-    row = made_row(PLAIN, confidence=0.9)
-    (table,) = made_result(row, words=WORDS[2:]).tables()
-    assert [column.heading for column in table.columns] == [
-        "base", "value", "90% interval", "verdict",
-    ]  # fmt: skip
-    full = replace(row, association=PART, corrected=0.1)
-    assert [column.heading for column in verdict_table(FORWARD, [full]).columns] == [
-        "base", "value", "corrected", "90% interval", "verdict",
-    ]  # fmt: skip
 
 
 def test_the_parts_of_all_rows_forward_first() -> None:
