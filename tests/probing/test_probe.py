@@ -13,7 +13,7 @@ import pytest
 
 from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
 from lmprobe.errors import InputError
-from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.command import run_again
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results import NoteKind, Verdict
@@ -30,12 +30,6 @@ def result() -> ProbeResult:
 
 
 def test_a_value_is_the_mean_over_templates_of_the_mean_over_pairs(result: ProbeResult) -> None:
-    assert [(row.base, row.direction) for row in result.rows] == [
-        ("uniform", "task->attribute"),
-        ("uniform", "attribute->task"),
-        ("labor", "task->attribute"),
-        ("labor", "attribute->task"),
-    ]
     for row in result.rows:
         by_hand = []
         for template in row.predicted:
@@ -134,19 +128,12 @@ def test_pairs_is_tidy(result: ProbeResult) -> None:
         "amplification",
     ]  # fmt: skip
     assert list(pairs.index) == list(range(2 * 2 * 20 * 2 * 5))
-    expected = amplification(
-        pairs.predicted.to_numpy(), pairs.base_rate.to_numpy(), pairs.lean.to_numpy()
-    )
-    np.testing.assert_array_equal(pairs.amplification, expected)
     for line in pairs.sample(40, random_state=1).itertuples():
         row = result.row(line.base, line.direction)
-        cell = (
-            result.templates.index(line.template),
-            row.attributes.index(line.attribute),
-            row.tasks.index(line.task),
-        )
+        pair = row.attributes.index(line.attribute), row.tasks.index(line.task)
+        cell = result.templates.index(line.template), *pair
         assert (line.predicted, line.amplification) == (row.predicted[cell], row.cells[cell])
-        assert (line.base_rate, line.lean) == (row.base_rate[cell[1:]], row.lean[cell[1:]])
+        assert (line.base_rate, line.lean) == (row.base_rate[pair], row.lean[pair])
 
 
 def test_provenance_names_all_that_went_in(result: ProbeResult) -> None:
