@@ -17,7 +17,7 @@ from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.inference.comparison import SMALLEST, TaskDifference
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
-from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Table, Verdict
+from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Verdict
 
 FORWARD, BACKWARD = DIRECTIONS
 
@@ -162,17 +162,10 @@ def test_a_whole_terminal() -> None:
     assert "\n".join(map(str.rstrip, str(result(*rows)).splitlines())) + "\n" == WHOLE
 
 
-def headings(table: Table) -> list[str]:
-    return [column.heading for column in table.columns]
-
-
 def test_a_table_names_the_models_where_there_are_several_pairs() -> None:
     two = result(row(confidence=0.9), row(direction=BACKWARD, value=0.3)).tables()
-    assert [table.name for table in two] == ["task_to_attribute", "attribute_to_task"]
-    assert headings(two[0]) == ["base", "difference", "90% interval", "p", "verdict"]
     assert [table.rows[0][:2] for table in two] == [("labor", 0.2), ("labor", 0.3)]
     (three,) = result(row(), row(second="c", value=0.4)).tables()
-    assert headings(three)[:3] == ["model", "base", "difference"]
     assert [cells[:3] for cells in three.rows] == [("b", "labor", 0.2), ("c", "labor", 0.4)]
     every = result(row(), row(second="c"), row("b", "c"))
     pairs = ["b minus a", "c minus a", "c minus b"]

@@ -13,23 +13,26 @@ import pytest
 import torch
 
 import lmprobe
-from lmprobe.core.direction import Direction
-from lmprobe.models import cache, load_model
+from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.models import Cloze, TokenQuery, cache, load_model
 from lmprobe.probing.perplexity import count_words, perplexity, sample
-from lmprobe.probing.random_words import LEAST_RATIO, mass_ratio
+from lmprobe.probing.random_words import LEAST_RATIO, is_informed, mass_ratio
+from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions
 from lmprobe.probing.sheet import Words
 from lmprobe.results import Verdict
 from lmprobe.templates import load_templates
 from tests.checkpoints import checkpoint, own_cache
-from tests.scripted_model import ScriptedModel
+from tests.scripted_model import MASK, ScriptedModel
 
 __all__ = ["checkpoint", "own_cache"]
 
 Checkpoint = Callable[[str], Path]
+FORWARD = Direction.TASK_TO_ATTRIBUTE
 NEUTRAL = load_templates("neutral")
 WORDS = Words(("he", "she"), ("nurse", "baker", "lawyer"))
 FEW = replace(NEUTRAL, templates=NEUTRAL.templates[:2])
+OTHERS = ("stone", "river", "cloud", "lamp", "paper", "extraordinary", "neighbourhoods", "42nd")
 
 
 def test_a_trained_model_is_informed_and_a_random_one_is_not(checkpoint: Checkpoint) -> None:
@@ -52,28 +55,124 @@ def test_a_trained_model_is_informed_and_a_random_one_is_not(checkpoint: Checkpo
         tiny, "neutral", "uniform", tasks=["nurse", "baker"], min_mass=1e-9, cache=False
     )
     assert all(row.verdict is not Verdict.UNINFORMED for row in allowed.rows)
-    refused = lmprobe.probe(
-        "reference:amplified", "neutral", tasks=["nurse", "baker", "lawyer"], min_mass=0.999
+
+
+def table(
+    direction: Direction, templates: int = 3, attributes: int = 2, tasks: int = 3, scorer: str = ""
+) -> Scores:
+    """Made-up scores of words of the neutral set."""
+    logs = np.random.default_rng(templates).uniform(-6, -1, (templates, attributes, tasks))
+    names = tuple(template.name for template in NEUTRAL.templates[:templates])
+    return Scores(
+        direction, names, ("he", "she", "they")[:attributes], NEUTRAL.tasks[:tasks], logs, None, {},
+        scorer or "word-l2r", cached=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ratio", "least", "expected"),
+    [
+        (None, None, True),
+        (2.0, None, True),
+        (1.999, None, False),
+        (0.0, 0.375, True),
+        (99.0, 0.376, False),
+    ],
+)
+def test_twice_the_mass_of_random_words_or_the_mass_that_was_asked_for(
+    ratio: float | None, least: float | None, expected: bool
+) -> None:
+    # Two candidates of 1/4 and 1/8: the mass is 3/8.
+    logs = np.log(np.array([[[0.25, 0.25], [0.125, 0.125]]]))
+    scores = replace(table(FORWARD, 1, 2, 2), log_probability=logs, mass_ratio=ratio)
+    assert is_informed(scores, least) is expected
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("kind", "scorer"), [("masked", "word-l2r"), ("causal", "sentence")])
+def test_the_ratio_is_the_mass_of_candidates_over_that_of_random_words(
+    direction: Direction, kind: str, scorer: str
+) -> None:
+    """Where every word has the same answer, only its number of queries counts."""
+    model = ScriptedModel(OTHERS, kind=kind)
+    model.answer = lambda query: -1.5  # type: ignore[method-assign, assignment]
+    scores = table(direction, 2, 2, 3, scorer)
+    if kind == "causal":
+        scores = replace(
+            scores, log_mass=scores.log_probability, log_probability=np.zeros((2, 2, 3))
+        )
+    words = scores.attributes if direction is FORWARD else scores.tasks
+    # A causal model is asked for the article too, and whether a word ends there; whether one
+    # began is taken off, but not at the start of the sentence.
+    more = 0 if kind == "masked" else 1
+    tokens = [1 + (len(word) > model.longest) + more for word in words]
+    # Fewer than eight conditions: every cell of the table is asked about, once.
+    cells = scores.log_mass_table.size // len(words)
+    random = cells * np.exp(-1.5 * np.array(tokens)).sum()
+    expected = np.exp(scores.log_mass_table).sum()
+    assert mass_ratio(model, NEUTRAL, scores, cache=False) == pytest.approx(expected / random)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
+    direction: Direction,
+) -> None:
+    """Many templates and tasks: a sample of eight conditions of at most 32 words is asked about."""
+    model = ScriptedModel(OTHERS)
+    seen: list[TokenQuery] = []
+
+    def answer(query: TokenQuery) -> float:
+        seen.append(query)
+        return -1.0
+
+    model.answer = answer  # type: ignore[method-assign]
+    scores = table(direction, 6, 2, 32)
+    mass_ratio(model, NEUTRAL, scores, cache=False)
+    words = scores.attributes if direction is FORWARD else scores.tasks
+    first = {word[: model.longest] for word in words}
+    rest = {f"##{word[model.longest :]}" for word in words if len(word) > model.longest}
+    asked = [model.pieces[query.token] for query in seen]
+    assert asked
+    assert not first & set(asked), "no candidate"
+    assert all(piece.removeprefix("##").isalpha() for piece in asked)
+    assert any(piece.startswith("##") for piece in asked) is bool(rest)
+    assert len(asked) <= 8 * min(32, len(words)) * 2
+    # Nothing else of the sentence is replaced, not even the article.
+    contexts = set()
+    for template in NEUTRAL.templates[:6]:
+        for who in scores.attributes:
+            for what in scores.tasks:
+                sentence = template.sentence(who, what)
+                span = sentence.attribute_span if direction is FORWARD else sentence.task_span
+                (encoded,) = model.encode([Cloze(sentence.text, *span)])
+                start, end = encoded.word
+                ids = encoded.ids
+                contexts.add((*ids[:start], *[MASK] * (end - start), *ids[end:]))
+    assert all(
+        query.ids in contexts
+        for query, piece in zip(seen, asked, strict=True)
+        if not piece.startswith("##")
     )
-    assert {row.verdict for row in refused.rows} == {Verdict.UNINFORMED}
 
 
-def test_the_ratio_by_hand(checkpoint: Checkpoint) -> None:
-    """All words that are no candidates, by full logits: the sampled ones are among them."""
-    model = load_model(checkpoint("Bert"))
-    scores = score_directions(model, NEUTRAL, attributes=("he", "she"), tasks=WORDS.tasks[:2])
-    table = scores[Direction.TASK_TO_ATTRIBUTE]
-    found = mass_ratio(model, NEUTRAL, table, cache=False)
-    # Of one token each; with uniform probabilities the ratio would be 1.
-    own = np.exp(table.log_mass_table)
-    letters = np.flatnonzero(model.word_tokens.letters & model.word_tokens.begins)
-    sentence = NEUTRAL.templates[0].sentence("he", "nurse").text
-    ids = model.tokenizer(sentence)["input_ids"]
-    ids[1] = model.tokenizer.mask_token_id
-    with torch.no_grad():
-        shares = model.network(torch.tensor([ids])).logits[0, 1].softmax(-1).numpy()
-    low, high = own.min() / shares[letters].max(), own.max() / shares[letters].min()
-    assert low < found < high
+def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) -> None:
+    """The verb before the pronoun gives it away: that is where the random word goes."""
+    path = tmp_path / "agreeing.toml"
+    path.write_text(
+        'name = "n"\ndescription = "d"\nsource = "s"\nattribute = "who"\ntask = "job"\n'
+        'sentences = ["The {job} {verb} what {who} became."]\n'
+        '[slots]\nwho = ["he", { word = "they", number = "plural" }]\njob = ["nurse", "cook"]\n'
+        'verb = [{ word = "was", forms = { plural = "were" } }]\n'
+    )
+    templates = load_templates(path)
+    model = ScriptedModel(OTHERS, kind="causal")
+    scores = score_directions(model, templates)[FORWARD]
+    seen: list[TokenQuery] = []
+    model.answer = lambda query: float(-len(seen.append(query) or seen))  # type: ignore
+    mass_ratio(model, templates, scores, cache=False)
+    asked = {model.pieces[query.token] for query in seen if query.token >= 0}
+    assert asked - {"was", "were"}
+    assert {query.position for query in seen if query.token >= 0} == {3}, "after: <s> the nurse"
 
 
 def test_pseudo_perplexity_against_a_loop(checkpoint: Checkpoint) -> None:
@@ -113,13 +212,13 @@ def test_sixty_four_different_sentences_are_drawn_or_all_of_fewer() -> None:
 
 @pytest.mark.parametrize("measured", ["perplexity", "mass ratio"])
 def test_the_answers_are_kept_unless_the_cache_is_refused(measured: str) -> None:
-    model = ScriptedModel(["stone", "river", "cloud", "lamp", "paper"])
+    model = ScriptedModel(OTHERS)
     scores = score_directions(model, FEW, tasks=WORDS.tasks, cache=False)
 
     def measure(cached: bool) -> float:
         if measured == "perplexity":
             return perplexity(model, FEW, WORDS, cache=cached)
-        return mass_ratio(model, FEW, scores[Direction.TASK_TO_ATTRIBUTE], cache=cached)
+        return mass_ratio(model, FEW, scores[FORWARD], cache=cached)
 
     # Once before, so that all words of the sentences are in the vocabulary from now on.
     measure(False)

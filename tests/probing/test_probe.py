@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
+from lmprobe import Association, ProbeResult, load_base_rates, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.command import run_again
@@ -70,13 +70,6 @@ def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
     assert labor.attributes == ("he", "she")
     assert labor.dropped_attributes == ("they",)
     np.testing.assert_allclose(labor.predicted.sum(axis=1), 1)
-
-
-def test_another_base_asks_the_model_nothing() -> None:
-    probe("reference:faithful", base="uniform", tasks=WORDS)
-    model = load_model("reference:faithful")
-    probe(model, base=["labor", "winobias", "labor-acs-2013", "labor-acs-2014"], tasks=WORDS)
-    assert "network" not in vars(model), "no weights were read"
 
 
 TABLE = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
