@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmprobe import ProbeResult, compare, probe
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
 from lmprobe.probing.command import run_again
 from lmprobe.probing.result import Margin
@@ -23,7 +23,7 @@ from lmprobe.results import Estimate, Interval, IntervalStatus, Note, NoteKind, 
 from tests.conftest import Made
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "probe-v1.json"
-FORWARD, BACKWARD = DIRECTIONS
+BACKWARD = Direction.ATTRIBUTE_TO_TASK
 Small = Callable[..., ProbeResult]
 
 ends = st.floats(-1, 1)
