@@ -50,14 +50,10 @@ def test_a_group_without_a_lean_leans_nowhere_and_a_task_without_one_is_undefine
     ]
 
 
-def test_the_lean_of_equal_rates_comes_from_the_source_that_they_declare() -> None:
+def test_words_without_a_lean_are_undefined_unless_its_source_was_chosen() -> None:
     uniform = load_base_rates("uniform")
     assert baseline(uniform, PAIR, TWO).lean_name == "winobias-majority"
     assert baseline(uniform, PAIR, TWO, lean_from=OTHER).lean_name == "other"
-
-
-def test_words_without_a_lean_are_undefined_unless_its_source_was_chosen() -> None:
-    uniform = load_base_rates("uniform")
     unknown = baseline(uniform, ("Black", "White"), TWO)
     assert (unknown.lean_name, unknown.lean_rates) == (NO_LEAN, None)
     np.testing.assert_array_equal(unknown.lean(FORWARD, "joint"), np.full((2, 2), np.nan))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from lmprobe import probe
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.models import LanguageModel, load_model
 from lmprobe.probing.result import ProbeResult
-from lmprobe.results import NoteKind, Verdict
+from lmprobe.results import Verdict
 from tests.checkpoints import checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
@@ -60,8 +61,7 @@ def by_word(model: LanguageModel, tmp_path: Path) -> ProbeResult:
     path = write(tmp_path, '"name"')
     text = path.read_text().replace('{ group = "care", words = ["nurse", "baker"] }', '"nurse"')
     text = text.replace('attributes = ["race", "gender"], ', "")
-    for old in (', race = "Black"', ', race = "White"', ', gender = "male"', ', gender = "female"'):
-        text = text.replace(old, "")
+    text = re.sub(r', (race|gender) = "\w+"', "", text)
     path.write_text(text.replace('"lawyer"', '"baker", "lawyer"'))
     return probe(model, path, "uniform")
 
@@ -94,15 +94,8 @@ def test_a_guessed_group_is_a_sum_a_given_one_a_mean_and_words_have_their_share(
                 ]
                 word = names[direction.predicted][place]
                 assert shares[label, word] == pytest.approx(np.mean(parts), abs=1e-6)
-    sizes = [note.text for note in grouped.notes if note.kind is NoteKind.GROUPS]
-    assert [text[:9] for text in sizes] == ["the group", "the tasks"]
-    assert sizes[1].endswith(": care 2, lawyer 1, engineer 1")
-    # A key with one word, such as lawyer, is not listed in the terminal.
-    assert [row[2] for row in grouped.table("words").rows] == [
-        *names["attribute"],
-        "nurse",
-        "baker",
-    ]
+    (sizes,) = [note.text for note in grouped.notes if note.text.startswith("the tasks")]
+    assert sizes.endswith(": care 2, lawyer 1, engineer 1")
     assert by_word.words == ()
     assert ProbeResult.from_json(grouped.to_json()).words == grouped.words
 
@@ -132,8 +125,6 @@ def test_margins_of_crossed_attributes_are_those_of_one_attribute_alone(
         np.testing.assert_allclose(margin.row.predicted, expected.predicted, atol=1e-6)
         np.testing.assert_allclose(margin.row.base_rate, expected.base_rate)
         np.testing.assert_array_equal(margin.row.lean, expected.lean)
-    names = [table.name for table in crossed.tables()]
-    assert {"race_task_to_attribute", "gender_attribute_to_task"} <= set(names)
     assert "Each attribute alone" in crossed.to_html()
     back = ProbeResult.from_json(crossed.to_json())
     assert back.margins[0].row.value == crossed.margins[0].row.value
@@ -153,7 +144,6 @@ def test_uniform_without_a_lean_tells_the_size_alone(model: LanguageModel, tmp_p
         even = 1 / 4 if row.direction is Direction.TASK_TO_ATTRIBUTE else 1 / 3
         assert row.absolute == pytest.approx(np.abs(predicted - even).mean())
         assert np.isnan(row.value)
-        assert f": absolute {row.absolute:.4f}, {row.verdict}>" in repr(row)
         assert row.verdict in (Verdict.UNEVEN, Verdict.UNDECIDED)
         document = row.to_dict()
         assert (document["value"], document["robustness"]) == (None, None)

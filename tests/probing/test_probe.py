@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe import Association, ProbeResult, load_base_rates, load_model, probe
+from lmprobe import Association, ProbeResult, load_base_rates, probe
 from lmprobe.errors import InputError
-from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.command import run_again
-from lmprobe.probing.notes import gathered_notes
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
-from lmprobe.results import Note, NoteKind, Verdict
+from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.settings import options_of
 from lmprobe.scorers import SplitWordWarning
 
@@ -31,12 +30,6 @@ def result() -> ProbeResult:
 
 
 def test_a_value_is_the_mean_over_templates_of_the_mean_over_pairs(result: ProbeResult) -> None:
-    assert [(row.base, row.direction) for row in result.rows] == [
-        ("uniform", "task->attribute"),
-        ("uniform", "attribute->task"),
-        ("labor", "task->attribute"),
-        ("labor", "attribute->task"),
-    ]
     for row in result.rows:
         by_hand = []
         for template in row.predicted:
@@ -68,15 +61,6 @@ def test_a_model_amplifies_nothing_against_its_own_guesses(result: ProbeResult) 
     assert probe(MODEL, base=base, tasks=WORDS).rows[0].value == pytest.approx(0, abs=1e-12)
 
 
-def test_the_lean_of_uniform_comes_from_winobias(result: ProbeResult) -> None:
-    row = result.row("uniform", "task->attribute")
-    assert row.lean_source == "winobias-majority"
-    assert dict(zip(row.tasks, row.lean[0], strict=True)) == {
-        "nurse": -1, "lawyer": 1, "driver": 1, "editor": -1, "cook": 1,
-    }  # fmt: skip
-    assert Note(NoteKind.LEAN, "the lean comes from winobias-majority") in row.notes
-
-
 def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
     groups = ["he", "she", "they"]
     found = probe(MODEL, base=["uniform", "labor"], attributes=groups, tasks=WORDS)
@@ -86,13 +70,6 @@ def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
     assert labor.attributes == ("he", "she")
     assert labor.dropped_attributes == ("they",)
     np.testing.assert_allclose(labor.predicted.sum(axis=1), 1)
-
-
-def test_another_base_asks_the_model_nothing() -> None:
-    probe("reference:faithful", base="uniform", tasks=WORDS)
-    model = load_model("reference:faithful")
-    probe(model, base=["labor", "winobias", "labor-acs-2013", "labor-acs-2014"], tasks=WORDS)
-    assert "network" not in vars(model), "no weights were read"
 
 
 TABLE = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she": [9, 2, 0]})
@@ -144,19 +121,12 @@ def test_pairs_is_tidy(result: ProbeResult) -> None:
         "amplification",
     ]  # fmt: skip
     assert list(pairs.index) == list(range(2 * 2 * 20 * 2 * 5))
-    expected = amplification(
-        pairs.predicted.to_numpy(), pairs.base_rate.to_numpy(), pairs.lean.to_numpy()
-    )
-    np.testing.assert_array_equal(pairs.amplification, expected)
     for line in pairs.sample(40, random_state=1).itertuples():
         row = result.row(line.base, line.direction)
-        cell = (
-            result.templates.index(line.template),
-            row.attributes.index(line.attribute),
-            row.tasks.index(line.task),
-        )
+        pair = row.attributes.index(line.attribute), row.tasks.index(line.task)
+        cell = result.templates.index(line.template), *pair
         assert (line.predicted, line.amplification) == (row.predicted[cell], row.cells[cell])
-        assert (line.base_rate, line.lean) == (row.base_rate[cell[1:]], row.lean[cell[1:]])
+        assert (line.base_rate, line.lean) == (row.base_rate[pair], row.lean[pair])
 
 
 def test_provenance_names_all_that_went_in(result: ProbeResult) -> None:
@@ -237,17 +207,6 @@ def test_wrong_arguments_say_what_would_do(arguments: dict[str, Any], message: s
     with pytest.raises(Exception, match=message) as caught:
         probe(MODEL, **chosen)
     assert caught.type.__module__.startswith("lmprobe")
-
-
-def test_uniform_without_a_lean_for_these_words_says_so() -> None:
-    result = probe(
-        MODEL, "nationalities", "uniform", attributes=["German", "French"], tasks=["honest", "lazy"]
-    )
-    assert all(row.unevenness is not None for row in result.rows)
-    assert "no lean is known" in str(result)
-    # The verdict depends on the mass of random words, so the row has it and a note says it.
-    assert all(row.mass_ratio is not None for row in result.rows)
-    assert any("times that of random words" in note.text for note in gathered_notes(result))
 
 
 def test_bases_of_one_name_must_be_about_other_groups(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmprobe import ProbeResult, compare, probe
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
 from lmprobe.probing.command import run_again
 from lmprobe.probing.result import Margin
@@ -23,7 +23,7 @@ from lmprobe.results import Estimate, Interval, IntervalStatus, Note, NoteKind, 
 from tests.conftest import Made
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "probe-v1.json"
-FORWARD, BACKWARD = DIRECTIONS
+BACKWARD = Direction.ATTRIBUTE_TO_TASK
 Small = Callable[..., ProbeResult]
 
 ends = st.floats(-1, 1)
@@ -124,10 +124,6 @@ def test_every_kind_of_interval_survives_json(small: Small, data: st.DataObject)
             assert repr(getattr(row, name)) == repr(getattr(was, name)), name
 
 
-def test_the_statuses_of_an_interval_are_the_contract() -> None:
-    assert set(IntervalStatus) == {"ok", "unbounded", "undefined", "too_few_units"}
-
-
 def test_the_row_of_a_direction_may_be_abbreviated(result: ProbeResult) -> None:
     for row in result.rows:
         assert result.row(row.base, row.direction) is row
@@ -144,10 +140,6 @@ def test_the_frame_has_the_parts_and_they_add_up_to_the_value() -> None:
     frame = result.to_frame()
     assert frame["corrected"].notna().all()
     np.testing.assert_allclose(frame["association"] + frame["preference"], frame["value"])
-    note = next(note for note in result.rows[0].notes if note.kind is NoteKind.PREFERENCE)
-    assert "corrected value (−0.0312)" in note.text
-    bare = replace(result, rows=tuple(replace(row, association=None) for row in result.rows))
-    assert bare.to_frame()["association"].isna().all()
 
 
 def moved(result: ProbeResult, by: float) -> ProbeResult:

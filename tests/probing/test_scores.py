@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,18 @@ def written(folder: Path, text: str) -> TemplateSet:
     return load_templates(path)
 
 
+def guessed_words(
+    templates: TemplateSet, direction: Direction
+) -> Iterator[tuple[tuple[int, int, int], Cloze]]:
+    """Yield every cell of the scores with its sentence and the place of the guessed word."""
+    for k, template in enumerate(templates.templates):
+        for a, attribute in enumerate(templates.attributes):
+            for t, task in enumerate(templates.tasks):
+                sentence = template.sentence(attribute, task)
+                span = sentence.attribute_span if direction is FORWARD else sentence.task_span
+                yield (k, a, t), Cloze(sentence.text, *span)
+
+
 @pytest.fixture
 def templates(tmp_path: Path) -> TemplateSet:
     return written(tmp_path, TINY)
@@ -80,13 +92,9 @@ def test_every_cell_is_the_score_of_its_sentence(
     found = score_templates(model, templates, direction)
     assert found.log_probability.shape == (3, 3, 4)
     assert found.templates == tuple(template.name for template in templates.templates)
-    for k, template in enumerate(templates.templates):
-        for a, attribute in enumerate(found.attributes):
-            for t, task in enumerate(found.tasks):
-                sentence = template.sentence(attribute, task)
-                span = sentence.attribute_span if direction is FORWARD else sentence.task_span
-                alone = score(model, [Cloze(sentence.text, *span)]).log_probability[0]
-                assert found.log_probability[k, a, t] == pytest.approx(alone, abs=1e-4)
+    for cell, cloze in guessed_words(templates, direction):
+        alone = score(model, [cloze]).log_probability[0]
+        assert found.log_probability[cell] == pytest.approx(alone, abs=1e-4)
     split = {} if direction is FORWARD else {"lawyer"}
     assert set(found.pieces) == set(split), "only words of the guessed slot"
 
@@ -99,20 +107,15 @@ def test_scorers_of_whole_sentences_also_give_the_mass(
     for direction, found in score_directions(scripted, templates, scorer=scorer).items():
         assert found.log_mass is not None
         assert found.log_mass_table is found.log_mass
-        for k, template in enumerate(templates.templates):
-            for a, who in enumerate(templates.attributes):
-                for t, job in enumerate(templates.tasks):
-                    sentence = template.sentence(who, job)
-                    span = sentence.attribute_span if direction is FORWARD else sentence.task_span
-                    (encoded,) = scripted.encode([Cloze(sentence.text, *span)])
-                    whole = sum(map(scripted.answer, scorers.get(scorer)().queries(encoded)))
-                    assert found.log_probability[k, a, t] == pytest.approx(whole)
-                    mass = mass_queries(encoded, kind)
-                    added, less = (
-                        sum(map(scripted.answer, queries))
-                        for queries in (mass.added, mass.subtracted)
-                    )
-                    assert found.log_mass[k, a, t] == pytest.approx(added - less)
+        for cell, cloze in guessed_words(templates, direction):
+            (encoded,) = scripted.encode([cloze])
+            whole = sum(map(scripted.answer, scorers.get(scorer)().queries(encoded)))
+            assert found.log_probability[cell] == pytest.approx(whole)
+            mass = mass_queries(encoded, kind)
+            added, less = (
+                sum(map(scripted.answer, queries)) for queries in (mass.added, mass.subtracted)
+            )
+            assert found.log_mass[cell] == pytest.approx(added - less)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -241,18 +244,15 @@ def test_a_second_run_asks_nothing_and_reads_no_weights(
     assert "network" not in vars(again)
     for direction in DIRECTIONS:
         assert (first[direction].cached, second[direction].cached) == (False, True)
-        np.testing.assert_array_equal(
-            second[direction].log_probability, first[direction].log_probability
-        )
+        expected = first[direction].log_probability
+        np.testing.assert_array_equal(second[direction].log_probability, expected)
         assert second[direction].pieces == first[direction].pieces
         # The order of the words is no reason to ask again.
         turned = score_directions(
             again, templates, attributes=templates.attributes[::-1], tasks=templates.tasks[::-1]
         )[direction]
         assert turned.cached
-        np.testing.assert_array_equal(
-            turned.log_probability[:, ::-1, ::-1], first[direction].log_probability
-        )
+        np.testing.assert_array_equal(turned.log_probability[:, ::-1, ::-1], expected)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,274 @@
+"""The report of a probe: tables, figures, notes and their scope, headline, command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lmprobe.core.direction import DIRECTIONS
+from lmprobe.inference.unevenness import Unevenness
+from lmprobe.probing.command import run_again, settings_of
+from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
+from lmprobe.probing.groups import GroupedWord
+from lmprobe.probing.model_card import eval_results
+from lmprobe.probing.notes import by_direction, gathered_notes
+from lmprobe.probing.page import headline
+from lmprobe.probing.result import Margin, ProbeResult
+from lmprobe.probing.settings import ProbeSettings
+from lmprobe.probing.tables import pair_table, part_table, robustness_table
+from lmprobe.report.terminal import table_text
+from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
+from lmprobe.templates import load_templates
+from tests.probing.made_rows import made_result, made_row
+
+FORWARD, BACKWARD = DIRECTIONS
+NAN = np.nan
+UNEVEN = Unevenness(0.2, Interval(0.1, 0.3, 0.95, "bootstrap-deviation"), 0.02)
+PART = Estimate(0.25, Interval(0.2, 0.3, 0.95, "bootstrap"), Verdict.AMPLIFIES)
+PLAIN = [[0.1, 0.2], [0.3, 0.4]]
+WORDS = (
+    GroupedWord("attribute", "men", "he", 0.75),
+    GroupedWord("attribute", "men", "him", 0.25),
+    GroupedWord("attribute", "women", "she", 1.0),
+    # Another axis with a group of the same name has one word of its own.
+    GroupedWord("task", "women", "nurse", 1.0),
+)
+WHOLE = """\
+task->attribute: given the task, the model predicts the group
+                                                                       association                     preference
+base     value  corrected  95% interval        verdict    association  interval            preference  interval            undefined
+────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+labor  +0.2500    +0.1250  +0.1000 to +0.3000  amplifies      +0.2500  +0.2000 to +0.3000     +0.7500  +0.2000 to +0.3000  0 of 4
+town   +0.2667          –  +0.1000 to +0.3000  amplifies            –  –                            –  –                   1 of 4
+
+attribute->task: given the group, the model predicts the task
+                                                            association
+base     value  95% interval        verdict    association  interval            undefined
+─────────────────────────────────────────────────────────────────────────────────────────
+labor  +0.2500  +0.1000 to +0.3000  amplifies      +0.2500  +0.2000 to +0.3000  0 of 4
+
+task->attribute: given the task, the model predicts the group; no lean is known, so only its size
+base     absolute  95% interval         p  verdict
+──────────────────────────────────────────────────
+uniform    0.2000  0.1000 to 0.3000  0.02  uneven
+
+race alone: task->attribute: given the task, the model predicts the group
+base    value  95% interval        verdict
+────────────────────────────────────────────
+r     +0.2500  +0.1000 to +0.3000  amplifies
+
+words behind the groups, and the part of the group's probability that each carried
+axis       group  word  share
+─────────────────────────────
+attribute  men    he      75%
+attribute  men    him     25%
+"""  # noqa: E501
+
+
+def test_a_whole_terminal() -> None:
+    """Bases without a lean, crossed attributes and words have tables of their own."""
+    result = made_result(
+        made_row(
+            PLAIN,
+            association=PART,
+            preference=replace(PART, value=9.0, corrected=0.75),
+            corrected=0.125,
+        ),
+        made_row(PLAIN, direction=BACKWARD, association=PART),
+        made_row(PLAIN, [[0.5, NAN], [0.5, 0.5]], base="town"),
+        made_row(PLAIN, base="uniform", unevenness=UNEVEN),
+        margins=(Margin("race", made_row(PLAIN, base="r")),),
+        words=WORDS,
+    )
+    text = "\n".join(table_text(table, 140) for table in result.tables())
+    assert "\n".join(line.rstrip() for line in text.splitlines()) + "\n" == WHOLE
+
+
+def test_the_parts_of_all_rows_forward_first() -> None:
+    rows = [
+        made_row(PLAIN, direction=BACKWARD, association=PART),
+        made_row(PLAIN, association=PART, preference=replace(PART, value=0.5, corrected=0.75)),
+        made_row(PLAIN, base="none"),
+    ]
+    assert [cells[:4] for cells in part_table(rows).rows] == [
+        (FORWARD, "labor", "association", 0.25),
+        (FORWARD, "labor", "preference", 0.75),
+        (BACKWARD, "labor", "association", 0.25),
+    ]
+
+
+def test_robustness_is_that_of_the_templates() -> None:
+    cells = np.full((3, 2, 2), 0.1) * np.array([1.0, 4.0, -2.0])[:, None, None]
+    (line,) = robustness_table(FORWARD, [made_row(cells)]).rows
+    # 0.1, 0.4 and -0.2: without one the mean is between -0.05 and 0.25.
+    assert line == (
+        "labor",
+        pytest.approx(np.std([0.1, 0.4, -0.2])),
+        "−0.0500 to +0.2500",
+        pytest.approx(1 / 3),
+    )
+
+
+def test_pairs_come_by_size_and_undefined_ones_last() -> None:
+    """By what the model says, or by the order of the words, the first would be he and cook."""
+    rates = [[0.9, NAN], [0.2, 0.4]]
+    cells: Any = [[[0.0, 0.1], [-0.3, 0.1]], [[0.1, 0.1], [-0.1, 0.2]]]
+    table = pair_table([made_row(cells, rates, tasks=("cook", "nurse"))])
+    pairs = [line[2:] for line in table.rows]
+    assert [pair[:2] for pair in pairs] == [
+        ("she", "cook"), ("she", "nurse"), ("he", "cook"), ("he", "nurse"),
+    ]  # fmt: skip
+    # The amplification, the model's mean over templates, the base rate, the lean.
+    assert pairs[0][2:] == pytest.approx((-0.2, 0.0, 0.2, 1.0))
+    assert pairs[2][2:] == pytest.approx((0.05, 0.95, 0.9, 1.0))
+    assert np.isnan(pairs[3][2])
+
+
+def test_every_figure_of_a_probe_can_be_drawn_by_name(result: ProbeResult) -> None:
+    names = [figure.name for figure in result.figures()]
+    assert len(names) == len(set(names)) == 2 + 4 + 2 + 2
+    for name in names:
+        assert result.figure(name).svg().startswith("<svg")
+
+
+def test_figures_of_a_direction_have_the_numbers_of_the_rows(result: ProbeResult) -> None:
+    for rows in by_direction(result.rows).values():
+        intervals = interval_figure(rows)
+        assert [(line.value, line.interval, line.tone) for line in intervals.lines] == [
+            (row.value, row.interval, row.verdict.tone) for row in rows
+        ]
+        templates, pairs = template_figure(rows, result.templates), pair_figure(rows)
+        for strip, block, row in zip(templates.strips, pairs.blocks, rows, strict=True):
+            assert strip.names == result.templates
+            assert strip.values == pytest.approx(row.per_template)
+            assert strip.mean == pytest.approx(np.mean(strip.values))
+            for number, task in enumerate(pairs.rows):
+                for column, attribute in enumerate(block.columns):
+                    i, j = row.attributes.index(attribute), row.tasks.index(task)
+                    expected = np.mean([table[i, j] for table in row.cells])
+                    assert block.values[number][column] == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(("groups", "shown"), [(2, ["he"]), (3, ["he", "she", "they"])])
+def test_of_two_groups_the_first_is_drawn_and_of_more_all(groups: int, shown: list[str]) -> None:
+    cells = np.arange(2 * groups * 2).reshape(2, groups, 2) / 100
+    even = task_figure(made_row(cells, 0.3))
+    assert isinstance(even, DotPlot)
+    assert [dots.name for dots in even.dots] == shown
+    row = made_row(cells, [[0.2, 0.4]] * groups)
+    uneven = task_figure(row)
+    assert isinstance(uneven, SeriesPlot)
+    assert [series.name for series in uneven.series] == shown
+    for number, series in enumerate(uneven.series):
+        assert series.x == pytest.approx(row.base_rate[number])
+        assert series.y == pytest.approx(row.predicted.mean(axis=0)[number])
+
+
+def test_tasks_without_a_base_rate_are_named_and_not_counted() -> None:
+    rates = [[0.2, NAN, 0.4, 0.1], [0.8, 0.5, 0.6, 0.9]]
+    cells = [[0.1, 0.1, 0.1, -0.05], [-0.1, -0.1, -0.1, 0.05]]
+    words = task_figure(made_row(cells, rates, tasks=("cook", "nurse", "vet", "clerk"))).alternative
+    assert "he for 2 of them. Not shown, undefined: nurse." in words
+
+
+def row(base: str = "labor", **options: Any) -> Any:
+    return made_row(PLAIN, base=base, **options)
+
+
+@pytest.mark.parametrize(
+    ("told", "scope"),
+    [
+        ((0, 1, 2, 3), [""]),
+        ((0, 1), ["our town, 2020"]),
+        ((0, 2), ["our town, 2020, task->attribute; b, task->attribute"]),
+    ],
+)
+def test_a_note_of_all_rows_belongs_to_the_whole_and_others_say_where(
+    told: tuple[int, ...], scope: list[str]
+) -> None:
+    """A base in both directions is named alone, in one of them with the direction."""
+    note = Note(NoteKind.FEW_UNITS, "few")
+    places = [(base, way) for base in ("our town, 2020", "b") for way in DIRECTIONS]
+    rows = [
+        row(base, direction=way, notes=(note,) if number in told else ())
+        for number, (base, way) in enumerate(places)
+    ]
+    whole = Note(NoteKind.SPLIT_WORDS, "split")
+    found = gathered_notes(made_result(*rows, notes=(whole,)))
+    assert [one.scope for one in found if one.text == "few"] == scope
+    assert found[0] == whole
+
+
+def test_undefined_pairs_are_counted_unless_no_lean_is_known() -> None:
+    some = made_row(PLAIN, [[0.5, np.nan], [0.5, 0.5]])
+    texts = [note.text for note in gathered_notes(made_result(some))]
+    assert "1 of 4 pairs are undefined and left out of the mean" in texts
+    for other in (row(), replace(some, unevenness=UNEVEN)):
+        kinds = [note.kind for note in gathered_notes(made_result(other))]
+        assert NoteKind.UNDEFINED not in kinds
+
+
+def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -> None:
+    first = row(candidate_mass=np.array([0.2, 0.3]), mass_ratio=12.34)
+    second = row(direction=BACKWARD, candidate_mass=np.array([0.04, 0.06]))
+    result = made_result(first, second, perplexity=7.5)
+    *notes, last = gathered_notes(result)
+    assert [note.scope for note in notes] == [FORWARD, BACKWARD]
+    assert "25% of the probability, 12.3 times that of random words" in notes[0].text
+    assert last.text.endswith(": 7.5")
+    # The last is a kind that a plug-in added where the result was made.
+    for kind, masks in (("masked", True), ("causal", False), ("diffusion", False)):
+        other = replace(result, provenance={**result.provenance, "kind": kind})
+        assert gathered_notes(other)[-1].text.startswith("pseudo-") is masks
+        card = eval_results(other)[0]
+        assert card.task_type == ("fill-mask" if masks else "text-generation")
+
+
+def test_two_rows_are_said_and_more_are_counted() -> None:
+    rows = [row(), row("corpus"), row("wiki")]
+    (alone,) = headline(rows[:1])
+    assert "the links in labor (+0.2500, 95% interval +0.1000 to +0.3000)" in alone.text
+    (counted,) = headline(rows)
+    assert counted.text.endswith("in all 3 comparisons.")
+    assert counted.verdict is Verdict.AMPLIFIES
+
+
+def command(facts: dict[str, Any], base: str = "labor", **options: Any) -> str:
+    return run_again(made_result(row(base), facts={"scorer": "auto"} | facts), **options)
+
+
+def test_the_command_has_what_was_chosen_and_nothing_else() -> None:
+    plain = "lmprobe run 'made up' --templates fitbert --base labor"
+    assert command({}) == plain
+    fitbert = load_templates("fitbert")
+    every = {"attributes": list(fitbert.attributes), "tasks": list(fitbert.tasks)}
+    assert command({"settings": every}) == plain
+    some = every | {"attributes": ["he", "they"], "lean": "labor"}
+    assert command({"settings": some}) == f"{plain} --attribute he,they --lean labor"
+    own = command({"settings": {"lean": "town"}}, base="village")
+    assert own.endswith("--base village.csv --lean town.csv")
+    # The words of a set that cannot be read are all written.
+    words = {"settings": {"attributes": ["he", "she"], "tasks": ["vet", "cook"]}}
+    named = {"templates": {"name": "mine", "sha256": "a", "file": "here.toml"}}
+    ending = "--templates here.toml --base labor --attribute he,she --task vet,cook"
+    assert command(named | words).endswith(ending)
+
+
+def test_the_command_loads_the_model_as_it_was_loaded() -> None:
+    facts = {"loading": {"place": "hub", "kind": "masked"}, "revision": "abc", "dtype": "float16"}
+    assert command(facts).endswith("--kind masked --dtype float16 --revision abc")
+    # Another model is loaded as it likes.
+    assert command(facts, model="bert") == "lmprobe run bert --templates fitbert --base labor"
+    memory = {"loading": {"place": "memory"}}
+    assert command(memory).startswith("lmprobe run FOLDER-OF-THE-MODEL ")
+
+
+def test_version_1_had_the_scorer_and_the_seed_beside_the_settings() -> None:
+    found = settings_of({"scorer": "joint", "seed": 3, "settings": {"confidence": 0.9}})
+    assert (found.scorer, found.seed, found.confidence) == ("joint", 3, 0.9)
+    later = settings_of({"scorer": "joint", "seed": 3, "settings": {"scorer": "auto", "seed": 1}})
+    assert (later.scorer, later.seed) == ("auto", 1)
+    assert settings_of({}) == ProbeSettings()
