@@ -101,35 +101,28 @@ def check_sentences(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "expected"),
+    ("rule", "sentence", "expected"),
     [
-        ("her cook’s cook-off", {(1, 0): 1}),
-        ("He liked cookery", {}),
-        ("he , she and the cook", {}),
-        ("he , a cook and an editor", {}),
-        ("She is the Undersecretary", {(1, 4): 1}),
-        ("Her truck-driver, her Truck  Driver", {(1, 5): 1}),
-        ("his BÄCKER", {(0, 6): 1}),
+        ("word", "her cook’s cook-off", {(1, 0): 1}),
+        ("word", "He liked cookery", {}),
+        ("word", "he , she and the cook", {}),
+        ("word", "he , a cook and an editor", {}),
+        ("word", "She is the Undersecretary", {(1, 4): 1}),
+        ("word", "Her truck-driver, her Truck  Driver", {(1, 5): 1}),
+        ("word", "his BÄCKER", {(0, 6): 1}),
+        ("paper", "he saw the auditorium", {(0, 2): 1}),  # a substring is enough
+        ("paper", "he , a cook , editor and auditor", {(0, 2): 1}),  # three keep the third
+        ("paper", "He is a cook", {}),  # case matters
+        ("paper", "he, a cook", {}),  # tokens stand between spaces
+        ("paper", "= he cook =", {}),
+        ("paper", "x = 1 . he cook . he editor\nhe cook", {(0, 0): 1}),
+        ("paper", "son of a cook.the son of an editor", {(0, 0): 1, (0, 1): 1}),
     ],
 )
-def test_word_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:
-    assert counted("word", LEXICON, sentence) == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("he saw the auditorium", {(0, 2): 1}),  # a substring is enough
-        ("he , a cook , editor and auditor", {(0, 2): 1}),  # three keep the third
-        ("He is a cook", {}),  # case matters
-        ("he, a cook", {}),  # tokens stand between spaces
-        ("= he cook =", {}),
-        ("x = 1 . he cook . he editor\nhe cook", {(0, 0): 1}),
-        ("son of a cook.the son of an editor", {(0, 0): 1, (0, 1): 1}),
-    ],
-)
-def test_quirks_of_the_paper_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:
-    assert counted("paper", PAPER, sentence) == expected
+def test_word_and_paper_rule(
+    rule: str, sentence: str, expected: dict[tuple[int, int], int]
+) -> None:
+    assert counted(rule, PAPER if rule == "paper" else LEXICON, sentence) == expected
 
 
 @pytest.mark.parametrize(
