@@ -43,18 +43,13 @@ def document(run: Run) -> Callable[..., dict[str, Any]]:
     return counted
 
 
-def test_json_is_the_only_thing_on_standard_output(file: Path, document: Any) -> None:
+def test_the_counts_for_programs_and_for_people(file: Path, document: Any, run: Run) -> None:
     found = document(file, "--tasks", "cook,nurse")
     assert found["rows"] == [
         {"task": "cook", "he": 1, "she": 0},
         {"task": "nurse", "he": 0, "she": 2},
     ]
-    assert found["counts"] == [[1, 0], [0, 2]]
     assert found["bytes"] == len(TEXT)
-    assert found["provenance"]["unit"] == "sentences"
-
-
-def test_the_table_for_people(file: Path, run: Run) -> None:
     _, shown, _ = run(file, "--tasks", "cook,nurse,pilot")
     assert "3 sentences counted" in shown
     assert "never counted: pilot" in shown
@@ -64,8 +59,8 @@ def test_output_is_a_base_with_provenance(file: Path, tmp_path: Path, run: Run) 
     run(file, "--tasks", "cook,nurse", "--output", tmp_path / "rates", "--name", "mine",
         "--title", "Mine", "--year", "2024", "--licence", "CC0", "--source", "me")  # fmt: skip
     found = load_base_rates(tmp_path / "rates" / "mine.csv")
-    facts = {key: found.provenance[key] for key in ("title", "year", "licence", "source")}
-    assert facts == {"title": "Mine", "year": 2024, "licence": "CC0", "source": "me"}
+    facts = {key: found.provenance[key] for key in ("title", "year", "licence", "source", "unit")}
+    assert list(facts.values()) == ["Mine", 2024, "CC0", "me", "sentences"]
     assert found.association(["he", "she"], ["nurse"]).joint.tolist() == [[0], [1]]
     run(file, "--tasks", "cook,nurse", "--name", "wikipedia", "--register")
     assert load_base_rates("wikipedia").tasks == ("cook", "nurse")  # type: ignore[attr-defined]
@@ -87,17 +82,13 @@ def test_the_rule_brings_its_words(file: Path, document: Any) -> None:
     file.write_text("The son of a nurse. He is a cook.\n")
     found = document(file, "--rule", "paper", "--tasks", "nurse,cook")
     assert found["counts"] == [[1, 0], [0, 0]]
-    assert "he: he man his boy son;" in found["provenance"]["method"]
     assert document(file, "--tasks", "nurse,cook")["counts"] == [[1, 1], [0, 0]]
     for rule in ("word", "paper"):
         counted = count_cooccurrences(file, rule=rule)
         assert counted.counts is not None
         found = document(file, "--rule", rule)
-        assert (list(counted.attributes), list(counted.tasks), counted.counts.tolist()) == (
-            found["attributes"],
-            found["tasks"],
-            found["counts"],
-        )
+        assert found["attributes"] == list(counted.attributes)
+        assert found["counts"] == counted.counts.tolist()
 
 
 def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path, run: Run) -> None:
@@ -132,12 +123,9 @@ def test_an_interrupted_count_says_how_to_go_on(file: Path, tmp_path: Path, run:
     [
         (["--tasks", "pilot,sailor"], "no sentence of"),
         (["--name", "../mine", "--output", "rates"], "must be a name such as wiki"),
-        (["--name", "mine.csv", "--register"], "no .csv"),
-        (["--name", ""], "--name"),
         (["--output", "{file}"], "this is a file, not a folder"),
         (["--tasks", "cook"], "or write words with a comma, such as nurse,cook"),
         (["--attributes", "he=he;she=she;he=his"], '"he" appears twice'),
-        (["--attributes", "he=he;she"], "'she' needs one or more words"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(
@@ -154,12 +142,10 @@ def test_a_mistake_is_one_line_and_exit_2(
 def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path, run: Run) -> None:
     _, text, _ = run(file, "--tasks", "cook,nurse,pilot", "--json", "--output", tmp_path / "out")
     found = CountResult.from_json(text)
-    assert json.loads(text)["kind"] == "count"
     assert found.to_json() == text
     assert found.never_counted == ("pilot",)
     assert found.association.counts is not None
     assert found.association.counts.tolist() == [[1, 0, 0], [0, 2, 0]]
-    # The table is left as base rates, not twice.
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"counts.csv", "counts.toml", "result.json", "report.html"}
     assert found.files == (str(tmp_path / "out" / "counts.csv"),)

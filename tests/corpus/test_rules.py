@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmprobe.corpus.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
@@ -25,11 +25,6 @@ TASKS = {
 }
 LEXICON = lexicon(ATTRIBUTES, TASKS)
 PAPER = lexicon(PAPER_ATTRIBUTES, TASKS)
-
-
-def sentence_around(block: bytes, place: int) -> tuple[int, int]:
-    """Return the sentence of the block that has the letter at `place`."""
-    return next(Sentences().around(block, [place]))
 
 
 PIECES = st.sampled_from(
@@ -54,39 +49,24 @@ TEXTS = st.lists(SENTENCE | NOISE, max_size=5).map("".join)
 
 
 @given(TEXTS)
-def test_paper_rule_is_the_slow_one(text: str) -> None:
+def test_paper_and_word_rule_are_the_slow_ones(text: str) -> None:
     assert counted("paper", PAPER, text) == slow_paper(PAPER, text)
-
-
-@given(TEXTS)
-def test_word_rule_is_the_slow_one(text: str) -> None:
     assert counted("word", LEXICON, text) == slow_word(LEXICON, text)
+    check_sentences(text)
 
 
-@given(TEXTS.filter(bool))
-def test_the_sentence_round_a_letter_is_that_of_the_whole_line(text: str) -> None:
-    block = text.encode()
-    offset = 0
-    for line in text.split("\n"):
-        for sentence in slow_sentences(line):
-            encoded = sentence.encode()
-            for place in range(len(encoded)):
-                if chr(encoded[place]).isalpha() and encoded[place] < 128:
-                    found = sentence_around(block, offset + place)
-                    assert found == (offset, offset + len(encoded))
-            offset += len(encoded)
-        offset += 1
+WITHIN_OTHERS = st.lists(st.text("abé", min_size=1, max_size=4), min_size=1, unique=True)
+MANY = st.lists(st.text("abcé", min_size=3, max_size=3), min_size=25, unique=True)
 
 
-@settings(max_examples=30)
-@given(st.integers(200, 1200), st.sampled_from(["... ", "e.g. ", 'a" ', "!” ", "x. Y "]))
-def test_a_sentence_longer_than_the_search_window_is_found_whole(size: int, filler: str) -> None:
-    text = "One cook. " + filler * (size // len(filler)) + "Dr. editor"
-    for sentence in slow_sentences(text):
-        at = text.index(sentence) + len(sentence.rstrip()) - 1
-        if text[at].isalpha() and text.isascii():
-            start, end = sentence_around(text.encode(), at)
-            assert text[start:end] == sentence
+@given(WITHIN_OTHERS | MANY, st.data())
+def test_any_words_count_as_the_slow_rules_say(tasks: list[str], data: st.DataObject) -> None:
+    words = lexicon({"he": ["he"], "she": ["she"]}, tasks)
+    piece = st.sampled_from([" he ", " She ", "_", "-", " ", ". ", ".\n", *tasks, tasks[0].upper()])
+    text = "".join(data.draw(st.lists(piece, max_size=30)))
+    text += "".join(f"\n he {task} ." for task in tasks)
+    assert counted("word", words, text) == slow_word(words, text)
+    assert counted("paper", words, text) == slow_paper(words, text)
 
 
 @pytest.mark.parametrize(
@@ -104,48 +84,45 @@ def test_a_sentence_longer_than_the_search_window_is_found_whole(size: int, fill
 )
 def test_sentences_end_where_a_reader_sees_them_end(text: str, sentences: list[str]) -> None:
     assert list(slow_sentences(text)) == sentences
-    encoded, offset = text.encode(), 0
-    for sentence in sentences:
-        end = offset + len(sentence.encode())
-        letter = next(i for i in range(offset, end) if 65 <= encoded[i] <= 122)
-        assert sentence_around(encoded, letter) == (offset, end)
-        offset = end
+    check_sentences(text)
+
+
+def check_sentences(text: str) -> None:
+    """Compare the sentence round every letter with the one that a slow walk finds."""
+    block, start = text.encode(), 0
+    for line in text.split("\n"):
+        for sentence in slow_sentences(line):
+            end = start + len(sentence.encode())
+            for place in range(start, end):
+                if block[place] < 128 and chr(block[place]).isalpha():
+                    assert next(Sentences().around(block, [place])) == (start, end)
+            start = end
+        start += 1
 
 
 @pytest.mark.parametrize(
-    ("sentence", "expected"),
+    ("rule", "sentence", "expected"),
     [
-        ("HE MET A COOK", {(0, 0): 1}),  # case does not matter
-        ("her cook’s cook-off", {(1, 0): 1}),
-        ("He liked cookery", {}),
-        ("he , she and the cook", {}),
-        ("he , a cook and an editor", {}),
-        ("A cook. He left", {}),
-        ("She is the Undersecretary", {(1, 4): 1}),
-        ("Her truck-driver, her Truck  Driver", {(1, 5): 1}),
-        ("his BÄCKER", {(0, 6): 1}),
+        ("word", "her cook’s cook-off", {(1, 0): 1}),
+        ("word", "He liked cookery", {}),
+        ("word", "he , she and the cook", {}),
+        ("word", "he , a cook and an editor", {}),
+        ("word", "She is the Undersecretary", {(1, 4): 1}),
+        ("word", "Her truck-driver, her Truck  Driver", {(1, 5): 1}),
+        ("word", "his BÄCKER", {(0, 6): 1}),
+        ("paper", "he saw the auditorium", {(0, 2): 1}),  # a substring is enough
+        ("paper", "he , a cook , editor and auditor", {(0, 2): 1}),  # three keep the third
+        ("paper", "He is a cook", {}),  # case matters
+        ("paper", "he, a cook", {}),  # tokens stand between spaces
+        ("paper", "= he cook =", {}),
+        ("paper", "x = 1 . he cook . he editor\nhe cook", {(0, 0): 1}),
+        ("paper", "son of a cook.the son of an editor", {(0, 0): 1, (0, 1): 1}),
     ],
 )
-def test_word_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:
-    assert counted("word", LEXICON, sentence) == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("he saw the auditorium", {(0, 2): 1}),  # a substring is enough
-        ("he , a cook and editor", {}),  # two cancel
-        ("he , a cook , editor and auditor", {(0, 2): 1}),  # three keep the third
-        ("He is a cook", {}),  # case matters
-        ("he, a cook", {}),  # tokens stand between spaces
-        ("he and she cook", {}),
-        ("= he cook =", {}),
-        ("x = 1 . he cook . he editor\nhe cook", {(0, 0): 1}),
-        ("son of a cook.the son of an editor", {(0, 0): 1, (0, 1): 1}),
-    ],
-)
-def test_quirks_of_the_paper_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:
-    assert counted("paper", PAPER, sentence) == expected
+def test_word_and_paper_rule(
+    rule: str, sentence: str, expected: dict[tuple[int, int], int]
+) -> None:
+    assert counted(rule, PAPER if rule == "paper" else LEXICON, sentence) == expected
 
 
 @pytest.mark.parametrize(
@@ -154,7 +131,6 @@ def test_quirks_of_the_paper_rule(sentence: str, expected: dict[tuple[int, int],
         ("He is a cook.", {(0, 0): 1}),
         ("She is the very good, well-known editor!", {(1, 1): 1}),
         ("she 's now a cook", {(1, 0): 1}),
-        ("She’s a truck driver.", {(1, 5): 1}),
         ("He later became one of the cooks.", {(0, 0): 1}),
         ("Her son worked as a cook in Rome.", {(0, 0): 1}),
         ("She has been working as assistant editor.", {(1, 1): 1}),
@@ -162,11 +138,8 @@ def test_quirks_of_the_paper_rule(sentence: str, expected: dict[tuple[int, int],
         ("He was seen by a cook.", {}),
         ("She is not a cook.", {}),
         ("He is a cook's son.", {}),
-        ("He is the son of a cook.", {}),
         ("He was a cook and she was an editor.", {}),
-        ("She went to see the cook.", {}),
         ("He is a big old French mean cook.", {}),  # more than three describing words
-        ("He is cookery.", {}),
     ],
 )
 def test_pattern_rule(sentence: str, expected: dict[tuple[int, int], int]) -> None:

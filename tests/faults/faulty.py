@@ -18,17 +18,10 @@ from pathlib import Path
 
 # A process that is forked has these loaded already: a command costs what it computes.
 PRELOADED = (
-    "torch",
-    "transformers.models.bert.modeling_bert",
-    "scipy.stats",
-    "pandas",
-    "lmprobe.cli.main",
-    "lmprobe.probing.probe",
-    "lmprobe.probing.page",
-    "lmprobe.models.kinds.masked",
-    "lmprobe.corpus.count",
-    "lmprobe.sweeping.sweep",
-)
+    "torch", "transformers.models.bert.modeling_bert", "scipy.stats", "pandas",
+    "lmprobe.cli.main", "lmprobe.probing.probe", "lmprobe.probing.page",
+    "lmprobe.models.kinds.masked", "lmprobe.corpus.count", "lmprobe.sweeping.sweep",
+)  # fmt: skip
 TEMPLATES = """
 name = "mini"
 description = "a few sentences"
@@ -128,12 +121,3 @@ def kill_at_random(process: BaseProcess, longest: float, rng: random.Random) -> 
         os.kill(process.pid, signal.SIGKILL)
     process.join(60)
     return alive
-
-
-@contextmanager
-def open_folder() -> Iterator[Path]:
-    """Give a folder that every user may read, and whose subfolders a test may lock."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder

@@ -12,31 +12,30 @@ import pytest
 from lmprobe.corpus.count import count, count_words
 from lmprobe.corpus.plan import plan
 from lmprobe.errors import DataFileError
+from tests.fuzz.mutations import damage_bytes
 
 WORDS = count_words(attributes=None, tasks=["nurse", "cook"])
 TEXT = "She is a nurse. He is a cook.\nHe met a nurse. A cook saw him.\n" * 60
-PART = 400
+
+
+def counted(state: Path | None, **options: Any) -> list[list[float]]:
+    found = count(plan("text.txt", part=400), WORDS, checkpoint=state, **options)
+    return found.counts.tolist()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT)
-    return path
-
-
-@pytest.fixture
-def state(corpus: Path, tmp_path: Path) -> Path:
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the checkpoint of a count that was stopped half-way."""
-    path = tmp_path / "state.json"
 
     def stop(done: int, total: int) -> None:
         if done > total // 2:
             raise KeyboardInterrupt
 
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(TEXT)
     with pytest.raises(KeyboardInterrupt):
-        count(plan(corpus, part=PART), WORDS, checkpoint=path, progress=stop)
-    return path
+        counted(Path("state.json"), progress=stop)
+    return Path("state.json")
 
 
 def change_a_number(document: dict[str, Any], rng: random.Random) -> None:
@@ -58,29 +57,24 @@ def change_a_number(document: dict[str, Any], rng: random.Random) -> None:
             done.append(rng.choice([-1, max(done) + 1, done[0], done[0] + 0.5, str(done[0])]))
 
 
-def test_changed_numbers_are_refused(corpus: Path, state: Path) -> None:
+def test_changed_numbers_are_refused(state: Path) -> None:
     whole, rng = state.read_text(), random.Random(20261)
     for _ in range(100):
         document = json.loads(whole)
         change_a_number(document, rng)
         state.write_text(json.dumps(document))
         with pytest.raises(DataFileError, match="was changed"):
-            count(plan(corpus, part=PART), WORDS, checkpoint=state)
+            counted(state)
 
 
 @pytest.mark.slow
-def test_damaged_bytes_give_the_right_counts_or_none(corpus: Path, state: Path) -> None:
+def test_damaged_bytes_give_the_right_counts_or_none(state: Path) -> None:
     whole, rng = state.read_bytes(), random.Random(20262)
-    truth = count(plan(corpus, part=PART), WORDS).counts.tolist()
-    refused = 0
+    truth, refused = counted(None), 0
     for _ in range(200):
-        damaged = bytearray(whole)
-        damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
-        state.write_bytes(damaged[: rng.choice([len(whole), rng.randrange(len(whole))])])
+        state.write_bytes(damage_bytes(rng, whole))
         try:
-            counted = count(plan(corpus, part=PART), WORDS, checkpoint=state).counts.tolist()
+            assert counted(state) == truth
         except DataFileError:
             refused += 1
-        else:
-            assert counted == truth
     assert refused > 190

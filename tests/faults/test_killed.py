@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.faulty import TEMPLATES, contents, finish, kill_at_random, start
+from tests.fuzz.mutations import damage_bytes
 
 # One worker of the tests loads lmprobe for all of them.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("faults")]
@@ -68,22 +69,17 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
     return measure
 
 
-@pytest.mark.parametrize(
-    ("name", "kills"),
-    [("count", N or 1), ("run", N or 1), pytest.param("sweep", N or 1, marks=pytest.mark.slow)],
-)
-def test_killed_at_a_random_moment_and_run_again(
-    name: str, kills: int, truth: Truth, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_killed_at_a_random_moment_and_run_again(name: str, truth: Truth, tmp_path: Path) -> None:
     seconds, left = truth(name)
     rng = random.Random(SEED)
     killed = 0
-    for number in range(kills):
+    for number in range(N or 1):
         folder = prepared(tmp_path / str(number))
         killed += kill_at_random(begin(name, folder), seconds, rng)
         finish(begin(name, folder), folder)
         assert contents(folder) == left, number
-    print(f"{name}: {killed} of {kills} runs killed before their end")
+    print(f"{name}: {killed} of {N or 1} runs killed before their end")
     assert killed or not N
 
 
@@ -111,30 +107,16 @@ def test_two_counts_of_one_name(truth: Truth, tmp_path: Path) -> None:
 
 
 def test_a_damaged_cache_is_noticed_and_made_again(truth: Truth, tmp_path: Path) -> None:
-    """A file cut short, a bit turned over, noise, another entry: all the same bytes."""
+    """A file cut short, a bit turned over, another entry: all the same bytes."""
     folder = prepared(tmp_path / "damaged")
     finish(begin("run", folder), folder)
     files = [path for path in sorted((folder / "cache").rglob("*")) if path.is_file()]
     rng = random.Random(SEED)
     for number in range(N or 3):
         for path in rng.sample(files, 3):
-            damage(path, files, rng)
+            # Half of the time an entry that is whole, but answers another question.
+            same = [other for other in files if other.parent.parent == path.parent.parent]
+            other = rng.choice(same).read_bytes()
+            path.write_bytes(rng.choice([other, damage_bytes(rng, path.read_bytes())]))
         finish(begin("run", folder), folder)
         assert contents(folder) == truth("run")[1], number
-
-
-def damage(path: Path, files: list[Path], rng: random.Random) -> None:
-    whole = path.read_bytes()
-    place = rng.randrange(len(whole))
-    match rng.randrange(4):
-        case 0:
-            path.write_bytes(whole[:place])
-        case 1:
-            turned = whole[place] ^ 1 << rng.randrange(8)
-            path.write_bytes(whole[:place] + bytes([turned]) + whole[place + 1 :])
-        case 2:
-            path.write_bytes(rng.randbytes(len(whole)))
-        case 3:
-            # An entry that is whole, but answers another question.
-            same = [other for other in files if other.parent.parent == path.parent.parent]
-            path.write_bytes(rng.choice(same).read_bytes())

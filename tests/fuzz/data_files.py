@@ -1,34 +1,62 @@
-"""Readers of template sets, lexicons, word lists and base-rate tables."""
+"""Readers of template sets, lexicons, word lists, base rates, results and annotation files."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import json
 import unicodedata
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz import mutations
+import pandas as pd
+
+from lmprobe import load_result, load_templates, vision
+from lmprobe.corpus.count import count_words
+from lmprobe.corpus.lexicon import words_of
+from lmprobe.corpus.word_lists import read_words
+from lmprobe.errors import InputError, LmprobeError
+from lmprobe.io.tables import read_columns
+from lmprobe.report.csv import csv_text
+from lmprobe.report.terminal import table_text
+from lmprobe.sources.csv_file import read_table, write_table
+from lmprobe.sources.validation import validate_files
+from lmprobe.templates import load_lexicon
+from lmprobe.vision.convert import write_table as write_labels
+from tests.fuzz.mutations import Mutation, damage_json, damage_lines
 from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored
 
 
 def readers() -> list[Reader]:
-    """Return the readers of this file."""
-    lines = mutations.damage_lines
+    """Return the readers of this file; one of results for every job, and one of version 1."""
+    results = [f"results/{path.name}" for path in sorted((SEEDS / "results").glob("*.json"))]
     return [
-        Reader("templates", "set.toml", stored("templates.toml"), lines, read_templates),
-        Reader("lexicon", "words.toml", stored("lexicon.toml"), lines, read_lexicon),
-        Reader("base-csv", "base.csv", stored("base.csv"), lines, read_base_table),
-        Reader("base-toml", "base.toml", stored("base.toml"), lines, read_base_description),
-        Reader("word-list", "words.txt", stored("words.txt"), lines, read_word_list),
+        Reader("templates", "set.toml", stored("templates.toml"), damage_lines, read_templates),
+        Reader("lexicon", "words.toml", stored("lexicon.toml"), damage_lines, read_lexicon),
+        Reader("base-csv", "base.csv", stored("base.csv"), damage_lines, read_base_table),
+        Reader("base-toml", "base.toml", stored("base.toml"), damage_lines, read_base_description),
+        Reader("word-list", "words.txt", stored("words.txt"), damage_lines, read_word_list),
+        *(_result(name) for name in [*results, "../../golden/probe-v1.json"]),
+        _annotations("coco-instances", "instances.json", damage_json),
+        _annotations("coco-captions", "captions.json", damage_json),
+        _annotations("imsitu", "imsitu.json", damage_json),
+        _annotations("celeba", "celeba.txt", damage_lines),
+        _annotations("celeba-partition", "partition.txt", damage_lines),
+        _annotations("generated-captions", "generated.json", damage_json),
     ]
 
 
-def read_templates(path: Path) -> None:
-    from lmprobe import load_templates
-    from lmprobe.errors import LmprobeError
-    from lmprobe.sources.validation import validate_files
+def _result(seed: str) -> Reader:
+    name = f"result-{Path(seed).stem}"
+    return Reader(name, "result.json", stored(seed), damage_json, read_result, 0.2)
 
+
+def _annotations(name: str, file: str, damage: Mutation) -> Reader:
+    return Reader(name, file, stored(f"vision/{file}"), damage, read_annotations, 0.15)
+
+
+def read_templates(path: Path) -> None:
     (checked,) = validate_files([path])
     try:
         found = load_templates(path)
@@ -44,23 +72,15 @@ def read_templates(path: Path) -> None:
 
 
 def read_lexicon(path: Path) -> None:
-    from lmprobe.corpus.lexicon import words_of
-    from lmprobe.templates import load_lexicon
-
     words_of(load_lexicon(path))
 
 
 def read_word_list(path: Path) -> None:
-    from lmprobe.corpus.count import count_words
-    from lmprobe.corpus.word_lists import read_words
-
     count_words(attributes={"he": ["he"], "she": ["she"]}, tasks=read_words(str(path)))
 
 
 def read_base_table(path: Path) -> None:
     """Compare with the csv module, then write the table and read it back."""
-    from lmprobe.sources.csv_file import read_table, write_table
-
     table = read_table(path)
     # A letter and its accent are one character, however they were written.
     text = unicodedata.normalize("NFC", path.read_bytes().decode("utf-8-sig"))
@@ -79,8 +99,6 @@ def _columns(table: Any) -> dict[str, list[float]]:
 
 
 def read_base_description(path: Path) -> None:
-    from lmprobe.sources.csv_file import read_table, write_table
-
     beside = path.with_suffix(".csv")
     beside.write_bytes((SEEDS / "base.csv").read_bytes())
     table = read_table(beside)
@@ -89,3 +107,51 @@ def read_base_description(path: Path) -> None:
         **table.provenance, "sha256": 0
     }:  # fmt: skip
         raise WrongNumber("the description changes when it is written and read again")
+
+
+def read_result(path: Path) -> None:
+    """Open a result, make every form of it, and compare its JSON with itself read again."""
+    result = load_result(path)
+    text = result.to_json()
+    if load_result(text).to_dict() != json.loads(text):
+        raise WrongNumber("the result changes when it is written and read again")
+    result.to_html()
+    result.to_markdown()
+    result.to_latex()
+    repr(result)
+    for frame in result.frames().values():
+        csv_text(frame)
+    for table in result.tables():
+        table_text(table)
+    with contextlib.suppress(InputError):
+        result.claims()
+
+
+def read_annotations(path: Path) -> None:
+    """Convert the file, write the table in every format and read it back."""
+    frame = _converted(path)
+    for suffix in (".csv", ".parquet", ".jsonl"):
+        written = path.with_name(f"converted{suffix}")
+        write_labels(frame, written)
+        again = read_columns(written, text=["image_id"])
+        if len(again) != len(frame) or [name.lstrip("'") for name in again.columns] != [
+            str(name).lstrip("'") for name in frame.columns
+        ]:
+            raise WrongNumber(f"{suffix}: the table changes when it is written and read again")
+
+
+def _converted(path: Path) -> Any:
+    beside = SEEDS / "vision"
+    match path.stem:
+        case "instances":
+            return vision.coco(path, beside / "captions.json", boxes=True)
+        case "captions":
+            return vision.coco(beside / "instances.json", path)
+        case "imsitu":
+            return vision.imsitu(path)
+        case "celeba":
+            return vision.celeba(path)
+        case "partition":
+            return vision.celeba(beside / "celeba.txt", partition=path)
+    labels = {"image_id": [9, 25], "gender": ["man", "woman"], "object.tie": [1, 0]}
+    return vision.captions(path, pd.DataFrame(labels), keep_unclear=True)

@@ -19,17 +19,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lmprobe.errors import LmprobeError
-from tests.fuzz import (
-    annotation_files,
-    data_files,
-    model_files,
-    result_files,
-    state_files,
-    table_files,
-)
+from tests.fuzz import data_files, state_files, table_files
 from tests.fuzz.reader import Reader
 
-_PARTS = (data_files, result_files, table_files, state_files, annotation_files, model_files)
+_PARTS = (data_files, table_files, state_files)
 
 MOST_SECONDS = 60.0
 MOST_BYTES = 1_000_000_000
@@ -79,8 +72,7 @@ def examine(reader: Reader, content: bytes, folder: Path) -> Finding | None:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with _written_to(out, 1), _written_to(err, 2):
             problem = _problem(reader, path)
-        printed = _written_problem(out, err)
-    problem = problem or printed
+        problem = problem or _written_problem(out, err)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     if problem is None and grown > MOST_BYTES:
         problem = f"took {grown / 1e9:.1f} GB"

@@ -44,15 +44,12 @@ def parent(name: str, number: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         last = Path(folder, "last")
         command = [sys.executable, "-m", "tests.fuzz.run", *words]
-        code = subprocess.run(command, env=_environment(last), check=False).returncode
+        environment = {**os.environ, "LMPROBE_FUZZ_LAST": str(last), "OMP_NUM_THREADS": "1"}
+        code = subprocess.run(command, env=environment, check=False).returncode
         if code not in (0, 1) and last.exists():
             path = Finding(name, last.read_bytes(), "").save()
             print(f"{name}: the process ended with {code} on {path}", flush=True)
     return int(code != 0)
-
-
-def _environment(last: Path) -> dict[str, str]:
-    return {**os.environ, "LMPROBE_FUZZ_LAST": str(last), "OMP_NUM_THREADS": "1"}
 
 
 def child(reader: Reader, number: int, seed: int) -> int:

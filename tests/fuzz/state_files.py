@@ -1,4 +1,4 @@
-"""Readers of what lmprobe keeps for itself: cached scores, the state of a count."""
+"""Readers of what lmprobe keeps for itself, and of the files of a model."""
 
 from __future__ import annotations
 
@@ -12,31 +12,47 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lmprobe import load_model
+from lmprobe.corpus.count import count, count_words
+from lmprobe.corpus.plan import plan
+from lmprobe.io.sealed import seal
+from lmprobe.models.cache import Entry
+from tests.checkpoints import save_checkpoint
 from tests.fuzz import mutations
-from tests.fuzz.reader import Reader, WrongNumber
+from tests.fuzz.reader import Reader, WrongNumber, stored
 
 _KEY = "0" * 64
+_OTHERS = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 
 
 def readers() -> list[Reader]:
     """Return the readers of this file."""
+    # The GGUF is a llama of one layer with random weights.
+    gguf, tree = stored("llama.gguf"), mutations.damage_json
     return [
         Reader("cache-entry", "entry.json", _entries, damage_entry, read_cache_entry),
-        Reader("count-checkpoint", "state.json", _states, mutations.damage_json, read_checkpoint),
+        Reader("count-checkpoint", "state.json", lambda: _counted()[2:3], tree, read_checkpoint),
+        _part_of_model("model-config", "config.json", tree),
+        _part_of_model("model-tokenizer", "tokenizer.json", tree),
+        _part_of_model("model-safetensors", "model.safetensors", mutations.damage_safetensors),
+        Reader("model-gguf", "m.gguf", gguf, mutations.damage_head, read_gguf, 0.03),
     ]
 
 
-def _entries() -> tuple[bytes, ...]:
-    from lmprobe.models.cache import Entry
+def _folder() -> Path:
+    """Return a new folder that is removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="lmprobe-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
+
+def _entries() -> tuple[bytes, ...]:
     entry = Entry("reference:amplified", {"log": (-1.0, -2.5), "mass": (0.5,)})
     return (entry.to_json(_KEY).encode(),)
 
 
 def damage_entry(rng: random.Random, content: bytes) -> bytes:
     """Damage an entry; half of the time with a checksum that fits the damage."""
-    from lmprobe.io.sealed import seal
-
     changed = mutations.damage_json(rng, content)
     if rng.random() < 0.5:
         return changed
@@ -50,8 +66,6 @@ def damage_entry(rng: random.Random, content: bytes) -> bytes:
 
 def read_cache_entry(path: Path) -> None:
     """An entry that is damaged is no entry; what is read has finite numbers."""
-    from lmprobe.models.cache import Entry
-
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -67,11 +81,7 @@ def read_cache_entry(path: Path) -> None:
 @cache
 def _counted() -> tuple[Any, Any, bytes, list[list[int]]]:
     """Return a plan and its words, the state of the finished count, and its counts."""
-    from lmprobe.corpus.count import count, count_words
-    from lmprobe.corpus.plan import plan
-
-    folder = Path(tempfile.mkdtemp(prefix="lmprobe-fuzz-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = _folder()
     text, state = folder / "counted.txt", folder / "state.json"
     text.write_text("He is a nurse. She is a cook.\n" * 50)
     words = count_words(attributes={"he": ["he"], "she": ["she"]}, tasks=["nurse", "cook"])
@@ -80,15 +90,36 @@ def _counted() -> tuple[Any, Any, bytes, list[list[int]]]:
     return planned, words, state.read_bytes(), counts
 
 
-def _states() -> tuple[bytes, ...]:
-    return (_counted()[2],)
-
-
 def read_checkpoint(path: Path) -> None:
     """A count that goes on from a checkpoint gives the counts of one without, or refuses it."""
-    from lmprobe.corpus.count import count
-
     planned, words, _, counts = _counted()
     found = count(planned, words, checkpoint=path).counts.tolist()
     if found != counts:
         raise WrongNumber(f"{found}, without the checkpoint {counts}")
+
+
+def _part_of_model(name: str, file: str, damage: mutations.Mutation) -> Reader:
+    return Reader(
+        name, file, lambda: ((_checkpoint() / file).read_bytes(),), damage, read_folder, 0.03
+    )
+
+
+@cache
+def _checkpoint() -> Path:
+    """Return the folder of a tiny model."""
+    return save_checkpoint(_folder(), num_hidden_layers=1)
+
+
+def read_folder(path: Path) -> None:
+    """Load the model and let it answer; the other files are as they should be."""
+    for name in _OTHERS:
+        if name != path.name and not (path.parent / name).exists():
+            shutil.copy(_checkpoint() / name, path.parent / name)
+    model = load_model(path.parent, kind="masked", device="cpu")
+    model.network(model.tokenizer("He is a nurse.", return_tensors="pt")["input_ids"])
+
+
+def read_gguf(path: Path) -> None:
+    """Load the model and let it answer."""
+    model = load_model(path, device="cpu")
+    model.network(model.tokenizer("ab", return_tensors="pt")["input_ids"])

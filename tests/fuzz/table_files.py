@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 
+from lmprobe import amplify, count_cooccurrences
+from lmprobe.errors import LmprobeError
+from lmprobe.io.table_files import open_text
+from lmprobe.io.tables import read_columns
 from tests.fuzz import mutations
 from tests.fuzz.reader import Reader, WrongNumber, stored
 
@@ -48,29 +55,17 @@ def _packed(plain: Reader, suffix: str) -> Reader:
 
 
 def _parquet() -> tuple[bytes, ...]:
-    (text,) = stored("table.csv")()
-    return parquet_bytes(text), parquet_bytes(text, pandas=True)
-
-
-def parquet_bytes(text: bytes, *, pandas: bool = False) -> bytes:
-    """Return the table as Parquet, with or without the metadata that pandas adds."""
-    import pandas as pd
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    frame = pd.read_csv(io.BytesIO(text))
+    """Return the table as Parquet, without and with the metadata that pandas adds."""
+    frame = pd.read_csv(io.BytesIO(*stored("table.csv")()))
     table = pa.Table.from_pandas(frame, preserve_index=True)
-    buffer = io.BytesIO()
-    parquet.write_table(table if pandas else table.replace_schema_metadata(), buffer)
-    return buffer.getvalue()
+    buffers = io.BytesIO(), io.BytesIO()
+    parquet.write_table(table.replace_schema_metadata(), buffers[0])
+    parquet.write_table(table, buffers[1])
+    return buffers[0].getvalue(), buffers[1].getvalue()
 
 
 def read_table(path: Path) -> Any:
     """Read every column, and measure with two of them."""
-    from lmprobe import amplify
-    from lmprobe.errors import LmprobeError
-    from lmprobe.io.tables import read_columns
-
     frame = read_columns(path)
     if path.stat().st_size % 8:
         # Measuring takes ten times as long as reading: an eighth of the inputs is enough.
@@ -86,8 +81,6 @@ def read_table(path: Path) -> Any:
 
 def read_csv_table(path: Path) -> None:
     """Compare the cells with those that the csv module finds."""
-    from lmprobe.io.table_files import open_text
-
     frame = read_table(path)
     with open_text(path) as lines:
         first, *body = [row for row in csv.reader(lines) if row]
@@ -112,8 +105,6 @@ def _same_cell(mine: Any, cell: str) -> bool:
 
 
 def read_corpus(path: Path) -> None:
-    from lmprobe import count_cooccurrences
-
     words = {"attributes": {"he": ["he"], "she": ["she"]}, "tasks": ["nurse", "cook", "lawyer"]}
     counts = count_cooccurrences(path, **words).counts
     if not (counts >= 0).all() or counts.sum() > 10_000:

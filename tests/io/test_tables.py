@@ -128,9 +128,6 @@ def test_a_csv_of_very_many_columns(tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
     found = read_columns(tmp_path / "wide.csv", ["c2998", "c1"])
     assert found.to_dict("list") == {"c2998": [2, 4, 6], "c1": [1, 2, 3]}
-    (tmp_path / "wide.csv").write_text("\n".join([*lines, "1,2"]) + "\n")
-    with pytest.raises(DataFileError, match="Row #5: Expected 3000 columns, got 2"):
-        read_columns(tmp_path / "wide.csv", ["c1"])
 
 
 def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -174,7 +171,6 @@ def test_a_column_without_a_name_does_no_harm(tmp_path: Path) -> None:
     # A byte order mark is no part of a name either.
     (tmp_path / "comma.csv").write_bytes("\ufeffx,y,,\n1,2,,\n".encode())
     assert read_columns(tmp_path / "comma.csv", ["x"])["x"].tolist() == [1]
-    assert read_columns(tmp_path / "comma.csv", ["y"])["y"].tolist() == [2]
     with pytest.raises(DataFileError, match="the column without a name needs one"):
         read_columns(frame.rename(columns={"x": ""}), [""])
 
@@ -184,24 +180,6 @@ def test_endings_in_capitals(tmp_path: Path) -> None:
     (tmp_path / "b.CSV.GZ").write_bytes(gzip.compress(b"x,y\n1,2\n"))
     for path in tmp_path.iterdir():
         assert read_columns(path)["y"].tolist() == [2]
-    (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"x\ty\n1\t2\n"))
-    with pytest.raises(DataFileError, match="different formats"):
-        read_columns(str(tmp_path / "[bc]*"))
-
-
-def test_columns_named_as_the_engine_names_its_own(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"file_row_number": [5, 6], "file_index": [7, 8]})
-    frame.to_parquet(tmp_path / "a.parquet")
-    assert read_columns(tmp_path / "a.parquet").to_dict("list") == frame.to_dict("list")
-    with TableSource(tmp_path / "a.parquet") as source:
-        found = source.first_row("file_index", lambda rows, name: f"{rows.number(name)} = 8")
-    assert found is not None
-    assert (found.row, found.place) == (2, str(tmp_path / "a.parquet"))
-
-
-def test_numbers_that_arrow_or_the_engine_has_no_type_for() -> None:
-    frame = pd.DataFrame({"huge": [10**30, 1], "half": np.array([0.5, 1], dtype=np.float16)})
-    assert read_columns(frame).to_dict("list") == {"huge": [str(10**30), "1"], "half": [0.5, 1.0]}
 
 
 @pytest.mark.parametrize(
@@ -212,22 +190,17 @@ def test_numbers_that_arrow_or_the_engine_has_no_type_for() -> None:
         ("a.csv", b'x,y\n1,"2\n3,4\n', "line 2: a quoted cell has no end"),
         ("a.csv", b"x,y\n1,2\r\n1,2\n3,4\n", "all lines end alike"),
         ("a.csv.zst", zstandard.compress(b"x,y\n1,2\n" * 50_000)[:-9], "Truncated"),
-        ("a.jsonl", b"\n\n", "the file is empty"),
         ("a.csv", b"x,y\n", "no row below the column names"),
         ("a.csv", b"x,y\n1,2\n1\n", "Row #3: Expected 2 columns, got 1"),
-        ("a.csv", b"x,y\n1,2\n1,2,3\n", "Row #3: Expected 2 columns, got 3"),
         ("a.csv", "x\ncafé\n".encode("latin-1"), "not UTF-8"),
-        ("a.csv", "café\n1\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"x\n" + b"a\n" * 20_000 + b"\xe9\n", "not UTF-8"),
         ("a.jsonl", b'{"x": "\xe9"}\n', "not UTF-8"),
         ("a.csv", b"x,x\n1,2\n", 'the column "x" appears twice'),
         ("a.jsonl", b'{"x": 1}\n{x\n', "line 2 is not JSON"),
         ("a.jsonl", b"[1]\n", "line 1 must be a JSON object"),
         ("a.parquet", b"PAR1", "Parquet"),
-        ("a.csv.gz", b"no gzip", "gzip"),
         ("a.csv.gz", gzip.compress(b"x\n" * 99, mtime=0)[:20], "a.csv.gz"),
         ("a.xlsx", b"", "unknown kind of file; its name must end in .csv"),
-        ("a", b"", "unknown kind of file"),
     ],
 )
 def test_every_mistake_is_one_clear_error(

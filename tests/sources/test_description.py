@@ -40,20 +40,13 @@ def errors_of(sampling: Sampling | None) -> list[list[float]]:
         ('tilte = "x"', 'no entry is called "tilte"; did you mean "title"'),
         ("title = ", ""),
         ("title = 3", "title must be text"),
-        ('title = ["x"]', "title must be text"),
         ('sha256 = "00"', "the table beside it has changed"),
         ("year = true", "year must be a whole number or text"),
-        ("year = 2020.5", "year must be a whole number or text"),
-        ("year = 1990-01-01", "year must be a whole number or text"),
-        ("notes = 3", "notes must be text or a list of texts"),
         ('notes = ["a", 3]', "notes must be text or a list of texts"),
         ("rows = { nurse = 3 }", "rows must be a table of tasks"),
         ('aliases = "nurse"', "aliases must be a table of words"),
-        ("[aliases]\nsister = 3", "aliases must be a table of words"),
         ('[aliases]\nsister = "nurze"', 'means "nurze".*did you mean "nurse"'),
         ('counts = "yes"', "counts must be true or false"),
-        ("counts = 1", "counts must be true or false"),
-        ("standard_errors = 1", "standard_errors must be a table of tasks"),
         *(
             (f"standard_errors = {{ nurse = {row} }}", "standard_errors must be a table of tasks")
             for row in ("1", "[true, 1]", '["1", 1]', "[nan, 1]", "[1, inf]", "[-1e-9, 1]")
@@ -82,11 +75,10 @@ def test_entries_of_every_kind_are_read(tmp_path: Path) -> None:
 
 
 def test_counts_are_a_sample_and_a_table_that_says_nothing_is_exact(tmp_path: Path) -> None:
-    sampling = described(tmp_path, "counts = true").sampling
-    assert sampling is not None
-    assert sampling.counts
-    assert described(tmp_path, 'title = "x"').sampling is None
-    assert described(tmp_path, "counts = false").sampling is None
+    for toml, counts in (("counts = true", True), ("counts = false", False), ("", False)):
+        table = described(tmp_path, toml)
+        for read in (table, read_table(write_table(table, tmp_path / "again.csv"))):
+            assert (read.sampling is not None and read.sampling.counts) == counts
     assert load_base_rates("wikipedia").sampling.counts  # type: ignore[attr-defined]
     assert load_base_rates("labor").sampling is None  # type: ignore[attr-defined]
 
@@ -120,15 +112,6 @@ def test_a_description_is_written_with_every_fact_and_read_again(tmp_path: Path)
     assert again.provenance == table.provenance
     assert errors_of(again.sampling) == errors.tolist()
     assert again.association(HE_SHE, ["sea"]).joint[:, 0] == pytest.approx([1 / 3, 2 / 3])
-
-
-@pytest.mark.parametrize("sampling", [None, Sampling()])
-def test_counts_are_said_to_be_counts_only_where_they_are(
-    tmp_path: Path, sampling: Sampling | None
-) -> None:
-    table = table_of("t", [[1], [3]], HE_SHE, ["a"], sampling=sampling)
-    again = read_table(write_table(table, tmp_path / "t.csv")).sampling
-    assert (again is None) == (sampling is None)
 
 
 SET = 'sentences = ["x"]\nname = "mine"\n[slots]\nx = ["y"]\n'

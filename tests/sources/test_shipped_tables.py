@@ -106,10 +106,6 @@ def test_a_series_has_a_table_per_year() -> None:
     }  # fmt: skip
 
 
-def test_the_table_of_races_says_that_they_overlap() -> None:
-    assert any("overlap" in note for note in table("labor-race-2020").provenance["notes"])
-
-
 def test_labour_is_the_papers() -> None:
     """The paper's two rows differ by the mean distance of the shares from one half."""
     shares = table("labor").association(["he", "she"], table("labor").tasks).attribute_given_task
