@@ -359,6 +359,7 @@ class TestTable:
             "--protected a --interval score"
         )
         assert (facts["subject"], facts["attribute"]) == (str(path), ["race"])
+        assert "--label" not in self.measured(path).provenance["command"]
         table = self.measured().provenance
         assert (table["subject"], "command" in table) == ("a table", False)
 

@@ -38,7 +38,7 @@ BASE = table_of("counted", COUNTS, GROUPS, TASKS, sampling=Sampling())
 class TestQuestions:
     def test_an_effect_is_planned_for_every_method(self) -> None:
         result = plan(0.5, confidence=0.9, group_share=0.3)
-        assert result.question is PlanQuestion.ROWS
+        assert (result.question, result.confidence) == (PlanQuestion.ROWS, 0.9)
         methods = ["bernstein", "exact", "betting", "score", "bootstrap"]
         assert [row.method for row in result.rows] == list(VARIANCE_IS) == methods
         for row in result.rows:

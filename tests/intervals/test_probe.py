@@ -214,6 +214,7 @@ def test_fewer_than_ten_are_few() -> None:
     assert few(9, 10) == "only 9 templates: the interval may cover the truth less often than 95%"
     assert few(10, 9, confidence=0.8).startswith("only 9 tasks: ")
     assert few(10, 9, confidence=0.8).endswith("less often than 80%")
+    assert few(9, 9, resample="tasks").startswith("only 9 tasks: ")
     # What is fixed may be few.
     assert few(9, 10, resample="tasks") == few(10, 9, resample="templates") == ""
     assert few(10, 9, APPROXIMATE) == ""
