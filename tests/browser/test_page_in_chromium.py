@@ -102,22 +102,6 @@ def test_on_a_phone_every_word_can_be_read(opened: Any, page: str) -> None:
     assert small == []
 
 
-def test_a_long_verdict_keeps_to_its_card_on_a_phone(
-    opened: Any, result: ProbeResult, tmp_path: Path
-) -> None:
-    wide = Interval(-0.1145, 0.2763, 0.95, "bootstrap")
-    rows = tuple(replace(row, interval=wide) for row in result.rows)
-    path = tmp_path / "undecided.html"
-    path.write_text(replace(result, rows=rows).to_html(), encoding="utf-8")
-    phone(opened, path.as_uri())
-    sizes = opened.execute_script(
-        "return [...document.querySelectorAll('.stack')].map((table) => table.parentElement)"
-        ".map((room) => [room.scrollWidth, room.clientWidth])"
-    )
-    assert sizes
-    assert all(wide <= room for wide, room in sizes), sizes
-
-
 def test_a_word_of_any_length_keeps_to_its_place(
     opened: Any, made: Callable[..., ProbeResult], tmp_path: Path
 ) -> None:
@@ -167,13 +151,6 @@ def test_without_scripts_everything_can_be_read(opened: Any, page: str) -> None:
     assert not opened.find_element("id", "pairs-table-controls").is_displayed()
     assert len(column(opened, 0)) == 512
     assert opened.find_element("css selector", "#pairs-table tbody tr").is_displayed()
-
-
-def test_on_paper_it_is_a_few_pages(opened: Any) -> None:
-    pdf = base64.b64decode(command(opened, "Page.printToPDF", preferCSSPageSize=True)["data"])
-    pages = pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page/")
-    pages = pages or pdf.count(b"/Type /Page") - pdf.count(b"/Type /Pages")
-    assert 3 <= pages <= 12
 
 
 def test_the_words_of_a_picture_do_not_overlap(opened: Any) -> None:

@@ -63,17 +63,6 @@ def test_a_forest_of_many_models_is_drawn_as_its_ends() -> None:
     assert plot.alternative.startswith("70 models from m00 (0.0000) to m69 (+0.6900)")
 
 
-@pytest.mark.parametrize("count", [10, 11])
-def test_a_few_models_are_the_columns_of_a_heat_map_and_many_its_rows(count: int) -> None:
-    result = plain_sweep(*models(count))
-    plot = heat_map(result, result.questions[0])
-    names, tasks = tuple(row.model for row in result.rows), ("nurse", "baker")
-    (block,) = plot.blocks
-    assert (plot.rows, block.columns) == ((tasks, names) if count == 10 else (names, tasks))
-    cell = block.values[1][3] if count == 10 else block.values[3][1]
-    assert cell == -0.03
-
-
 def test_a_task_that_is_undefined_or_was_not_asked_has_no_number() -> None:
     rows = (
         plain_row("a", by_task={"nurse": 0.1, "baker": None}),
@@ -123,33 +112,6 @@ def test_a_curve_has_its_value_its_band_and_its_levels() -> None:
     assert (value.low[0], value.high[0]) == (0.0, 0.0)
 
 
-def test_the_association_is_drawn_where_every_step_has_one() -> None:
-    part = Estimate(0.5, Interval(0.4, 0.6, 0.95, "t"), plain_row("a").estimate.verdict)
-    result = over_steps(1, 2, association=part)
-    plot = curve(result, result.curves[0])
-    assert [one.name for one in plot.series][:2] == ["value", "association"]
-    assert plot.series[1].y == (0.5, 0.5)
-    some = replace(result, rows=(result.rows[0], replace(result.rows[1], association=None)))
-    assert curve(some, some.curves[0]).series[1].name.startswith("the base")
-
-
-def test_curves_of_several_runs_are_numbered_and_named() -> None:
-    result = over_steps(1, 2, runs=("x", "y"))
-    first, second = (curve(result, one) for one in result.curves)
-    assert (first.name[-2:], second.name[-2:]) == ("-1", "-2")
-    assert (first.title[:3], second.title[:3]) == ("x, ", "y, ")
-
-
-@pytest.mark.parametrize(
-    ("steps", "scale"), [((2, 60), "linear"), ((2, 40, 61), "log"), ((0, 1, 100), "linear")]
-)
-def test_steps_that_differ_by_a_large_factor_are_on_a_logarithmic_axis(
-    steps: tuple[int, ...], scale: str
-) -> None:
-    result = over_steps(*steps)
-    assert curve(result, result.curves[0]).x_scale == scale
-
-
 # ---- page -------------------------------------------------------------------------------------
 
 
@@ -180,19 +142,6 @@ def test_what_a_page_cannot_carry_is_said() -> None:
     assert not section(whole, "Tasks").collapsed
 
 
-def test_the_title_compares_two_models_or_asks_of_one() -> None:
-    one, two = plain_sweep(plain_row("a")), plain_sweep(plain_row("a"), plain_row("b"))
-    assert one.page().title == "Does a exaggerate the base rates?"
-    assert two.page().title == "2 models compared"
-    assert two.page().subtitle == "2 models · 1 template set · 1 base"
-    assert "comparison" in sentences(one)[0]
-    first = one.page().sections[0]
-    assert first.searchable
-    assert "rank" not in first.text[0]
-    ranked = plain_sweep(plain_row("a"), plain_row("b"), groups=[["a", "b"]])
-    assert "The rank is the range that the data allow" in ranked.page().sections[0].text[0]
-
-
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
@@ -207,21 +156,6 @@ def test_a_question_has_a_sentence(groups: list[str], said: str) -> None:
     (sentence,) = sentences(plain_sweep(*rows, groups=groups))
     assert sentence.startswith("fitbert, labor, task->attribute: ")
     assert sentence.endswith(said)
-
-
-@pytest.mark.parametrize("count", [6, 7])
-def test_more_than_six_questions_share_a_sentence(count: int) -> None:
-    rows = [row for number in range(count) for row in models(2, base=f"base-{number}")]
-    made = plain_sweep(*rows, groups=[["m00"], ["m01"]])
-    # The first question cannot tell its models apart.
-    first = replace(made.orders[0], groups=(made.orders[0].models,))
-    said = sentences(replace(made, orders=(first, *made.orders[1:])))
-    if count == 6:
-        assert len(said) == 6
-    else:
-        assert said == [
-            "6 of 7 questions (template set, base, direction) tell some of 2 models apart.",
-        ]
 
 
 def test_a_training_run_is_told_from_its_first_to_its_last_step() -> None:

@@ -110,22 +110,9 @@ def test_json_comes_back_whole() -> None:
     assert again.tables()[-1].rows == (("c", "fitbert", "no model"),)
 
 
-def headings(table: Table, *, essential: bool = True) -> list[str]:
-    return [one.heading for one in table.columns if one.essential is essential]
-
-
 def column(table: Table, heading: str) -> list[Any]:
     (place,) = (n for n, one in enumerate(table.columns) if one.heading == heading)
     return [row[place] for row in table.rows]
-
-
-def test_a_narrow_terminal_keeps_the_columns_that_matter() -> None:
-    rows = [plain_row(name, perplexity=50.0) for name in "ab"]
-    table = all_rows(plain_sweep(*rows, groups=[["a", "b"]]))
-    assert headings(table) == ["model", "direction", "value", "interval", "verdict", "rank"]
-    assert headings(table, essential=False) == ["group", "association", "mass", "perplexity"]
-    plain = all_rows(plain_sweep(plain_row("a")))
-    assert headings(plain, essential=False) == ["association", "mass"]
 
 
 def test_ranks_letters_associations_and_perplexities_are_cells() -> None:
@@ -142,13 +129,3 @@ def test_ranks_letters_associations_and_perplexities_are_cells() -> None:
     assert column(table, "perplexity") == ["5.12", "99.9", "1,234", None]
 
 
-def test_sets_and_bases_have_columns_where_there_are_two_of_them() -> None:
-    one, other = plain_row("a"), plain_row("a", templates="neutral")
-    based = plain_row("a", base="uniform")
-    assert headings(all_rows(plain_sweep(one)))[:2] == ["model", "direction"]
-    assert headings(all_rows(plain_sweep(one, other)))[:3] == ["model", "set", "direction"]
-    assert headings(all_rows(plain_sweep(one, based)))[:3] == ["model", "base", "direction"]
-    # A table of one question names it in its title.
-    tables = plain_sweep(one, other, based).tables()
-    assert len(tables) == 3
-    assert all(headings(table)[:2] == ["model", "value"] for table in tables)
