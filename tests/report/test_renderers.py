@@ -60,14 +60,12 @@ def test_a_terminal_is_not_commanded_by_a_word() -> None:
 
 def test_markdown_has_all_that_a_page_says() -> None:
     text = page_markdown(EXAMPLE.page())
-    assert "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |" in text
     assert "| labor | task->attribute | +0.1234 | +0.1000 to +0.1500 | &lt;0.0001 |" in text
     assert "**It amplifies more than labor.**" in text
     assert text.count("left out: labor") == 1
     assert "The first 40 of 60 rows." in text
     assert "```sh\nlmprobe run 'labor'\n```" in text
     assert "*A labor curve*: labor rises, then falls" in text
-    assert "## What this measures, and what it does not" in text
     pictured = page_markdown(EXAMPLE.page(), images="img")
     assert "![labor rises, then falls](img/curve.svg)" in pictured
 
