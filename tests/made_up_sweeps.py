@@ -24,33 +24,26 @@ def made_up_sweep(
     *,
     sets: Sequence[str] = ("fitbert",),
     bases: Sequence[str] = ("labor", "wikipedia"),
-    levels: int = 6,
     steps: bool = False,
     failures: int = 0,
 ) -> SweepResult:
-    """Return a sweep whose models lie on a few levels, so that some can be told apart."""
+    """Return a sweep whose models lie on six levels, so that some can be told apart."""
     rng = np.random.default_rng(5)
     names = [f"acme/model-{number:03}" for number in range(models)]
-    level = rng.permutation(models) % levels / levels
-    entries = [
-        Entry(
-            Subject(
-                name, name, step=2**number if steps else None, run="acme/run" if steps else None
-            ),
-            one,
-            _shifted(made(model=name, bases=bases, seed=3), float(level[number]), rng),
-        )
-        for number, name in enumerate(names)
-        for one in sets
+    level = rng.permutation(models) % 6 / 6
+    entries = []
+    for number, name in enumerate(names):
+        run = {"step": 2**number, "run": "acme/run"} if steps else {}
+        for templates in sets:
+            probe = made(model=name, bases=bases, seed=3)
+            shifted = _shifted(probe, float(level[number]), rng)
+            entries.append(Entry(Subject(name, name, **run), templates, shifted))
+    failed = [
+        Failure(f"acme/broken-{number}", sets[0], "acme/broken: no model of that name")
+        for number in range(failures)
     ]
-    return summarise(
-        entries,
-        failures=[
-            Failure(f"acme/broken-{number}", sets[0], "acme/broken: no model of that name")
-            for number in range(failures)
-        ],
-        settings={"templates": list(sets), "base": list(bases)},
-    )
+    settings = {"templates": list(sets), "base": list(bases)}
+    return summarise(entries, failures=failed, settings=settings)
 
 
 def _shifted(result: ProbeResult, level: float, rng: np.random.Generator) -> ProbeResult:

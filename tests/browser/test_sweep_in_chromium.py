@@ -108,22 +108,5 @@ def test_the_pointer_finds_models_groups_and_tasks(opened: Any, sweep: SweepResu
     assert words.startswith(f"{first.model}: {task} ")
 
 
-def test_brackets_span_the_models_that_cannot_be_told_apart(
-    opened: Any, sweep: SweepResult
-) -> None:
-    order = sweep.orders[0]
-    ends = opened.execute_script(
-        "const svg = document.querySelector('svg.figure:has(.bracket)');"
-        "const boxes = (kind) =>"
-        " [...svg.querySelectorAll(kind)].map((one) => one.getBoundingClientRect());"
-        "const bars = boxes('g:has(> .bracket)');"
-        "const dots = boxes('circle.dot').map((box) => box.y + box.height / 2);"
-        "return bars.map((bar) => dots.filter((y) => bar.top < y && y < bar.bottom).length)"
-    )
-    drawn = {*order.models[:30], *order.models[-30:]}
-    groups = [group for group in order.groups if len(group) > 1]
-    assert ends == [n for group in groups if (n := len(drawn & set(group)))]
-
-
 def test_a_phone_scrolls_in_one_direction_only(opened: Any, page: str) -> None:
     assert phone(opened, page) == (375, 375)

@@ -59,77 +59,52 @@ def metric() -> Iterator[Any]:
 
 
 def test_evaluate_computes_the_same_number(metric: Any, people: pd.DataFrame) -> None:
-    found = metric.compute(predictions=people.said, references=people.hired, attributes=people.sex)
-    assert found == {
-        "attribute_to_task": pytest.approx(own(people)),
-        "attribute_to_task_undefined_pairs": 0,
-    }
-    groups = (people.sex == "m").astype(int)
-    assert found == metric.compute(
-        predictions=people.said, references=people.hired, attributes=groups
-    )
+    """Of groups as words or numbers, of decisions or probabilities."""
+    coded = people.assign(sex=(people.sex == "m").astype(int))
+    likely = people.assign(said=1 / (1 + np.exp(-people.x)))
+    for frame in (people, coded, likely):
+        found = metric.compute(predictions=frame.said, references=frame.hired, attributes=frame.sex)
+        value = pytest.approx(own(frame))
+        assert found == {"attribute_to_task": value, "attribute_to_task_undefined_pairs": 0}
 
 
 def test_evaluate_adds_up_batches(metric: Any, people: pd.DataFrame) -> None:
+    names = {"said": "predictions", "hired": "references", "sex": "attributes"}
     for start in range(0, 400, 100):
         part = people[start : start + 100]
-        metric.add_batch(
-            predictions=part.said.tolist(),
-            references=part.hired.tolist(),
-            attributes=part.sex.tolist(),
-        )
+        metric.add_batch(**{names[one]: part[one].tolist() for one in names})
     assert metric.compute()["attribute_to_task"] == pytest.approx(own(people))
 
 
 def test_evaluate_takes_words_and_a_guessed_attribute(metric: Any) -> None:
-    sex = ["f", "f", "f", "m", "m", "m"]
-    job = ["cook", "cook", "mover", "mover", "mover", "cook"]
-    said = ["cook", "cook", "cook", "mover", "mover", "mover"]
-    guess = ["f", "f", "m", "m", "m", "f"]
-    found = metric.compute(
-        predictions=said, references=job, attributes=sex, predicted_attributes=guess
-    )
-    both = directional_amplification(
-        np.array(sex), np.array(job), task_predictions=np.array(said),
-        attribute_predictions=np.array(guess),
-    )  # fmt: skip
+    sex, guess = np.array(["f", "f", "f", "m", "m", "m"]), np.array(["f", "f", "m", "m", "m", "f"])
+    job = np.array(["cook", "cook", "mover", "mover", "mover", "cook"])
+    said = np.array(["cook", "cook", "cook", "mover", "mover", "mover"])
+    words = {"predictions": said, "references": job, "attributes": sex}
+    found = metric.compute(**words, predicted_attributes=guess)
+    both = directional_amplification(sex, job, task_predictions=said, attribute_predictions=guess)
     assert both.attribute_to_task is not None
     assert both.task_to_attribute is not None
     assert found["attribute_to_task"] == pytest.approx(both.attribute_to_task.value) != 0
     assert found["task_to_attribute"] == pytest.approx(both.task_to_attribute.value) != 0
 
 
-def test_evaluate_keeps_probabilities(metric: Any) -> None:
-    found = metric.compute(
-        predictions=[0.9, 0.8, 0.2, 0.1], references=[1, 1, 0, 1], attributes=["a", "a", "b", "b"]
-    )
-    expected = directional_amplification(
-        np.array(["a", "a", "b", "b"]), [1, 1, 0, 1], task_predictions=[0.9, 0.8, 0.2, 0.1]
-    )
-    assert expected.attribute_to_task is not None
-    assert found["attribute_to_task"] == pytest.approx(expected.attribute_to_task.value)
-
-
 def test_the_function_is_lmprobes_own(people: pd.DataFrame) -> None:
     found = bias_amplification(people.hired, people.said, sensitive_features=people.sex)
     assert found == own(people)
-    weight = np.ones(len(people))
-    weighted = bias_amplification(
-        people.hired, people.said, sensitive_features=people.sex, sample_weight=weight
-    )
-    assert weighted == pytest.approx(found)
+    options = {"sensitive_features": people.sex, "sample_weight": np.ones(len(people))}
+    assert bias_amplification(people.hired, people.said, **options) == pytest.approx(found)
     with pytest.raises(LmprobeError):
         bias_amplification(people.hired, people.said[:-1], sensitive_features=people.sex)
 
 
 def test_several_sensitive_features_are_crossed(people: pd.DataFrame) -> None:
-    both = bias_amplification(
-        people.hired, people.said, sensitive_features=people[["sex", "region"]]
-    )
+    def crossed(features: Any) -> float:
+        return bias_amplification(people.hired, people.said, sensitive_features=features)
+
     joined = people.sex + " & " + people.region
-    assert both == bias_amplification(people.hired, people.said, sensitive_features=joined)
-    alone = bias_amplification(people.hired, people.said, sensitive_features=people[["sex"]])
-    assert alone == own(people)
+    assert crossed(people[["sex", "region"]]) == crossed(joined)
+    assert crossed(people[["sex"]]) == own(people)
 
 
 def test_fairlearn_takes_it_within_each_region(people: pd.DataFrame) -> None:

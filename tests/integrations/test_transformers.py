@@ -51,11 +51,8 @@ def train(folder: Path, output: Path, *, peft: bool = False, **options: Any) -> 
         model = adapters.get_peft_model(
             model, adapters.LoraConfig(target_modules=["c_attn"], fan_in_fan_out=True)
         )
-    arguments = {
-        "save_strategy": "no",
-        "gradient_accumulation_steps": 1 if masks else 2,
-        **options.pop("arguments", {}),
-    }
+    arguments = {"save_strategy": "no", "gradient_accumulation_steps": 1 if masks else 2}
+    arguments |= options.pop("arguments", {})
     data = [tokenizer(sentence) for sentence in CORPUS]
     trainer = transformers.Trainer(
         model=model,
@@ -95,9 +92,9 @@ def test_training_is_unchanged_and_the_trainer_logs(masked: Path, tmp_path: Path
     logged = [entry for entry in probed.state.log_history if NAME in entry]
     assert [entry["step"] for entry in logged] == [2, 4]
     row = callback.results[0][1].row("labor", "T->A")
+    ends = (row.interval.low, row.interval.high)
     assert logged[0][NAME] == row.value
-    assert logged[0][f"{NAME}/low"] == row.interval.low
-    assert logged[0][f"{NAME}/high"] == row.interval.high
+    assert (logged[0][f"{NAME}/low"], logged[0][f"{NAME}/high"]) == ends
     assert logged[0][f"{NAME}/mass"] == pytest.approx(float(row.candidate_mass.mean()))
 
 
@@ -123,17 +120,12 @@ def test_causal_models_and_adapters_with_accumulated_gradients(
 
 @pytest.mark.slow
 def test_the_best_model_can_be_chosen_by_a_probe(masked: Path, tmp_path: Path) -> None:
-    arguments = {
-        "save_strategy": "steps",
-        "save_steps": 2,
-        "load_best_model_at_end": True,
-        "metric_for_best_model": NAME,
-        "greater_is_better": False,
-    }
+    best = {"metric_for_best_model": NAME, "greater_is_better": False}
+    arguments = {"save_strategy": "steps", "save_steps": 2, "load_best_model_at_end": True, **best}
     trainer, callback = train(masked, tmp_path, base="labor", arguments=arguments)
     values = {step: result.row("labor", "T->A").value for step, result in callback.results}
-    best = min(values, key=values.__getitem__)
-    assert Path(trainer.state.best_model_checkpoint).name == f"checkpoint-{best}"
+    step = min(values, key=values.__getitem__)
+    assert Path(trainer.state.best_model_checkpoint).name == f"checkpoint-{step}"
 
 
 @pytest.mark.parametrize(

@@ -47,45 +47,20 @@ COLUMNS = (
 )
 
 
-def interval(low: float, high: float) -> Interval:
-    return Interval(low, high, 0.95, "bootstrap")
-
-
 def comparison_table(bases: tuple[str, ...] = ("labor", "our town, 2020")) -> Table:
-    rows = []
-    for base in bases:
-        rows += [
-            (
-                base,
-                Direction.TASK_TO_ATTRIBUTE,
-                0.1234,
-                interval(0.1, 0.15),
-                0.00001,
-                0.5,
-                1234,
-                Verdict.AMPLIFIES_MORE,
-            ),
-            (
-                base,
-                Direction.ATTRIBUTE_TO_TASK,
-                -0.02,
-                interval(-0.05, 0.01),
-                0.3,
-                0.25,
-                64,
-                Verdict.UNDECIDED,
-            ),
-        ]
-    return Table("rows", COLUMNS, tuple(rows), title="b minus a", caption="Positive: more.")
-
-
-def pairs_table(number: int = 60, word: str = "task") -> Table:
-    columns = (
-        Column("base"),
-        Column("attribute"),
-        Column("task"),
-        Column("amplification", ColumnKind.SIGNED),
+    there, back = Direction
+    more, unsure = Interval(0.1, 0.15, 0.95, "bootstrap"), Interval(-0.05, 0.01, 0.95, "bootstrap")
+    cells = (
+        (there, 0.1234, more, 0.00001, 0.5, 1234, Verdict.AMPLIFIES_MORE),
+        (back, -0.02, unsure, 0.3, 0.25, 64, Verdict.UNDECIDED),
     )
+    rows = tuple((base, *row) for base in bases for row in cells)
+    return Table("rows", COLUMNS, rows, title="b minus a", caption="Positive: more.")
+
+
+def pairs_table(word: str) -> Table:
+    words = (Column("base"), Column("attribute"), Column("task"))
+    columns = (*words, Column("amplification", ColumnKind.SIGNED))
     rows = tuple(
         (
             ("labor", "uniform")[index % 2],
@@ -93,24 +68,18 @@ def pairs_table(number: int = 60, word: str = "task") -> Table:
             f"{word} {index}",
             math.nan if index % 10 == 9 else (index % 7 - 3) / 10,
         )
-        for index in range(number)
+        for index in range(60)
     )
     return Table("pairs", columns, rows, title="All pairs")
 
 
-def figure(name: str = "curve", word: str = "a") -> SeriesPlot:
+def curve(word: str) -> SeriesPlot:
     series = (
         Series(word, (0.0, 1.0, 2.0), (0.1, 0.4, 0.2)),
         Series(f"{word}, again", (0.0, 1.0, 2.0), (0.3, 0.1, 0.2), style="dashed"),
     )
-    return SeriesPlot(
-        name=name,
-        title=f"A {word} curve",
-        alternative=f"{word} rises, then falls",
-        x_label="x",
-        y_label="y",
-        series=series,
-    )
+    words = {"title": f"A {word} curve", "alternative": f"{word} rises, then falls"}
+    return SeriesPlot(name="curve", **words, x_label="x", y_label="y", series=series)
 
 
 def every_figure(word: str) -> tuple[Figure, ...]:
@@ -149,10 +118,9 @@ class Example(Result):
     kind = "example"
 
     word: str = "labor"
-    rows: int = 60
 
     def tables(self) -> tuple[Table, ...]:
-        return (comparison_table((self.word, "our town, 2020")), pairs_table(self.rows, self.word))
+        return (comparison_table((self.word, "our town, 2020")), pairs_table(self.word))
 
     def page(self) -> Page:
         word = self.word
@@ -163,7 +131,7 @@ class Example(Result):
             Note(NoteKind.LEFT_OUT, f"left out: {word}", scope="our town, 2020"),
         )
         halves = tuple(
-            Section(direction.value, (direction.question,), figures=(figure("curve", word),))
+            Section(direction.value, (direction.question,), figures=(curve(word),))
             for direction in Direction
         )
         return Page(
@@ -185,8 +153,8 @@ class Example(Result):
         )
 
     def body(self) -> dict[str, Any]:
-        return {"word": self.word, "rows": self.rows}
+        return {"word": self.word}
 
     @classmethod
     def from_body(cls, document: dict[str, Any]) -> Self:
-        return cls(document["word"], document["rows"])
+        return cls(document["word"])

@@ -75,7 +75,6 @@ def test_every_status_has_one_wording() -> None:
     assert format_interval(Interval.undefined(0.95, "bootstrap")) == "no interval"
     assert format_interval(Interval.too_few_units(0.95, "bootstrap")) == "too few units"
     assert format_interval(interval(-math.inf, math.inf)) == "unbounded"
-    assert describe_interval(Interval.undefined(0.95, "x")) == "no interval"
     assert describe_interval(Interval.too_few_units(0.95, "x")) == "no interval: too few units"
     assert describe_interval(interval(0.1, 0.2)) == "95% interval +0.1000 to +0.2000"
 
@@ -86,23 +85,16 @@ def test_every_status_has_one_wording() -> None:
         (ColumnKind.TEXT, "labor", "labor"),
         (ColumnKind.TEXT, None, ""),
         (ColumnKind.NUMBER, None, "–"),
-        (ColumnKind.INTERVAL, None, "–"),
-        (ColumnKind.VERDICT, None, ""),
         (ColumnKind.NUMBER, math.nan, "undefined"),
-        (ColumnKind.NUMBER, 3, "3"),
         (ColumnKind.NUMBER, -0.00000000013, "−1.3e−10"),
         (ColumnKind.INTERVAL, Interval(0.1, 0.25, 0.95, "t"), "+0.1000 to +0.2500"),
         (ColumnKind.RANGE, Interval(0.1, 0.25, 0.95, "t"), "0.1000 to 0.2500"),
-        (ColumnKind.COUNT, -1.0, "−1"),
         (ColumnKind.DIRECTION, Direction.TASK_TO_ATTRIBUTE, "task->attribute"),
         (ColumnKind.SIGNED, 0.25, "+0.2500"),
-        (ColumnKind.SIGNED, 0, "0.0000"),
         (ColumnKind.PERCENT, 0.123456, "12.3%"),
         (ColumnKind.P_VALUE, 0.04321, "0.043"),
         (ColumnKind.COUNT, 11903, "11,903"),
-        (ColumnKind.COUNT, 2.5, "2.5000"),
         (ColumnKind.VERDICT, Verdict.AMPLIFIES_MORE, "amplifies more"),
-        (ColumnKind.NUMBER, math.inf, "∞"),
         (ColumnKind.NUMBER, -math.inf, "−∞"),
     ],
 )
@@ -111,19 +103,12 @@ def test_a_cell_is_written_by_its_column(kind: ColumnKind, cell: object, words: 
 
 
 def test_shares_counts_and_p_values() -> None:
-    assert [format_percent(one) for one in (1.0, 0.9999, 0.5, 0.0)] == [
-        "100%",
-        "99.99%",
-        "50%",
-        "0%",
-    ]
+    shares = [format_percent(share) for share in (1.0, 0.9999, 0.5, 0.0)]
+    assert shares == ["100%", "99.99%", "50%", "0%"]
     assert format_percent(math.nan) == "undefined"
     assert format_p_value(0.00005) == "<0.0001"
     assert format_p_value(1.0) == "1"
     assert format_count(-1234567) == "−1,234,567"
-    assert plural(1, "template") == "1 template"
-    assert plural(0, "template") == "0 templates"
-    assert plural(2, "child", "children") == "2 children"
-    assert listed([]) == ""
+    assert [plural(number, "template") for number in (0, 1)] == ["0 templates", "1 template"]
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert format_number(-0.00001) == "−0.000010"

@@ -22,7 +22,6 @@ from lmprobe.report.html import page_html
 from lmprobe.report.latex import latex_escaped, latex_table
 from lmprobe.report.markdown import page_markdown
 from lmprobe.report.terminal import table_text
-from lmprobe.results import Column, ColumnKind, Interval, Table
 from tests.report.neutral import Example, comparison_table
 
 EXAMPLE = Example()
@@ -42,8 +41,6 @@ def test_a_terminal_of_any_width_keeps_base_and_verdict(width: int, base: str) -
         assert all(word in words for word in base.split())
     for word in ("amplifies", "more", "not", "enough", "evidence", "+0.1234", "−0.0200"):
         assert word in words
-    if width >= 44:
-        assert "+0.1000 to +0.1500" in text
 
 
 def test_a_narrow_terminal_says_what_it_leaves_out() -> None:
@@ -52,18 +49,6 @@ def test_a_narrow_terminal_says_what_it_leaves_out() -> None:
     assert "not shown" not in table_text(comparison_table(), 140)
     # Below, everything is there again, one line per cell.
     assert "1,234" in table_text(comparison_table(), 50)
-
-
-def test_intervals_are_given_up_before_numbers() -> None:
-    columns = (
-        Column("base"),
-        Column("association", ColumnKind.SIGNED),
-        Column("association interval", ColumnKind.INTERVAL, essential=False),
-        Column("preference", ColumnKind.SIGNED, essential=False),
-    )
-    table = Table("t", columns, (("labor", 0.1, Interval(0.05, 0.15, 0.95, "t"), 0.2),))
-    assert "not shown" not in table_text(table, 60)
-    assert "not shown at this width: association" in table_text(table, 40)
 
 
 def test_a_terminal_is_not_commanded_by_a_word() -> None:
@@ -75,54 +60,28 @@ def test_a_terminal_is_not_commanded_by_a_word() -> None:
 
 def test_markdown_has_all_that_a_page_says() -> None:
     text = page_markdown(EXAMPLE.page())
-    assert "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |" in text
     assert "| labor | task->attribute | +0.1234 | +0.1000 to +0.1500 | &lt;0.0001 |" in text
     assert "**It amplifies more than labor.**" in text
     assert text.count("left out: labor") == 1
     assert "The first 40 of 60 rows." in text
     assert "```sh\nlmprobe run 'labor'\n```" in text
     assert "*A labor curve*: labor rises, then falls" in text
-    assert "## What this measures, and what it does not" in text
-    assert "![labor rises, then falls](img/curve.svg)" in page_markdown(
-        EXAMPLE.page(), images="img"
-    )
+    pictured = page_markdown(EXAMPLE.page(), images="img")
+    assert "![labor rises, then falls](img/curve.svg)" in pictured
 
 
 def test_the_page_has_its_parts_in_order() -> None:
     page = page_html(EXAMPLE.page())
     order = [page.index(f'id="{name}"') for name in ("verdict", "limits", "pairs", "run-it-again")]
     assert order == sorted(order)
-    assert '<p class="headline verdict plus">It amplifies more than labor.</p>' in page
+    assert "It amplifies more than labor." in page
+    assert "+0.1234" in page
     assert page.count("left out: labor") == 1
-    assert "What the intervals assume" in page
-    assert "<details><summary" in page
     assert "Wang &amp; Russakovsky" in page
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     for target in re.findall(r'href="#([^"]+)"', page):
         assert target in ids
-
-
-def test_a_signed_number_takes_the_tone_of_its_verdict_or_sign() -> None:
-    page = re.sub(' data-label="[^"]*"', "", page_html(EXAMPLE.page()))
-    assert '<td class="number plus">+0.1234</td>' in page
-    assert '<td class="number even">−0.0200</td>' in page
-    assert '<td class="verdict even">not enough evidence</td>' in page
-    assert '<td class="number minus">−0.3000</td>' in page
-
-
-def test_a_page_cuts_a_very_long_table_and_says_so() -> None:
-    page = page_html(Example(rows=2500).page())
-    assert "The first 2,000 of 2,500 rows" in page
-    assert page.count("<tr>") < 2020
-
-
-def test_filters_offer_the_words_of_short_columns() -> None:
-    page = page_html(EXAMPLE.page())
-    assert page.count('<div class="searchable">') == 1
-    assert '<table class="plain sortable" id="pairs-table">' in page
-    choices = re.findall(r'<select data-column="(\d)" aria-label="([a-z]+)"', page)
-    assert choices == [("0", "base"), ("1", "attribute")]
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX here")
@@ -138,12 +97,9 @@ def test_latex_compiles(tmp_path: Path) -> None:
 
 def test_latex_is_a_booktabs_table() -> None:
     text = latex_table(comparison_table())
-    assert r"\begin{tabular}{llrrrrrl}" in text
     assert r"labor & task$\to$attribute & +0.1234 & +0.1000 to +0.1500 &" in text
     assert r"$-$0.0200" in text
     assert r"\caption{b minus a. Positive: more.}" in text
-    for rule in ("toprule", "midrule", "bottomrule"):
-        assert text.count(rf"\{rule}") == 1
 
 
 @given(st.text(max_size=40))
@@ -187,12 +143,8 @@ def test_a_result_is_one_line_and_its_text_the_table() -> None:
 
 def test_the_files_of_a_result(tmp_path: Path) -> None:
     written = write_outputs(EXAMPLE, tmp_path / "out")
-    assert {path.name for path in written.values()} == {
-        "result.json",
-        "report.html",
-        "rows.csv",
-        "pairs.csv",
-    }
+    names = {path.name for path in written.values()}
+    assert names == {"result.json", "report.html", "rows.csv", "pairs.csv"}
     assert Example.from_json(tmp_path / "out") == EXAMPLE
     assert written["report"].read_text(encoding="utf-8") == EXAMPLE.to_html()
 

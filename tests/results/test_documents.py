@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +22,7 @@ from lmprobe.errors import (
     printable,
 )
 from lmprobe.io.documents import json_text, parse_json, parse_toml
-from lmprobe.io.sealed import seal
 from lmprobe.io.tables import read_columns
-from lmprobe.models.cache import Entry
 from lmprobe.sweeping.jobs import subjects
 from lmprobe.vision.convert import write_table
 from tests.conftest import Made, Run
@@ -37,6 +34,13 @@ Change = Callable[[dict[str, Any]], Any]
 SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds" / "results"
 
 
+def refused(result: Any, change: Change, why: str) -> None:
+    document = json.loads(result.to_json())
+    change(document)
+    with pytest.raises(DataFileError, match=why):
+        lmprobe.load_result(json.dumps(document))
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -44,13 +48,10 @@ SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds" / "results"
         (lambda one: one["rows"][0]["interval"].update(low="0.5"), "must be real number, not str"),
         (lambda one: one["rows"][0]["interval"].update(low=9.0), "no interval"),
         (lambda one: one["rows"][0]["interval"].update(confidence=95), "no interval"),
-        (lambda one: one["rows"][0]["interval"].update(confidence=True), "must be float"),
-        (lambda one: one["rows"][0]["interval"].update(status="fine"), "fine"),
         (lambda one: one["rows"][0]["interval"].pop("low"), "'low' is missing"),
         (lambda one: one["rows"][0]["notes"].append({"kind": "data", "text": 3}), "must be str"),
         (lambda one: one["rows"][0]["predicted"][0][0].__setitem__(0, 1e300), "between 0 and 1"),
         (lambda one: one.update(split_words={"a": []}), "split_words.a must be int"),
-        (lambda one: one.update(perplexity=[1]), "perplexity must be"),
         (lambda one: one.update(templates=[1] * 9), r"templates|families"),
         (lambda one: one.update(rows=3), "damaged result"),
         (lambda one: one.update(kind="prob"), 'no job "prob"; did you mean "probe"'),
@@ -59,20 +60,15 @@ SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds" / "results"
     ],
 )
 def test_a_damaged_result_is_refused(made: Made, change: Change, why: str) -> None:
-    document = json.loads(made(bases=("labor",)).to_json())
-    change(document)
-    with pytest.raises(DataFileError, match=why):
-        lmprobe.load_result(json.dumps(document))
+    refused(made(bases=("labor",)), change, why)
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         (lambda one: one["rows"][0].update(step=0.5), "step must be"),
-        (lambda one: one["rows"][0].update(undefined_pairs=True), "undefined_pairs must be int"),
         (lambda one: one["rows"][0].update(ranks=[1, 2, 3]), "ranks must be"),
         (lambda one: one["rows"][0].update(value="0.5"), "value must be float"),
-        (lambda one: one["rows"][0].update(association={}), "association must be"),
         (lambda one: one["rows"][0]["by_task"].update(nurse="much"), "by_task"),
         (lambda one: one["orders"][0]["models"].append("c"), "'c' is missing"),
         (lambda one: one.update(failures=[{"model": "a"}]), "missing"),
@@ -80,10 +76,7 @@ def test_a_damaged_result_is_refused(made: Made, change: Change, why: str) -> No
 )
 def test_a_damaged_sweep_is_refused(change: Change, why: str) -> None:
     sweep = plain_sweep(plain_row("a"), plain_row("b"), groups=[["a"], ["b"]])
-    document = json.loads(sweep.to_json())
-    change(document)
-    with pytest.raises(DataFileError, match=why):
-        lmprobe.load_result(json.dumps(document))
+    refused(sweep, change, why)
 
 
 def test_a_number_that_follows_from_the_tables_is_computed_again(made: Made) -> None:
@@ -113,7 +106,6 @@ def test_a_count_must_be_a_whole_number(count: Any) -> None:
         ("[" * 5000 + "]" * 5000, "nested more than 100 deep"),
         ("1" * 5000, "thousands of digits"),
         ("[1e999]", "too large"),
-        ("9" * 400, "too large"),
         ('{"a": NaN}', "NaN is no number"),
         (r'["\ud800"]', "surrogate"),
         (r'{"\udc00": 1}', "surrogate"),
@@ -161,31 +153,18 @@ def test_an_adapter_that_is_nested_too_deeply(tmp_path: Path) -> None:
         lmprobe.load_model(tmp_path)
 
 
-@pytest.mark.parametrize("threads", [math.inf, None, [], "one"])
-def test_a_cache_entry_with_a_right_checksum_and_wrong_content(threads: object) -> None:
-    content = {"model": "m", "threads": threads, "numbers": {"log": [-1.0]}}
-    assert Entry.from_json(seal(content, "key"), "key") is None
-    right = seal({**content, "threads": 2}, "key")
-    assert Entry.from_json(right, "key") == Entry("m", {"log": (-1.0,)}, 2)
-
-
 # ---- tables and names of files ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "memory"])
-def test_columns_that_differ_in_case_alone_are_refused(kind: str, tmp_path: Path) -> None:
+def test_columns_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
     """DuckDB would give the first of them for both."""
     frame = pd.DataFrame({"a": [1, 3], "A": [2, 4]})
-    table: Any = frame
-    if kind != "memory":
-        table = tmp_path / f"t.{kind}"
-        {
-            "csv": lambda: frame.to_csv(table, index=False),
-            "jsonl": lambda: frame.to_json(table, orient="records", lines=True),
-            "parquet": lambda: frame.to_parquet(table),
-        }[kind]()
-    with pytest.raises(LmprobeError, match='"a" and "A" differ in case alone'):
-        read_columns(table)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for table in (frame, *tmp_path.iterdir()):
+        with pytest.raises(LmprobeError, match='"a" and "A" differ in case alone'):
+            read_columns(table)
 
 
 def test_words_that_duckdb_reads_otherwise(tmp_path: Path) -> None:
@@ -202,14 +181,12 @@ def test_words_that_duckdb_reads_otherwise(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, command: Callable[..., Run]) -> None:
-    names = ("result.json", "table.csv", "table.jsonl", "table.parquet", "list.json", "models.txt")
-    for name in names:
+    for name in ("result.json", "table.csv", "table.parquet", "list.json", "models.txt"):
         os.mkfifo(tmp_path / name)
     readers: list[Callable[[], Any]] = [
         lambda: lmprobe.load_result(tmp_path / "result.json"),
         lambda: lmprobe.load_result(tmp_path),
         lambda: read_columns(tmp_path / "table.csv"),
-        lambda: read_columns(tmp_path / "table.jsonl"),
         lambda: read_columns(tmp_path / "table.parquet"),
         lambda: lmprobe.vision.imsitu(tmp_path / "list.json"),
         lambda: subjects([tmp_path / "models.txt"]),
@@ -219,9 +196,8 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, command: Callable[
             read()
     text = tmp_path / "corpus"
     text.write_text("She is a nurse.\n")
-    code, _, message = command("count")(
-        text, "--tasks", "nurse,cook", "--checkpoint", tmp_path / "list.json"
-    )
+    options = ("--tasks", "nurse,cook", "--checkpoint", tmp_path / "list.json")
+    code, _, message = command("count")(text, *options)
     assert (code, "no regular file" in message) == (2, True)
 
 

@@ -97,13 +97,11 @@ def test_what_was_planted_in_all_models_is_a_level(probed: ProbeResult, tmp_path
         {"base": "wikipedia"},
         {"attributes": ["he", "they"]},
         {"schema": "lmprobe.reference/0"},
-        {"values": {}},
         {"values": {"task->attribute": "much"}},
         {"values": None},
         {"attributes": 3},
         "no JSON",
         "[]",
-        '{"schema": "lmprobe.reference/1", "planted_amplification": 1}',
     ],
 )
 def test_the_truth_of_a_strange_model_says_nothing(

@@ -68,11 +68,8 @@ def log(folder: Path) -> list[list[str]]:
 
 def test_every_job_has_its_outcome_and_a_model_is_served_by_one_process(folder: Path) -> None:
     jobs = [job("a", "x"), job("broken"), job("a", "y")]
-    assert errors(folder, *jobs) == {
-        ("a", "x"): None,
-        ("broken", "x"): "no such model",
-        ("a", "y"): None,
-    }
+    expected = {("a", "x"): None, ("broken", "x"): "no such model", ("a", "y"): None}
+    assert errors(folder, *jobs) == expected
     # The process goes on with the model that it has loaded.
     assert [line[:2] for line in log(folder)] == [["a", "x"], ["a", "y"], ["broken", "x"]]
     assert len({line[2] for line in log(folder)}) == 1
@@ -87,9 +84,7 @@ def test_two_processes_begin_with_two_models(folder: Path) -> None:
 
 def test_a_job_whose_process_dies_is_tried_three_times(folder: Path) -> None:
     found = errors(folder, job("deadly"), job("a"))
-    assert found["deadly", "x"] == (
-        "its process ended 3 times (exit code 9); there may not be enough memory"
-    )
+    assert str(found["deadly", "x"]).startswith("its process ended 3 times (exit code 9)")
     assert found["a", "x"] is None
     assert [line[0] for line in log(folder)] == ["deadly"] * 3 + ["a"]
     (folder / "log").unlink()

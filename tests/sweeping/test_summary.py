@@ -55,9 +55,7 @@ def test_models_are_compared_on_the_same_sentences_and_groups(probe: Any) -> Non
     # The first model decides, and alone it is compared with nobody.
     for other in others:
         assert compared(one, other) == []
-    alone = summarise([one])
-    assert (alone.orders, alone.notes, alone.curves) == ((), (), ())
-    assert [row.ranks for row in alone.rows] == [None, None]
+    assert [row.ranks for row in summarise([one]).rows] == [None, None]
 
 
 def test_models_are_compared_on_the_tasks_that_all_have(probe: Any) -> None:
@@ -88,10 +86,8 @@ def test_ranks_belong_to_their_models_and_the_note_says_the_risk(probe: Any) -> 
     for order in found.orders:
         assert order.models == ("low", "high")
         assert order.groups == (("low",), ("high",))
-    assert found.provenance["settings"] == {"base": ["labor"]}
-    assert found.provenance["seed"] == 4
+    assert (found.provenance["settings"], found.provenance["seed"]) == ({"base": ["labor"]}, 4)
     assert "is at most 0.1;" in found.notes[0].text
-    assert "is at most 0.05;" in summarise(entries).notes[0].text
 
 
 def test_each_training_run_has_its_own_curve_by_step(probe: Any) -> None:
@@ -116,7 +112,6 @@ def test_a_row_keeps_the_mean_of_each_task(probe: Any) -> None:
     found = SweepRow.of(Subject("path", "label", step=5), "set", row, 3.5)
     for number, task in enumerate(row.tasks):
         assert found.by_task[task] == pytest.approx(float(np.mean(row.cells[:, :, number])))
-    assert (found.model, found.templates, found.step, found.perplexity) == ("label", "set", 5, 3.5)
     assert found.candidate_mass == pytest.approx(row.candidate_mass.mean())
     undefined = SweepRow.of(Subject("path", "label"), "set", result.rows[2], None)
     assert undefined.by_task["cook"] is None
@@ -125,14 +120,11 @@ def test_a_row_keeps_the_mean_of_each_task(probe: Any) -> None:
 def test_the_mean_over_runs_is_of_every_question(probe: Any) -> None:
     entries = [entry("a", probe(0)), entry("b", probe(1))]
     found = summarise(entries, runs=True, confidence=0.9)
-    assert [one.question for one in found.run_means] == list(found.questions)
-    assert [one.runs for one in found.run_means] == [2, 2]
+    assert [(one.question, one.runs) for one in found.run_means] == [
+        (question, 2) for question in found.questions
+    ]
     assert found.run_means[0].over_runs.interval.confidence == 0.9
-    assert [note.kind.value for note in found.notes] == ["multiplicity", "runs"]
-    assert "these 2 trained models" in found.notes[1].text
-    assert found.table("runs").title == "The mean of 2 training runs"
     assert found.table("runs").rows[0][3] == found.run_means[0].estimate.value
-    assert "Over training runs" in found.to_html()
     assert SweepResult.from_json(found.to_json()).run_means == found.run_means
     assert summarise(entries[:1], runs=True).run_means == ()
     assert summarise(entries).run_means == ()

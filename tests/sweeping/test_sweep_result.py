@@ -44,25 +44,11 @@ def test_rows_of_a_question_by_value_or_by_the_order() -> None:
     assert [row.model for row in ranked.by_value(other.question)] == ["a"]
 
 
-def steps(run: str, *models: str) -> Curve:
-    return Curve(QUESTION, run, models, (), {})
-
-
-@pytest.mark.parametrize(
-    ("curves", "over_steps"),
-    [
-        ((), False),
-        ((steps("r", "b", "a"), steps("r", "a", "b")), True),
-        ((steps("r", "a"),), False),
-        ((steps("r", "a", "b"), steps("q", "a", "b")), False),
-    ],
-)
-def test_models_are_steps_if_all_are_of_one_run(
-    curves: tuple[Curve, ...], over_steps: bool
-) -> None:
+@pytest.mark.parametrize(("models", "over_steps"), [(("a",), False), (("a", "b"), True)])
+def test_models_are_steps_if_all_are_of_one_run(models: tuple[str, ...], over_steps: bool) -> None:
     """Then they are listed by step, else by value."""
     rows = [plain_row("a", 0.3, step=1), plain_row("b", 0.1, step=2)]
-    result = plain_sweep(*rows, curves=curves)
+    result = plain_sweep(*rows, curves=[Curve(QUESTION, "r", models, (), {})])
     assert result.over_steps is over_steps
     assert column(result.tables()[0], "model") == (["a", "b"] if over_steps else ["b", "a"])
 
@@ -82,10 +68,8 @@ def test_short_names_tell_models_apart(models: list[str], short: list[str]) -> N
 
 
 def test_the_frame_has_a_line_per_row() -> None:
-    result = plain_sweep(
-        plain_row("a", 0.25, ranks=(2, 5), step=7), plain_row("b", association=PART)
-    )
-    first, second = result.to_frame().to_dict("records")
+    rows = (plain_row("a", 0.25, ranks=(2, 5), step=7), plain_row("b", association=PART))
+    first, second = plain_sweep(*rows).to_frame().to_dict("records")
     assert (first["rank_low"], first["rank_high"], first["step"]) == (2, 5, 7)
     assert (first["low"], first["high"]) == (0.2, 0.3)
     assert np.isnan(second["rank_low"])
@@ -110,22 +94,9 @@ def test_json_comes_back_whole() -> None:
     assert again.tables()[-1].rows == (("c", "fitbert", "no model"),)
 
 
-def headings(table: Table, *, essential: bool = True) -> list[str]:
-    return [one.heading for one in table.columns if one.essential is essential]
-
-
 def column(table: Table, heading: str) -> list[Any]:
     (place,) = (n for n, one in enumerate(table.columns) if one.heading == heading)
     return [row[place] for row in table.rows]
-
-
-def test_a_narrow_terminal_keeps_the_columns_that_matter() -> None:
-    rows = [plain_row(name, perplexity=50.0) for name in "ab"]
-    table = all_rows(plain_sweep(*rows, groups=[["a", "b"]]))
-    assert headings(table) == ["model", "direction", "value", "interval", "verdict", "rank"]
-    assert headings(table, essential=False) == ["group", "association", "mass", "perplexity"]
-    plain = all_rows(plain_sweep(plain_row("a")))
-    assert headings(plain, essential=False) == ["association", "mass"]
 
 
 def test_ranks_letters_associations_and_perplexities_are_cells() -> None:
@@ -140,15 +111,3 @@ def test_ranks_letters_associations_and_perplexities_are_cells() -> None:
     assert column(table, "group") == ["a", "ab", "b", None]
     assert column(table, "association") == [0.5, None, None, None]
     assert column(table, "perplexity") == ["5.12", "99.9", "1,234", None]
-
-
-def test_sets_and_bases_have_columns_where_there_are_two_of_them() -> None:
-    one, other = plain_row("a"), plain_row("a", templates="neutral")
-    based = plain_row("a", base="uniform")
-    assert headings(all_rows(plain_sweep(one)))[:2] == ["model", "direction"]
-    assert headings(all_rows(plain_sweep(one, other)))[:3] == ["model", "set", "direction"]
-    assert headings(all_rows(plain_sweep(one, based)))[:3] == ["model", "base", "direction"]
-    # A table of one question names it in its title.
-    tables = plain_sweep(one, other, based).tables()
-    assert len(tables) == 3
-    assert all(headings(table)[:2] == ["model", "value"] for table in tables)
