@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lmprobe import __version__
 from lmprobe.core.choices import LeanWeighting, Missing, Resample
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.intervals.method import intervals
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import as_model
 from lmprobe.probing.baseline import Baseline, baseline
@@ -29,7 +30,7 @@ from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import plural
 from lmprobe.results.settings import from_mapping
-from lmprobe.scorers.scorer import scorers
+from lmprobe.scorers.scorer import AUTO, scorers
 from lmprobe.sources import Source, load_base_rates
 from lmprobe.templates import TemplateSet, load_templates
 
@@ -149,7 +150,13 @@ def probe(
 def resolved(
     settings: ProbeSettings, templates: TemplateSet, lean_from: Source | None = None
 ) -> ProbeSettings:
-    """Return the settings with the words that are compared and the name of the lean."""
+    """Return the settings with the words that are compared and the name of the lean.
+
+    An interval or a scorer that does not exist is an error before the model is asked.
+    """
+    intervals.get(settings.interval)
+    if settings.scorer != AUTO:
+        scorers.get(settings.scorer)
     attributes = templates.attributes if settings.attributes is None else settings.attributes
     tasks = templates.tasks if settings.tasks is None else settings.tasks
     return replace(

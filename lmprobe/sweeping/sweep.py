@@ -13,14 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.intervals.method import intervals
 from lmprobe.io.atomic import remove_leftovers
 from lmprobe.io.progress import Progress, silent
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
-from lmprobe.scorers.scorer import AUTO, scorers
 from lmprobe.sources.load import find_source
 from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
 from lmprobe.sweeping.jobs import Job, base_facts, file_states, identity, refuse_twice, subjects
@@ -157,9 +155,6 @@ def _jobs(
     What the names stand for is part of each job: a changed file is another probe.
     """
     found = subjects(models, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
-    intervals.get(probing.interval)
-    if probing.scorer != AUTO:
-        scorers.get(probing.scorer)
     sets = [load_templates(name) for name in templates]
     for one in sets:
         resolved(probing, one)

@@ -19,6 +19,7 @@ from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.settings import options_of
 from lmprobe.scorers import SplitWordWarning
+from tests.scripted_model import ScriptedModel
 
 WORDS = ("nurse", "lawyer", "driver", "editor", "cook")
 MODEL = "reference:amplified"
@@ -232,3 +233,11 @@ def test_a_source_may_be_any_object_that_fits() -> None:
 
     row = probe(MODEL, base=Even(), lean="labor", tasks=WORDS).rows[0]
     assert (row.base, row.lean_source) == ("even", "labor")
+
+
+@pytest.mark.parametrize("name", ["interval", "scorer"])
+def test_a_wrong_name_is_noticed_before_the_model_is_asked(name: str) -> None:
+    model = ScriptedModel(("he", "she"))
+    with pytest.raises(InputError, match="guess"):
+        probe(model, "neutral", "labor", **{name: "guess"})  # type: ignore[arg-type]
+    assert model.asked == 0
