@@ -22,9 +22,9 @@ from fairlearn.metrics import MetricFrame, selection_rate
 from scipy import stats
 
 import lmprobe
-from lmprobe.intervals.probe import probe_interval
-from lmprobe.intervals.two_groups import resampled
 from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.stats.probe import probe_interval
+from lmprobe.stats.two_groups import resampled
 
 
 def best(work: Callable[[], Any], times: int = 3) -> float:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lmprobe.inference.disparity import group_disparities, group_disparity
     from lmprobe.inference.disparity_result import DisparityResult
     from lmprobe.inference.plan import PlanResult, plan
-    from lmprobe.inference.planning import claimable_effect, sample_size
-    from lmprobe.intervals.methods.bernstein import bernstein_halfwidth
     from lmprobe.leakage.language import language_leakage
     from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
     from lmprobe.metrics.directional import directional_amplification
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from lmprobe.results.note import Note
     from lmprobe.results.verdict import Verdict
     from lmprobe.sources.load import load_base_rates
+    from lmprobe.stats.methods.bernstein import bernstein_halfwidth
+    from lmprobe.stats.planning import claimable_effect, sample_size
     from lmprobe.sweeping.result import SweepResult
     from lmprobe.sweeping.sweep import sweep
     from lmprobe.tabular.measure import amplify
@@ -60,9 +60,9 @@ _HOME = {
     "SweepResult": "sweeping.result",
     "Verdict": "results.verdict",
     "amplify": "tabular.measure",
-    "bernstein_halfwidth": "intervals.methods.bernstein",
+    "bernstein_halfwidth": "stats.methods.bernstein",
     "check": "gating.check",
-    "claimable_effect": "inference.planning",
+    "claimable_effect": "stats.planning",
     "compare": "probing.compare",
     "count_cooccurrences": "corpus.count",
     "cross": "core.labels",
@@ -80,7 +80,7 @@ _HOME = {
     "model_leakage": "leakage.measure",
     "plan": "inference.plan",
     "probe": "probing.probe",
-    "sample_size": "inference.planning",
+    "sample_size": "stats.planning",
     "sweep": "sweeping.sweep",
 }
 

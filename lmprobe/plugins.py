@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from lmprobe.corpus.lexicon import Lexicon
     from lmprobe.corpus.rules.rule import Rule, rules
     from lmprobe.errors import DataFileError, InputError, LmprobeError, ModelError
-    from lmprobe.intervals.method import (
-        IntervalMethod,
-        Sample,
-        Traits,
-        declare,
-        groups_of,
-        intervals,
-        observations_of,
-    )
     from lmprobe.io.progress import Progress
     from lmprobe.leakage.attackers.attacker import Attacker, attackers
     from lmprobe.leakage.rounds import Trial
@@ -64,13 +55,22 @@ if TYPE_CHECKING:
     from lmprobe.results.settings import Settings, setting
     from lmprobe.scorers.scorer import Scorer, scorers
     from lmprobe.sources.source import MissingLabels, Source, sources
+    from lmprobe.stats.method import (
+        IntervalMethod,
+        Sample,
+        Traits,
+        declare,
+        groups_of,
+        intervals,
+        observations_of,
+    )
     from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
 
 REGISTRIES = {
     "sources": "sources.source",
     "kinds": "models.kind",
     "scorers": "scorers.scorer",
-    "intervals": "intervals.method",
+    "intervals": "stats.method",
     "metrics": "metrics.metric",
     "attackers": "leakage.attackers.attacker",
     "rules": "corpus.rules.rule",
@@ -89,7 +89,7 @@ _HOME = {
     "corpus.lexicon": ("Lexicon",),
     "corpus.rules.rule": ("Rule",),
     "errors": ("DataFileError", "InputError", "LmprobeError", "ModelError"),
-    "intervals.method": (
+    "stats.method": (
         "IntervalMethod", "Sample", "Traits", "declare", "groups_of", "observations_of",
     ),
     "io.progress": ("Progress",),

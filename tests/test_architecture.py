@@ -25,7 +25,7 @@ ORDER = [
     "sources",
     "corpus",
     "metrics",
-    "intervals",
+    "stats",
     "inference",
     "probing",
     "leakage",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmprobe.inference.comparison import equivalence_p_value, sign_flip_p_value
-from lmprobe.intervals.crossed import crossed_mean
+from lmprobe.stats.comparison import equivalence_p_value, sign_flip_p_value
+from lmprobe.stats.crossed import crossed_mean
 
 
 @dataclass(frozen=True)

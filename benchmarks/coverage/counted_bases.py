@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.intervals.base_uncertainty import BaseCorrection, is_enough, reliability
-from lmprobe.intervals.cross_fit import cross_fitted_lean
-from lmprobe.intervals.method import interval
-from lmprobe.intervals.probe import CellTable, probe_sample
 from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.results.interval import Interval
+from lmprobe.stats.base_uncertainty import BaseCorrection, is_enough, reliability
+from lmprobe.stats.cross_fit import cross_fitted_lean
+from lmprobe.stats.method import interval
+from lmprobe.stats.probe import CellTable, probe_sample
 
 TEMPLATES, TASKS = 20, 32
 SENTENCES = (100, 388, 1000, 3880, 40_000)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
-from lmprobe.intervals.method import Sample, interval
-from lmprobe.intervals.methods.score import of_counts
-from lmprobe.intervals.two_groups import groups_sample
 from lmprobe.results.interval import Interval
+from lmprobe.stats.method import Sample, interval
+from lmprobe.stats.methods.score import of_counts
+from lmprobe.stats.two_groups import groups_sample
 
 DISPARITY = ("bernstein", "score", "bootstrap")
 

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import stats
 
-from lmprobe.intervals.methods import exact, score
+from lmprobe.stats.methods import exact, score
 
 SIZES = (5, 10, 20, 40, 60)
 GRID = np.unique([*np.linspace(0, 1, 201), 0.0005, 0.001, 0.002, 0.998, 0.999, 0.9995])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
-from lmprobe.intervals.method import interval
-from lmprobe.intervals.probe import CellTable, probe_sample
+from lmprobe.stats.method import interval
+from lmprobe.stats.probe import CellTable, probe_sample
 
 PROBE = ("bootstrap", "t-crossed", "t", "bernstein")
 

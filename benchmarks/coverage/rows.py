@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally
 from lmprobe.core.direction import Direction
-from lmprobe.intervals.methods.bootstrap import of_replicates
-from lmprobe.intervals.row_sums import RowSums
-from lmprobe.intervals.rows import bootstrap_interval, cross_fitted_amplification
 from lmprobe.results import Interval
+from lmprobe.stats.methods.bootstrap import of_replicates
+from lmprobe.stats.row_sums import RowSums
+from lmprobe.stats.rows import bootstrap_interval, cross_fitted_amplification
 from lmprobe.tabular.counting import Counted
 
 GIVEN = Direction.ATTRIBUTE_TO_TASK

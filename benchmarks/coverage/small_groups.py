@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally
 from lmprobe.inference.disparity import group_disparity
-from lmprobe.intervals.method import interval
-from lmprobe.intervals.two_groups import groups_sample
 from lmprobe.results import NoteKind
+from lmprobe.stats.method import interval
+from lmprobe.stats.two_groups import groups_sample
 
 CELLS = (
     ((5, 45), (0.1, 0.1)),

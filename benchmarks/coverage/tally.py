@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from lmprobe.intervals.method import Sample
 from lmprobe.results.interval import Interval
+from lmprobe.stats.method import Sample
 
 # Enough for the quantiles of a study; results use 10,000.
 REPLICATES = 2000

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lmprobe.intervals.probe import probe_interval
-from lmprobe.intervals.simultaneous import JointRow, simultaneous_intervals
+from lmprobe.stats.probe import probe_interval
+from lmprobe.stats.simultaneous import JointRow, simultaneous_intervals
 
 TEMPLATES, TASKS, ROWS = 20, 32, 8
 FAMILIES = tuple(map(str, range(TEMPLATES)))

@@ -13,7 +13,16 @@ import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.inference.planning import (
+from lmprobe.inference.settings import PlanSettings
+from lmprobe.report.loading import load_result
+from lmprobe.report.result import Result
+from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
+from lmprobe.results.document import read_document
+from lmprobe.results.estimate import nullable
+from lmprobe.results.format import format_count, format_number
+from lmprobe.sources import load_base_rates
+from lmprobe.stats.base_uncertainty import checked_counts, reliability
+from lmprobe.stats.planning import (
     VARIANCE_IS,
     Components,
     TemplatePlan,
@@ -22,15 +31,6 @@ from lmprobe.inference.planning import (
     sentences_needed,
     templates_needed,
 )
-from lmprobe.inference.settings import PlanSettings
-from lmprobe.intervals.base_uncertainty import checked_counts, reliability
-from lmprobe.report.loading import load_result
-from lmprobe.report.result import Result
-from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
-from lmprobe.results.document import read_document
-from lmprobe.results.estimate import nullable
-from lmprobe.results.format import format_count, format_number
-from lmprobe.sources import load_base_rates
 
 LIMITS = (
     "This is not a power analysis: if the true effect is exactly the planned one, about half of "

@@ -24,7 +24,6 @@ from lmprobe.core.choices import Missing
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.probe import probe_interval
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
 from lmprobe.leakage.result import LeakageResult, LeakageRow, Measure, leakage_row
@@ -34,6 +33,7 @@ from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Interval, Note
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates
+from lmprobe.stats.probe import probe_interval
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import numpy as np
 from lmprobe.core.labels import Labels
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.method import checked_confidence
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
@@ -37,6 +36,7 @@ from lmprobe.leakage.rounds import (
 )
 from lmprobe.leakage.settings import Average, LeakageSettings
 from lmprobe.results import Interval
+from lmprobe.stats.method import checked_confidence
 
 _DEFAULT = LeakageSettings
 

@@ -12,9 +12,9 @@ from scipy.special import stdtrit
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.intervals.method import checked_confidence
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
 from lmprobe.results.interval import Interval
+from lmprobe.stats.method import checked_confidence
 
 PARTS = ("train", "dev", "test")
 _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "dev"}

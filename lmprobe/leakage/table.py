@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.intervals.methods.t import interval_over_runs
-from lmprobe.intervals.runs import mean_interval, runs_note
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.versions import versions
@@ -20,6 +18,8 @@ from lmprobe.leakage.measure import measure_leakage
 from lmprobe.leakage.result import LeakageResult, leakage_row
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.results.settings import command_line
+from lmprobe.stats.methods.t import interval_over_runs
+from lmprobe.stats.runs import mean_interval, runs_note
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,6 @@ from lmprobe import __version__
 from lmprobe.core.choices import Pairs
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.inference.comparison import adjusted, compare_cells
-from lmprobe.intervals.simultaneous import JointRow
 from lmprobe.io.progress import Progress, silent
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
 from lmprobe.probing.estimates import covering_intervals
@@ -27,6 +25,8 @@ from lmprobe.probing.settings import CompareSettings, ProbeSettings
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
+from lmprobe.stats.comparison import adjusted, compare_cells
+from lmprobe.stats.simultaneous import JointRow
 
 if TYPE_CHECKING:
     from lmprobe.templates import TemplateSet

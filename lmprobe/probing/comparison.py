@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.inference.comparison import SMALLEST, TaskDifference
 from lmprobe.probing.command import base_options, templates_option
 from lmprobe.probing.notes import by_direction
 from lmprobe.probing.settings import CompareSettings
@@ -34,6 +33,7 @@ from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import from_nullable, nullable
 from lmprobe.results.format import format_interval, format_percent, format_signed, plural
 from lmprobe.results.settings import command_line, from_mapping
+from lmprobe.stats.comparison import SMALLEST, TaskDifference
 
 if TYPE_CHECKING:
     import pandas as pd

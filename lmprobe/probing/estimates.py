@@ -16,22 +16,22 @@ import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.base_uncertainty import (
-    BaseCorrection,
-    base_correction,
-    is_enough,
-    survey_correction,
-    with_noise,
-)
-from lmprobe.intervals.method import traits_of
-from lmprobe.intervals.probe import CellTable, draws_tasks, probe_interval
-from lmprobe.intervals.simultaneous import JointRow, bonferroni, simultaneous_intervals
 from lmprobe.metrics.directional import amplification
 from lmprobe.metrics.raking import raked_conditional
 from lmprobe.probing.baseline import Baseline
 from lmprobe.probing.row import row_verdict
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, Note, NoteKind
+from lmprobe.stats.base_uncertainty import (
+    BaseCorrection,
+    base_correction,
+    is_enough,
+    survey_correction,
+    with_noise,
+)
+from lmprobe.stats.method import traits_of
+from lmprobe.stats.probe import CellTable, draws_tasks, probe_interval
+from lmprobe.stats.simultaneous import JointRow, bonferroni, simultaneous_intervals
 
 PARTS = ("value", "association", "preference")
 

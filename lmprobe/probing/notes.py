@@ -10,11 +10,11 @@ import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.tally import Floats
-from lmprobe.inference.planning import sentences_needed
-from lmprobe.intervals.base_uncertainty import BaseCorrection, is_enough
 from lmprobe.models.kind import kinds
 from lmprobe.results import Estimate, Note, NoteKind
 from lmprobe.results.format import format_percent, format_rounded, format_signed, listed
+from lmprobe.stats.base_uncertainty import BaseCorrection, is_enough
+from lmprobe.stats.planning import sentences_needed
 
 if TYPE_CHECKING:
     from lmprobe.probing.comparison import ComparisonRow

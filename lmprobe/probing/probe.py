@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from lmprobe import __version__
 from lmprobe.core.choices import LeanWeighting, Missing, Resample
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.intervals.method import intervals
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import as_model
 from lmprobe.probing.baseline import Baseline, baseline
@@ -32,6 +31,7 @@ from lmprobe.results.format import plural
 from lmprobe.results.settings import from_mapping
 from lmprobe.scorers.scorer import AUTO, scorers
 from lmprobe.sources import Source, load_base_rates
+from lmprobe.stats.method import intervals
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:

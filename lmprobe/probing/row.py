@@ -15,12 +15,12 @@ import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.inference.unevenness import Unevenness
-from lmprobe.intervals.base_uncertainty import is_enough
-from lmprobe.intervals.probe import Robustness, robustness
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.results import Estimate, Interval, Note, Verdict, decide
 from lmprobe.results.estimate import nullable
+from lmprobe.stats.base_uncertainty import is_enough
+from lmprobe.stats.probe import Robustness, robustness
+from lmprobe.stats.unevenness import Unevenness
 
 # Half precision adds up to one no better than this.
 _ROUNDING = 1e-2

@@ -9,7 +9,6 @@ import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.inference.unevenness import unevenness
 from lmprobe.models.kind import kinds
 from lmprobe.probing.baseline import Baseline
 from lmprobe.probing.estimates import RowCells, estimates, row_cells
@@ -20,6 +19,7 @@ from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, Note, NoteKind
 from lmprobe.scorers.scorer import scorers
+from lmprobe.stats.unevenness import unevenness
 
 
 def probe_rows(

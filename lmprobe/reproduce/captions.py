@@ -12,8 +12,6 @@ from scipy import sparse
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.methods.bootstrap import of_replicates
-from lmprobe.intervals.row_sums import RowSums, features
 from lmprobe.io.progress import Progress, silent
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
@@ -21,6 +19,8 @@ from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict, decide
 from lmprobe.results.format import format_interval, format_signed
+from lmprobe.stats.methods.bootstrap import of_replicates
+from lmprobe.stats.row_sums import RowSums, features
 
 MODELS: dict[str, str] = published("captions")["models"]
 """The name of each model by its column."""

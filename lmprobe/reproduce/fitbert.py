@@ -18,7 +18,6 @@ import lmprobe
 from lmprobe.core.association import Association
 from lmprobe.core.direction import Direction
 from lmprobe.errors import ModelError
-from lmprobe.intervals.probe import probe_interval
 from lmprobe.io.progress import Progress, silent
 from lmprobe.metrics.lean import lean
 from lmprobe.probing.result import ProbeResult
@@ -30,6 +29,7 @@ from lmprobe.reproduce.shipped import published
 from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
 from lmprobe.results.format import format_number
 from lmprobe.sources import MissingLabels, Source
+from lmprobe.stats.probe import probe_interval
 
 PAPERS_MODEL = "bert-base-uncased"
 # The mean distance of the labour shares from one half: what T->A must differ by when the

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.probe import CellTable
-from lmprobe.intervals.weights import draws
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Interval
+from lmprobe.stats.probe import CellTable
+from lmprobe.stats.weights import draws
 
 REPLICATES = 4_000
 """Joint resamples: a spread needs fewer than the end of an interval."""

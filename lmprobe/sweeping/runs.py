@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lmprobe.intervals.base_uncertainty import is_enough
-from lmprobe.intervals.methods.t import interval_over_runs
-from lmprobe.intervals.runs import mean_interval
 from lmprobe.probing.row import ProbeRow, row_verdict
 from lmprobe.results import Estimate, Interval
+from lmprobe.stats.base_uncertainty import is_enough
+from lmprobe.stats.methods.t import interval_over_runs
+from lmprobe.stats.runs import mean_interval
 from lmprobe.sweeping.result import Question, RunMean
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lmprobe import __version__
-from lmprobe.intervals.runs import runs_note
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.results import Note, NoteKind
+from lmprobe.stats.runs import runs_note
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.ranking import Contest, bands, rank

@@ -14,8 +14,8 @@ from lmprobe.core.direction import Direction
 from lmprobe.core.labels import cross
 from lmprobe.core.tally import Floats
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.intervals.row_sums import RowSums, added_by, features
 from lmprobe.io.table_source import Relation, TableSource, quoted
+from lmprobe.stats.row_sums import RowSums, added_by, features
 from lmprobe.tabular.columns import Columns, Layout
 from lmprobe.tabular.engine import Lines
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from lmprobe.errors import DataFileError
-from lmprobe.intervals.row_sums import BINS, PATTERNS
 from lmprobe.io.table_source import FILE, ROW, Relation, TableSource, quoted
+from lmprobe.stats.row_sums import BINS, PATTERNS
 from lmprobe.tabular.columns import Layout
 
 if TYPE_CHECKING:

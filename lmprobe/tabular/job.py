@@ -7,12 +7,12 @@ from typing import Any
 
 from lmprobe.core.association import Association
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.intervals.row_sums import RowSums
 from lmprobe.io.progress import Progress
 from lmprobe.io.table_source import TableSource
 from lmprobe.io.versions import versions
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Note, NoteKind
+from lmprobe.stats.row_sums import RowSums
 from lmprobe.tabular.columns import Columns, Layout, expanded, expanded_like
 from lmprobe.tabular.counting import Counted, common_labels, counted, holds_unit_numbers
 from lmprobe.tabular.cuts import ThresholdCurve, calibrated, curves

@@ -11,12 +11,12 @@ import numpy as np
 from lmprobe.core.association import Association
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.intervals.methods.t import interval_over_runs
-from lmprobe.intervals.row_sums import RowSums
-from lmprobe.intervals.rows import bootstrap_interval, close_pairs, cross_fitted_amplification
-from lmprobe.intervals.runs import mean_interval, runs_note
 from lmprobe.metrics.directional import Amplification, from_tallies
 from lmprobe.results import Estimate, Interval, Note, NoteKind, decide
+from lmprobe.stats.methods.t import interval_over_runs
+from lmprobe.stats.row_sums import RowSums
+from lmprobe.stats.rows import bootstrap_interval, close_pairs, cross_fitted_amplification
+from lmprobe.stats.runs import mean_interval, runs_note
 from lmprobe.tabular.columns import listed
 from lmprobe.tabular.counting import Counted
 from lmprobe.tabular.settings import AmplifySettings

@@ -83,7 +83,7 @@ class AmplifySettings(Settings):
 
     def __post_init__(self) -> None:
         """Check that the choices go together."""
-        from lmprobe.intervals.method import intervals
+        from lmprobe.stats.method import intervals
 
         intervals.refuse_removed(self.interval)
         Settings.__post_init__(self)

@@ -15,10 +15,10 @@ from lmprobe.errors import InputError
 from lmprobe.inference.disparity import group_disparities, group_disparity, table_disparities
 from lmprobe.inference.disparity_result import Disparity, DisparityResult
 from lmprobe.inference.settings import DisparitySettings
-from lmprobe.intervals.methods.bernstein import bernstein_halfwidth
-from lmprobe.intervals.methods.exact import of_counts
 from lmprobe.metrics.disparity import MEASURES
 from lmprobe.results import IntervalStatus, NoteKind, Verdict
+from lmprobe.stats.methods.bernstein import bernstein_halfwidth
+from lmprobe.stats.methods.exact import of_counts
 
 GROUPS = ["a"] * 20 + ["b"] * 60
 GUESSES = [1] * 6 + [0] * 14 + [1] * 40 + [0] * 20
@@ -143,7 +143,7 @@ class TestMethod:
         assert costs(paid, bound, method="bernstein").interval.method == "bernstein"
 
     def test_a_function_may_be_the_method(self) -> None:
-        from lmprobe.intervals.methods.score import score
+        from lmprobe.stats.methods.score import score
 
         assert disparity(method=score).interval == disparity(method="score").interval
 

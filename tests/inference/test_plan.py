@@ -13,7 +13,10 @@ from lmprobe import load_result, plan
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.inference.plan import BasePlan, PlanQuestion, PlanResult, RowsPlan, TemplatesPlan
-from lmprobe.inference.planning import (
+from lmprobe.results import Note, NoteKind
+from lmprobe.sources.table import Sampling, table_of
+from lmprobe.stats.base_uncertainty import reliability
+from lmprobe.stats.planning import (
     VARIANCE_IS,
     Components,
     TemplatePlan,
@@ -22,9 +25,6 @@ from lmprobe.inference.planning import (
     sentences_needed,
     templates_needed,
 )
-from lmprobe.intervals.base_uncertainty import reliability
-from lmprobe.results import Note, NoteKind
-from lmprobe.sources.table import Sampling, table_of
 from tests.probing.made_rows import made_result, made_row
 
 UP = Direction.TASK_TO_ATTRIBUTE

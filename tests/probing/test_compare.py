@@ -13,10 +13,10 @@ from scipy import stats
 from lmprobe import ComparisonResult, ProbeResult, compare, load_result, probe
 from lmprobe.core.direction import DIRECTIONS
 from lmprobe.errors import InputError, ModelError
-from lmprobe.inference.comparison import adjusted
-from lmprobe.intervals.simultaneous import bonferroni
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
 from lmprobe.results import NoteKind, Verdict
+from lmprobe.stats.comparison import adjusted
+from lmprobe.stats.simultaneous import bonferroni
 from tests.conftest import Made
 
 FORWARD, BACKWARD = DIRECTIONS

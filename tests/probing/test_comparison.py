@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from lmprobe import ComparisonResult
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.inference.comparison import SMALLEST, TaskDifference
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
 from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Verdict
+from lmprobe.stats.comparison import SMALLEST, TaskDifference
 
 FORWARD, BACKWARD = DIRECTIONS
 

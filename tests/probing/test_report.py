@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from lmprobe.core.direction import DIRECTIONS
-from lmprobe.inference.unevenness import Unevenness
 from lmprobe.probing.command import run_again, settings_of
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
 from lmprobe.probing.groups import GroupedWord
@@ -21,6 +20,7 @@ from lmprobe.probing.settings import ProbeSettings
 from lmprobe.probing.tables import pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
+from lmprobe.stats.unevenness import Unevenness
 from lmprobe.templates import load_templates
 from tests.probing.made_rows import made_result, made_row
 

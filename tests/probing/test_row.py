@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.inference.unevenness import Unevenness
 from lmprobe.probing.row import ProbeRow
 from lmprobe.results import Interval, Verdict
+from lmprobe.stats.unevenness import Unevenness
 from tests.probing.made_rows import made_row
 
 NAN = math.nan

@@ -11,9 +11,6 @@ import pytest
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.intervals.base_uncertainty import base_correction, with_noise
-from lmprobe.intervals.probe import probe_interval
-from lmprobe.intervals.simultaneous import bonferroni
 from lmprobe.metrics.directional import amplification
 from lmprobe.metrics.raking import raked_conditional
 from lmprobe.probing.baseline import baseline
@@ -25,6 +22,9 @@ from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, NoteKind, Verdict
 from lmprobe.sources import align_base_rates
 from lmprobe.sources.table import Sampling, Table, table_of
+from lmprobe.stats.base_uncertainty import base_correction, with_noise
+from lmprobe.stats.probe import probe_interval
+from lmprobe.stats.simultaneous import bonferroni
 
 FORWARD, BACKWARD = DIRECTIONS
 GROUPS, TASKS = ("he", "she"), tuple(f"task {number}" for number in range(24))

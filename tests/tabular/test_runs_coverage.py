@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import lmprobe
-from lmprobe.intervals.methods.t import interval_over_runs
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.results.interval import Interval
+from lmprobe.stats.methods.t import interval_over_runs
 
 GROUP = np.repeat([0, 1], 400)
 TRUTH = np.tile(np.repeat([1, 0], [120, 280]), 2)

@@ -1,0 +1,142 @@
+"""Hedged capital for the difference of two groups' means (Waudby-Smith & Ramdas 2024).
+
+Betting a share of a capital of 1 on values exceeding their true mean gains nothing on average,
+whatever is learned on the way, so a mean at which the capital has grown to 1/α is rejected at
+level α (Ville's inequality). Values are in random order, so that their past says nothing about
+what comes next.
+
+The costs of the first group are bet to be above μ_a and those of the second below μ_b; the
+product of both capitals tests the pair (μ_a, μ_b). The interval is the range of μ_a - μ_b over
+the pairs that are not rejected, inside limits of each mean that fail with a small part of the
+chance of error (Berger & Boos 1994). docs/statistics.md has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lmprobe.core.tally import Floats
+from lmprobe.results.interval import Interval
+from lmprobe.stats.method import Sample, groups_of, intervals
+from lmprobe.stats.weights import slices
+
+ON_LIMITS = 0.05
+"""The share of the chance of error that the limits of the two means may use up."""
+# The most of the capital that may be lost on one value: further is narrower until all is lost.
+_STAKE = 0.9
+# No more values are bet on than this; more are averaged in random blocks first.
+_BETS = 10_000
+# Steps from limit to limit in which means are looked at.
+_MEANS = 2000
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bets:
+    """The costs of a group in [0, 1], how much is bet on each, and means between their limits."""
+
+    costs: Floats
+    bets: Floats
+    means: Floats
+
+
+@intervals.register("betting")
+def betting(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
+    """Betting on bounded costs (Waudby-Smith & Ramdas 2024): guaranteed; two groups; seeded."""
+    groups = groups_of(sample, "betting")
+    bound = groups.cost_bound
+    costs = [shuffled(part / bound, rng) for part in (groups.protected, groups.other)]
+    spent = (1 - confidence) * ON_LIMITS
+    goal = math.log(2 / (1 - confidence - spent))
+    first, second = (
+        _Bets(part, bets, np.linspace(*limits(part, spent / 2), _MEANS + 1))
+        for part, bets in zip(costs, _bets(costs[0], costs[1], goal), strict=True)
+    )
+    # The estimate belongs to every interval, also where luck has rejected all pairs.
+    low = min(_lowest(first, second, goal) * bound, sample.value)
+    high = max(-_lowest(second, first, goal) * bound, sample.value)
+    return Interval(low, high, confidence, "betting")
+
+
+def _bets(first: Floats, second: Floats, goal: float) -> tuple[Floats, Floats]:
+    """Return how much is bet on each cost, from what was seen of both groups before it.
+
+    With the known variance v of the difference, sqrt(2 goal / v) would be best for it; each
+    row carries 1/n of that, so that a shift of both means alike changes nothing.
+    """
+    sizes = (len(first), len(second))
+    variances = (running_variance(first), running_variance(second))
+    bets = []
+    for own in sizes:
+        # Both groups are gone through at the same pace.
+        share = (np.arange(own) + 0.5) / own
+        variance = sum(
+            before[np.floor(share * size).astype(np.intp)] / size
+            for before, size in zip(variances, sizes, strict=True)
+        )
+        bets.append(np.sqrt(2 * goal / variance) / own)
+    return bets[0], bets[1]
+
+
+def _lowest(first: _Bets, second: _Bets, goal: float) -> float:
+    """Return the smallest difference of the means, first minus second, that is not rejected.
+
+    For the means of the second group between two points of its grid the capital is at least
+    that at the lower one, and the difference is at least that to the upper one.
+    """
+    above, below = first.means, second.means
+    rising = log_capital(first.costs, first.bets, above)
+    falling = log_capital(1 - second.costs, second.bets, 1 - below)
+    # The first mean whose capital does not complete what the other group's has left open.
+    place = len(rising) - np.searchsorted(rising[::-1], goal - falling)
+    allowed = np.where(place < len(above), above[np.maximum(place - 1, 0)], np.inf)
+    return float((allowed[:-1] - below[1:]).min())
+
+
+def shuffled(values: Floats, rng: np.random.Generator) -> Floats:
+    """Return the values in random order; very many become the means of random blocks."""
+    drawn = rng.permutation(values)
+    if len(drawn) <= _BETS:
+        return drawn
+    edges = np.linspace(0, len(drawn), _BETS + 1).astype(np.intp)
+    return np.asarray(np.add.reduceat(drawn, edges[:-1]) / np.diff(edges))
+
+
+def running_variance(values: Floats) -> Floats:
+    """Return the variance as it is known before each value and after the last, (n + 1,).
+
+    It starts at 1/4, the largest of values in [0, 1], which counts as one value.
+    """
+    number = np.arange(1, len(values) + 1)
+    means = (0.5 + values.cumsum()) / (number + 1)
+    squares = 0.25 + ((values - means) ** 2).cumsum()
+    return np.concatenate([[0.25], squares / (number + 1)])
+
+
+def log_capital(values: Floats, bets: Floats, means: Floats) -> Floats:
+    """Return the log of what betting on values above each of `means` leaves; it falls in them."""
+    logs = np.empty(len(means))
+    for part in slices(len(means), len(values)):
+        mean = np.maximum(means[part, None], 1e-300)
+        share = np.minimum(bets, _STAKE / mean)
+        logs[part] = np.log1p(share * (values - mean)).sum(axis=1)
+    return logs
+
+
+def limits(values: Floats, alpha: float) -> tuple[float, float]:
+    """Return limits of the mean, wrong with a chance of at most `alpha`, half of it each."""
+    return _lower(values, alpha / 2), 1 - _lower(1 - values, alpha / 2)
+
+
+def _lower(values: Floats, alpha: float) -> float:
+    log = math.log(1 / alpha)
+    bets = np.sqrt(2 * log / (len(values) * running_variance(values)[:-1]))
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        beaten = log_capital(values, bets, np.array([middle]))[0] >= log
+        low, high = (middle, high) if beaten else (low, middle)
+    return low

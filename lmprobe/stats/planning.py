@@ -1,0 +1,342 @@
+"""How much data a claim needs: rows for a disparity, templates for a probe, sentences for a base.
+
+As in equation (4) of Bernstein-Bounded Unfairness, a claim of `effect` needs an interval
+whose half-width is smaller than the estimate `effect`. This is not power: where the true
+effect is exactly that large, about half of such samples show an estimate at least as large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
+from lmprobe.errors import InputError, check_numbers, did_you_mean
+from lmprobe.stats.base_uncertainty import checked_counts, reliability
+from lmprobe.stats.comparison import unit_task_means
+from lmprobe.stats.crossed import MeanSquares
+from lmprobe.stats.exact_test import ScoreTest
+from lmprobe.stats.method import checked_confidence, intervals
+from lmprobe.stats.methods import bernstein, betting
+from lmprobe.stats.methods.bernstein import checked_group_share
+
+_WITHIN = "of the cost within a group"
+VARIANCE_IS = {
+    "bernstein": "of the amortized disparity",
+    "exact": _WITHIN,
+    "betting": _WITHIN,
+    "score": _WITHIN,
+    "bootstrap": _WITHIN,
+}
+"""What `variance` is the variance of, for each method that rows can be planned for."""
+
+# No sample is larger than this; a claim that needs more is out of reach.
+_MOST, _MOST_SENTENCES = 2**60, 2**40
+# The exact test is asked first for this many times the large-sample number of rows, and from
+# there on down to that number in this many steps.
+_MARGIN, _TRIED = 1.1, 200
+# The smallest effect that the exact test can claim is computed to this part of the cost bound.
+_PARTS = 2**24
+# Sizes of a base that are tried are a factor of 2 ** (1 / 8) apart.
+_STEPS = 8
+
+
+def smallest(
+    enough: Callable[[int], bool],
+    start: int = 2,
+    *,
+    grow: Callable[[int], int] = lambda n: 2 * n,
+    steps: Sequence[int] | None = None,
+    least: int = 2,
+    most: int = _MOST,
+) -> int | None:
+    """Return the smallest n from `least` that is enough, None where none up to `most` is.
+
+    It grows from `start` until it is enough, and then shrinks by each of `steps` for as long as
+    that is enough too. By default the steps halve, which finds the smallest if every number
+    above one that is enough is enough as well; if not, small steps find the end of a gap.
+
+    >>> smallest(lambda n: n * n > 50)
+    8
+    """
+    enough, n = cache(enough), start
+    while not enough(n):
+        n = grow(n)
+        if n > most:
+            return None
+    for step in steps or [2**power for power in reversed(range(n.bit_length()))]:
+        while n - step >= least and enough(n - step):
+            n -= step
+    return n
+
+
+def claimable_effect(
+    n: float,
+    *,
+    group_share: float = 0.5,
+    cost_bound: float = 1.0,
+    confidence: float = 0.95,
+    variance: float | None = None,
+    method: str = "bernstein",
+) -> float:
+    """Return the smallest effect that n rows can claim: the interval's half-width.
+
+    >>> round(claimable_effect(3160), 5)  # WinoBias, by the published bound
+    0.09742
+    """
+    check_numbers(n=n)
+    if not n > 0:
+        raise InputError(f"`n` must be positive: found {n}")
+    return _Rows(group_share, cost_bound, confidence, variance, method).halfwidth(n)
+
+
+def sample_size(
+    effect: float,
+    *,
+    group_share: float = 0.5,
+    cost_bound: float = 1.0,
+    confidence: float = 0.95,
+    variance: float | None = None,
+    method: str = "bernstein",
+) -> int:
+    """Return the smallest number of rows that can claim a disparity of `effect`.
+
+    `group_share` is that of the smaller group. Without a `variance` the worst case is
+    planned for; what it is the variance of depends on the method: for `bernstein` the
+    amortized disparity, for `exact`, `betting`, `score` and `bootstrap` the cost within a
+    group. For `exact`, which is not monotone in n, every larger number of rows is enough as
+    well; where there are more than a few hundred candidates, only some of them are tried.
+
+    >>> sample_size(0.05), sample_size(0.05, method="exact")
+    (11903, 1641)
+    """
+    check_numbers(effect=effect)
+    rows = _Rows(group_share, cost_bound, confidence, variance, method)
+    if not 0 < effect <= cost_bound:
+        raise InputError(
+            f"`effect` must be positive and at most the largest cost, {cost_bound}: found {effect}"
+        )
+    if method == "exact":
+        difference = effect / cost_bound
+        start = math.ceil(_MARGIN * rows.large_sample(difference))
+        n = smallest(
+            lambda n: rows.excludes_zero(n, difference),
+            start,
+            grow=lambda n: math.ceil(_MARGIN * n),
+            # An odd step meets even and odd group sizes alike.
+            steps=(2 * math.ceil((_MARGIN - 1) * start / _TRIED / 2) - 1, 1),
+        )
+    else:
+        n = smallest(lambda n: rows.halfwidth(n) < effect)
+    if n is None:
+        raise InputError(f"no sample is large enough to claim {effect}; plan for a larger one")
+    return n
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A table in which the costs of two groups are compared by one interval method."""
+
+    group_share: float
+    cost_bound: float
+    confidence: float
+    variance: float | None
+    method: str
+
+    def __post_init__(self) -> None:
+        """Raise an error that names the argument which cannot be planned with."""
+        checked_confidence(self.confidence)
+        checked_group_share(self.group_share)
+        bound, variance = self.cost_bound, self.variance
+        check_numbers(cost_bound=bound, variance=0 if variance is None else variance)
+        if not (bound > 0 and math.isfinite(bound)):
+            raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
+        if variance is not None and not (variance >= 0 and math.isfinite(variance)):
+            raise InputError(f"`variance` must be finite and not negative: found {variance}")
+        if self.method not in VARIANCE_IS:
+            intervals.refuse_removed(self.method)
+            raise InputError(
+                f'no plan for "{self.method}"; {did_you_mean(self.method, VARIANCE_IS)}'
+            )
+        if variance == 0 and self.method in ("score", "bootstrap"):
+            raise InputError(
+                f'`variance` must be positive for "{self.method}": without it none is needed'
+            )
+
+    def halfwidth(self, n: float) -> float:
+        """Return the half-width of the interval of n rows; infinite where none excludes zero."""
+        share, bound = self.group_share, self.cost_bound
+        if self.method == "bernstein":
+            worst = (bound / share) ** 2
+            variance = worst if self.variance is None else self.variance
+            return bernstein.halfwidth(n, variance, bound / share, self.confidence)
+        if self.method == "exact":
+            parts = smallest(
+                lambda parts: self.excludes_zero(int(n), parts / _PARTS),
+                _PARTS,
+                least=1,
+                most=_PARTS,
+            )
+            return math.inf if parts is None else bound * (parts / _PARTS)
+        largest = bound**2 / 4
+        within = largest if self.variance is None else min(self.variance, largest)
+        # Large-sample widths. For betting it is Hoeffding's, with the true variance in place of
+        # the largest; `score` and `bootstrap` approach that of the normal law.
+        if self.method == "betting":
+            goal = math.log(2 / ((1 - self.confidence) * (1 - betting.ON_LIMITS)))
+            return math.sqrt(2 * goal * within / (n * share * (1 - share)))
+        reach = _normal_quantile(self.confidence)
+        return reach * math.sqrt(within / (n * share * (1 - share)))
+
+    def excludes_zero(self, n: int, difference: float) -> bool:
+        """Tell whether the exact test of n rows, with this difference of rates, rejects zero.
+
+        The rates at which the two groups have the largest cost lie around that of the variance,
+        or as near to it as the difference allows.
+        """
+        n_a = round(n * self.group_share)
+        n_b = n - n_a
+        if min(n_a, n_b) < 1:
+            return False
+        middle, half = self._middle_rate(difference), difference / 2
+        counts = (round(n_a * (middle + half)), n_a, round(n_b * (middle - half)), n_b)
+        test = ScoreTest(*counts, 1 - self.confidence)
+        return bool(test.rejects(np.zeros(1), np.zeros(1))[0])
+
+    def large_sample(self, difference: float) -> float:
+        """Return the rows that the normal law asks for, when counts fall short by rounding."""
+        middle = self._middle_rate(difference)
+        spread = self.group_share * (1 - self.group_share)
+        reach = _normal_quantile(self.confidence) ** 2
+        n = max(4.0, reach * middle * (1 - middle) / (difference**2 * spread))
+        lost = min(0.5, 1 / (2 * n * spread * difference))
+        return n / (1 - lost) ** 2
+
+    def _middle_rate(self, difference: float) -> float:
+        # Of the largest variance; divided twice, because the square of a small bound may be 0.
+        bound, variance = self.cost_bound, self.variance
+        share = 1.0 if variance is None else min(1.0, 4 * variance / bound / bound)
+        return max((1 - math.sqrt(1 - share)) / 2, difference / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The parts of a probe's variance, and how many units the pilot had of each.
+
+    The value of a probe is a mean over K templates crossed with T tasks; its variance is
+    templates / K + tasks / T + rest / (K T). No number of templates shrinks the second part.
+    """
+
+    templates: float
+    tasks: float
+    rest: float
+    n_templates: int
+    """Templates, or paraphrase families where the set has them."""
+    n_tasks: int
+
+    def halfwidth(self, n_templates: float, n_tasks: float, confidence: float) -> float:
+        """Return the half-width that such a probe may expect, by the normal law."""
+        variance = self.templates / n_templates + self.tasks / n_tasks
+        variance += self.rest / (n_templates * n_tasks)
+        return _normal_quantile(confidence) * math.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePlan:
+    """What a claim of `effect` needs; None where no number of that kind suffices alone."""
+
+    effect: float
+    confidence: float
+    components: Components
+    templates: int | None
+    """With the pilot's tasks."""
+    tasks: int | None
+    """With the pilot's templates."""
+    fixed_tasks: int
+    """Templates, when the pilot's tasks are all that one wants to speak of."""
+    halfwidth: float
+    """What the pilot itself may expect."""
+
+
+def variance_components(cells: Floats, families: Sequence[str] | None = None) -> Components:
+    """Estimate the parts of the variance from a pilot's cells (K, A, T), NaN undefined."""
+    table = unit_task_means(cells, families)
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    k, t = table.shape
+    if k < 2 or t < 2:
+        raise InputError(
+            "a pilot needs at least two templates (or families) and two tasks that are defined "
+            f"in all of them: found {k} and {t}"
+        )
+    squares = MeanSquares.of(table)
+    # A part that comes out negative is one that the pilot cannot tell from none.
+    templates = max(0.0, (squares.rows - squares.rest) / t)
+    tasks = max(0.0, (squares.columns - squares.rest) / k)
+    return Components(templates, tasks, squares.rest, n_templates=k, n_tasks=t)
+
+
+def templates_needed(
+    cells: Floats,
+    effect: float,
+    *,
+    families: Sequence[str] | None = None,
+    confidence: float = 0.95,
+) -> TemplatePlan:
+    """Return how many templates (or families) a claim of `effect` needs, from a pilot."""
+    checked_confidence(confidence)
+    if not effect > 0:
+        raise InputError(f"`effect` must be positive: found {effect}")
+    parts = variance_components(cells, families)
+    k, t = parts.n_templates, parts.n_tasks
+    fixed = replace(parts, tasks=0.0)
+
+    def needed(halfwidth: Callable[[float], float]) -> int | None:
+        if halfwidth(math.inf) >= effect:
+            return None
+        n = smallest(lambda n: halfwidth(n) < effect)
+        if n is None:
+            raise InputError("no number is large enough to claim that; plan for a larger effect")
+        return n
+
+    by_templates = needed(lambda n: parts.halfwidth(n, t, confidence))
+    by_tasks = needed(lambda n: parts.halfwidth(k, n, confidence))
+    alone = needed(lambda n: fixed.halfwidth(n, t, confidence))
+    assert alone is not None
+    expected = parts.halfwidth(k, t, confidence)
+    return TemplatePlan(effect, confidence, parts, by_templates, by_tasks, alone, expected)
+
+
+def sentences_needed(counts: Floats, direction: Direction, *, reliable: float = 0.9) -> int | None:
+    """Return how many sentences a base like this needs to show `reliable` of an amplification.
+
+    The tasks keep their shares of the sentences. None where no number is enough: the table
+    shows no link that sentences could make clear.
+    """
+    if not 0 < reliable < 1:
+        raise InputError(f"`reliable` must lie between 0 and 1, both excluded: found {reliable}")
+    table = checked_counts(counts)
+    total = float(table.sum())
+
+    def enough(step: int) -> bool:
+        rng, factor = np.random.default_rng(0), 2.0 ** (step / _STEPS)
+        return reliability(table, direction, rng=rng, factor=factor).proportional >= reliable
+
+    most = math.floor(_STEPS * math.log2(_MOST_SENTENCES / total))
+    step = smallest(enough, 0, grow=lambda step: step + _STEPS, steps=(4, 2, 1), least=0, most=most)
+    if step is None:
+        return None
+    number = 2.0 ** (step / _STEPS) * total
+    # Two digits, rounded up: the estimate is no better than that.
+    unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
+    return int(math.ceil(number / unit) * unit)
+
+
+def _normal_quantile(confidence: float) -> float:
+    from scipy import special
+
+    return float(special.ndtri((1 + confidence) / 2))

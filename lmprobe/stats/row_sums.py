@@ -1,0 +1,210 @@
+"""What labelled rows add up to, kept by unit so that units can be drawn again.
+
+Every number that the metric needs is a sum over rows, so a bootstrap replicate is a row of
+counts times a matrix. A unit is what is drawn as a whole: a row, a cluster of rows, or, where
+there are very many, a bin of rows. Units that are alike share one line of the matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats, Tally
+from lmprobe.metrics.directional import Tallies, amplification, defined_mean
+from lmprobe.metrics.lean import lean_of
+from lmprobe.stats.method import REPLICATES
+from lmprobe.stats.weights import poisson
+
+Sparse = Any
+"""A scipy.sparse CSR matrix; scipy has no types."""
+
+PATTERNS = 100_000
+"""Kinds of unit at most; with more, rows are put into bins."""
+BINS = 1024
+"""Bins of rows: the width of an interval is then right within about 2 percent."""
+
+HELD = 20_000_000
+"""Numbers held at a time."""
+
+# Kinds of unit up to which a resample has exactly as many units as the sample; of units that
+# all differ, fewer: weights of their own are drawn ten times as fast.
+_MULTINOMIAL, _FEW = 5_000, 500
+# The share of cells that are not 0 from which a plain matrix is multiplied faster.
+_DENSE = 0.05
+# Numbers made in all: more units are drawn fewer times.
+_DRAWN, _FEWEST = 50_000_000, 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """What each of R samples of units adds up to: `columns` (R, F), laid out as `RowSums`."""
+
+    columns: Floats
+    attributes: int
+    tasks: int
+    directions: tuple[Direction, ...]
+
+    def _part(self, start: int, *shape: int) -> Floats:
+        width = int(np.prod(shape))
+        return self.columns[:, start : start + width].reshape(len(self.columns), *shape)
+
+    @property
+    def marginals(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Total (R, 1), attributes (R, A), tasks (R, T) and both together (R, A, T)."""
+        a, t = self.attributes, self.tasks
+        return (
+            self._part(0, 1),
+            self._part(1, a),
+            self._part(1 + a, t),
+            self._part(1 + a + t, a, t),
+        )
+
+    def predicted(self, direction: Direction) -> Floats:
+        """Return how often each predicted label goes with each true one, (R, A, T)."""
+        a, t = self.attributes, self.tasks
+        return self._part(1 + a + t + a * t * (1 + self.directions.index(direction)), a, t)
+
+    def lean(self, *, keep_unseen: bool = False) -> Floats:
+        """Return which way each sample leans, (R, A, T); NaN where a label never occurs."""
+        total, attribute, task, joint = self.marginals
+        whole = np.where(total > 0, total, 1.0)
+        p_attribute, p_task = attribute / whole, task / whole
+        found = lean_of(joint / whole[:, :, None], p_attribute, p_task)
+        seen = (p_attribute[:, :, None] > 0) & (p_task[:, None, :] > 0)
+        return found if keep_unseen else np.where(seen, found, np.nan)
+
+    def given(self, direction: Direction) -> Floats:
+        """Return how often the condition of each pair occurs, (R, 1, T) or (R, A, 1)."""
+        _, attribute, task, _ = self.marginals
+        about_group = direction == Direction.TASK_TO_ATTRIBUTE
+        return task[:, None, :] if about_group else attribute[:, :, None]
+
+    def pairs(self, direction: Direction, lean: Floats) -> Floats:
+        """Return the amplification of each pair in each sample, (R, A, T)."""
+        given = np.where(self.given(direction) > 0, self.given(direction), np.nan)
+        return amplification(self.predicted(direction) / given, self.marginals[3] / given, lean)
+
+    def value(self, direction: Direction, lean: Floats) -> Floats:
+        """Return the amplification of each sample, (R,); NaN where nothing is defined."""
+        return np.asarray(defined_mean(self.pairs(direction, lean), axis=(1, 2)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSums:
+    """What each unit adds to the sums of the metric.
+
+    The columns of `features` (U, F) are: total, attributes (A), tasks (T), both (A x T), then
+    predicted with true labels (A x T) for each of `directions`.
+    """
+
+    features: Sparse
+    times: NDArray[np.int64]
+    """(U,), how many units are like this one."""
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    directions: tuple[Direction, ...]
+
+    @property
+    def units(self) -> int:
+        """How many units there are to draw."""
+        return int(self.times.sum())
+
+    @property
+    def total(self) -> Sums:
+        """What all units add up to, as one sample."""
+        return self.sums((self.features.T @ self.times.astype(np.float64))[None, :])
+
+    def sums(self, columns: Floats) -> Sums:
+        """Return sums with the layout of these units."""
+        return Sums(columns, len(self.attributes), len(self.tasks), self.directions)
+
+    def tallies(self) -> Tallies:
+        """Return the sums of the metric over all units."""
+        total = self.total
+        whole, attribute, task, joint = (part[0] for part in total.marginals)
+        weight = float(whole[0])
+
+        def predicted(direction: Direction) -> Tally | None:
+            if direction not in self.directions:
+                return None
+            return Tally(total.predicted(direction)[0], attribute, task, weight)
+
+        return Tallies(
+            Tally(joint, attribute, task, weight),
+            predicted_task=predicted(Direction.ATTRIBUTE_TO_TASK),
+            predicted_attribute=predicted(Direction.TASK_TO_ATTRIBUTE),
+        )
+
+    @property
+    def replicates(self) -> int:
+        """How many resamples an interval takes by default: fewer of very many units."""
+        return int(np.clip(_DRAWN // max(self.features.shape), _FEWEST, REPLICATES))
+
+    def resampled(self, replicates: int, rng: np.random.Generator) -> Sums:
+        """Return the sums of so many resamples of the units, drawn with replacement."""
+        drawn = self._drawn(replicates, rng)
+        if self.features.nnz > _DENSE * math.prod(self.features.shape):
+            return self.sums(drawn.astype(np.float64) @ self.features.toarray())
+        return self.sums((self.features.T @ drawn.T).T)
+
+    def _drawn(self, replicates: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return how often each kind of unit is drawn, (replicates, U)."""
+        kinds = len(self.times)
+        if kinds > _FEW and self.times.max() == 1:
+            return poisson(replicates, kinds, rng)
+        if kinds <= _MULTINOMIAL:
+            return rng.multinomial(self.units, self.times / self.units, size=replicates)
+        return rng.poisson(self.times, size=(replicates, len(self.times)))
+
+
+def features(
+    group: Sparse,
+    task: Sparse,
+    weight: Floats,
+    predicted: Sequence[tuple[Direction, Sparse]],
+) -> Sparse:
+    """Return the columns of `RowSums` for rows, (n, F).
+
+    `group` (n, A) says how much a row has each attribute, predicted attributes likewise;
+    `task` (n, T) and predicted tasks are multiplied by the row's weight already.
+    """
+    from scipy import sparse
+
+    weights = sparse.csr_array(weight[:, None])
+    parts = [weights, _row_products(group, weights), task, _row_products(group, task)]
+    for direction, guess in predicted:
+        about_group = direction == Direction.TASK_TO_ATTRIBUTE
+        parts.append(_row_products(guess, task) if about_group else _row_products(group, guess))
+    return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=np.float64))
+
+
+def _row_products(left: Sparse, right: Sparse) -> Sparse:
+    """Return the products of every column of `left` with every one of `right`, row by row."""
+    from scipy import sparse
+
+    width = right.shape[1]
+    row_of_left = np.repeat(np.arange(left.shape[0]), np.diff(left.indptr))
+    times = np.diff(right.indptr)[row_of_left]
+    from_left = np.repeat(np.arange(left.nnz), times)
+    place = np.arange(len(from_left)) - np.repeat(np.cumsum(times) - times, times)
+    from_right = right.indptr[row_of_left][from_left] + place
+    columns = left.indices[from_left].astype(np.int64) * width + right.indices[from_right]
+    values = left.data[from_left] * right.data[from_right]
+    shape = (left.shape[0], left.shape[1] * width)
+    return sparse.csr_array((values, (row_of_left[from_left], columns)), shape=shape)
+
+
+def added_by(unit: NDArray[np.intp], units: int, lines: Sparse) -> Sparse:
+    """Return the sum of the lines that belong to each unit, (units, F)."""
+    from scipy import sparse
+
+    ones = np.ones(len(unit))
+    members = sparse.csr_array((ones, (unit, np.arange(len(unit)))), shape=(units, len(unit)))
+    return sparse.csr_array(members @ lines)

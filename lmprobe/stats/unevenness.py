@@ -1,0 +1,121 @@
+"""How unevenly a model treats groups when no lean is known.
+
+Amplification needs a lean. Without one, the size of the deviations can still be measured:
+the mean over pairs of |mean over templates of (predicted - base rate)|. It is never negative and
+grows with noise, so it is tested against chance, not against zero: if the group made no
+difference, exchanging the attributes of any template and task would change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lmprobe.core.tally import Floats
+from lmprobe.metrics.directional import defined_mean
+from lmprobe.results import Interval, Verdict
+from lmprobe.stats.weights import draws
+
+METHOD = "bootstrap-deviation"
+_REPLICATES = 2000
+_PERMUTATIONS = 1999
+# Cells drawn at a time, and at most altogether: a larger set is permuted less often.
+_BLOCK = 4_000_000
+_MOST_CELLS = 400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unevenness:
+    """The mean size of a pair's deviation from the base, with its interval and p-value."""
+
+    value: float
+    interval: Interval
+    p_value: float
+    """Of the hypothesis that the attributes are exchangeable in every template and task."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether chance is ruled out at the confidence of the interval."""
+        ruled_out = self.p_value < 1 - self.interval.confidence
+        return Verdict.UNEVEN if ruled_out else Verdict.UNDECIDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "value": self.value,
+            "interval": self.interval.to_dict(),
+            "p_value": self.p_value,
+            "verdict": self.verdict,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Unevenness:
+        """Read the JSON form."""
+        interval = Interval.from_dict(document["interval"])
+        return cls(float(document["value"]), interval, float(document["p_value"]))
+
+
+def unevenness(
+    predicted: Floats,
+    base_rate: Floats,
+    *,
+    families: Sequence[str],
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> Unevenness:
+    """Return how far predictions (K, A, T) are from base rates (A, T), in whatever direction.
+
+    Noise makes the value too large, by most where there is nothing to find, so percentiles of
+    its resamples do not cover. The interval uses that the mean size of the true deviations
+    differs from the value by no more than the mean size of the errors (the triangle
+    inequality), whose quantile the bootstrap over paraphrase families gives: it covers
+    more often than it says, at zero too. The p-value is from permuting the attributes independently
+    within each template and task; at least 1 / (permutations + 1).
+    """
+    deviation = predicted - base_rate
+    value = _size(deviation.mean(axis=0))
+    if len(set(families)) > 1:
+        error = float(np.quantile(_errors(deviation, families, rng), confidence))
+        interval = Interval(max(0.0, value - error), value + error, confidence, METHOD)
+    else:
+        interval = Interval.too_few_units(confidence, METHOD)
+    return Unevenness(value, interval, _p_value(deviation, value, rng))
+
+
+def _size(by_pair: Floats) -> float:
+    return float(defined_mean(np.abs(by_pair)))
+
+
+def _errors(deviation: Floats, families: Sequence[str], rng: np.random.Generator) -> Floats:
+    """Return the mean size of the errors when as many families are drawn anew (R,)."""
+    names, family = np.unique(np.asarray(families, dtype=str), return_inverse=True)
+    count, flat = len(names), deviation.reshape(len(deviation), -1)
+    sums = np.zeros((count, flat.shape[1]))
+    np.add.at(sums, family, flat)
+    sizes = np.bincount(family)
+    mean = sums.sum(axis=0) / len(family)
+    # Resampling n units loses a factor (n - 1) / n of the variance.
+    widened = np.sqrt(count / (count - 1))
+    values = np.empty(_REPLICATES)
+    step = max(1, _BLOCK // sums.shape[1])
+    for start in range(0, _REPLICATES, step):
+        weight = draws(min(step, _REPLICATES - start), count, rng)
+        error = weight @ sums / (weight @ sizes)[:, None] - mean
+        values[start : start + step] = defined_mean(np.abs(error), axis=1)
+    widened_values: Floats = values * widened
+    return widened_values
+
+
+def _p_value(deviation: Floats, value: float, rng: np.random.Generator) -> float:
+    permutations = max(199, min(_PERMUTATIONS, _MOST_CELLS // deviation.size))
+    step = max(1, _BLOCK // deviation.size)
+    as_large = 0
+    for start in range(0, permutations, step):
+        block = np.broadcast_to(deviation, (min(step, permutations - start), *deviation.shape))
+        sizes = defined_mean(np.abs(rng.permuted(block, axis=2).mean(axis=1)), axis=(1, 2))
+        # Equal arrangements may differ in the last digits, by the order of summation.
+        as_large += int((sizes >= value * (1 - 1e-9)).sum())
+    return (1 + as_large) / (1 + permutations)

@@ -1,0 +1,76 @@
+"""The bootstrap: which quantiles it takes, against formulas, scipy and Student's interval."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lmprobe.results import Interval
+from lmprobe.stats.method import Sample, interval
+from lmprobe.stats.methods.bootstrap import expanded, of_replicates
+from lmprobe.stats.probe import CellTable, probe_sample
+
+# The quantile q of these numbers is q itself.
+EVEN = np.arange(1001) / 1000
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("units", [2, 3, 12, 400, 10**6])
+@pytest.mark.parametrize("confidence", [0.6, 0.95])
+def test_few_units_go_further_out(units: int, confidence: float) -> None:
+    """Hesterberg (2015): Φ(-sqrt(n/(n-1)) t) with Student's t of n-1 degrees of freedom."""
+    t = stats.t.ppf((1 + confidence) / 2, units - 1)
+    tail = stats.norm.cdf(-math.sqrt(units / (units - 1)) * t)
+    assert expanded(confidence, units) == pytest.approx(tail, rel=1e-9)
+    found = of_replicates(EVEN, units=units, confidence=confidence)
+    assert (found.low, found.high) == pytest.approx((tail, 1 - tail), abs=1e-12)
+    assert (found.confidence, found.method) == (confidence, "bootstrap")
+
+
+def test_it_has_students_width_for_a_mean() -> None:
+    values = np.random.default_rng(6).normal(size=12)
+    sample = probe_sample(CellTable.of(values[:, None, None], None), "templates")
+    found = interval(sample, method="bootstrap", rng=rng())
+    expected = stats.ttest_1samp(values, 0).confidence_interval()
+    assert found.width == pytest.approx(expected.high - expected.low, rel=0.08)
+
+
+def test_ten_thousand_resamples_are_drawn() -> None:
+    asked = []
+
+    def resampled(replicates: int, rng: np.random.Generator) -> np.ndarray:
+        asked.append(replicates)
+        return EVEN
+
+    interval(Sample(0.5, resampled=resampled, units=9), method="bootstrap", rng=rng())
+    assert asked == [10_000]
+
+
+def test_undefined_resamples_are_left_out() -> None:
+    holes = np.concatenate([[math.nan] * 500, EVEN, [math.nan]])
+    expected = of_replicates(EVEN, units=4, confidence=0.8)
+    assert of_replicates(holes, units=4, confidence=0.8) == expected
+
+
+@pytest.mark.parametrize("drawn", [np.full(20, math.nan), np.array([]), np.full(20, 0.3)])
+def test_no_defined_or_no_different_resample_gives_no_interval(drawn: np.ndarray) -> None:
+    assert of_replicates(drawn, units=5, confidence=0.9).status == "undefined"
+
+
+def test_two_units_are_enough_and_one_is_not() -> None:
+    found = [
+        interval(
+            Sample(0.5, resampled=lambda replicates, rng: EVEN, units=units),
+            method="bootstrap",
+            rng=rng(),
+        )
+        for units in (1, 2)
+    ]
+    assert found[0] == Interval.too_few_units(0.95, "bootstrap")
+    assert found[1].status == "ok"

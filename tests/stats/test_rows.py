@@ -1,0 +1,239 @@
+"""Intervals over labelled rows against plain loops, and against known truths."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from lmprobe.core.direction import Direction
+from lmprobe.errors import InputError
+from lmprobe.io.table_source import TableSource
+from lmprobe.stats.methods.bootstrap import of_replicates
+from lmprobe.stats.rows import bootstrap_interval, close_pairs, cross_fitted_amplification
+from lmprobe.tabular.columns import Columns, Layout
+from lmprobe.tabular.counting import counted
+from lmprobe.tabular.engine import count_lines
+from tests.stats.labelled_rows import kinds_of, people, sums_of
+
+A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_the_ends_are_those_of_the_replicates_that_are_defined(confidence: float) -> None:
+    """The task of one row of five: about a third of the replicates lack it, and say nothing."""
+    sums = sums_of(
+        ["a", "a", "b", "b", "b"], [1, 0, 0, 0, 0], attribute_predictions=["a", "a", "b", "b", "a"]
+    )
+    values = sums.resampled(200, rng()).value(T_TO_A, sums.total.lean())
+    assert 100 < (~np.isnan(values)).sum() < 160
+    found = bootstrap_interval(sums, confidence=confidence, rng=rng(), replicates=200)
+    assert str(found[T_TO_A]) == str(of_replicates(values, units=5, confidence=confidence))
+
+
+def test_clusters_are_drawn_whole() -> None:
+    rows = people(150)
+    often = {name: np.repeat(column, 4, axis=0) for name, column in rows.items()}
+    unit = np.repeat(np.arange(150), 4)
+    alone, together, naive = (
+        bootstrap_interval(sums, rng=rng(), replicates=2000)
+        for sums in (sums_of(**rows), sums_of(**often, unit=unit), sums_of(**often))
+    )
+    for direction in (A_TO_T, T_TO_A):
+        assert together[direction].width == pytest.approx(alone[direction].width, rel=0.15)
+        assert naive[direction].width < 0.7 * together[direction].width
+
+
+@pytest.mark.slow
+def test_bins_cover_as_rows_do() -> None:
+    """Ten thousand fractional predictions in 1,024 bins; the true value is known."""
+    hits, truth = 0, 0.25 * 0.5
+    layout = Layout(Columns(("group",), ("task",), (), ("guess",)), binary=True)
+    for seed in range(200):
+        draw = rng(1000 + seed)
+        group = draw.integers(0, 2, 10_000)
+        task = (draw.random(10_000) < 0.25 + 0.5 * group).astype(int)
+        guess = np.clip(0.125 + 0.75 * group + draw.uniform(-0.1, 0.1, 10_000), 0, 1)
+        with TableSource(pd.DataFrame({"group": group, "task": task, "guess": guess})) as source:
+            lines = count_lines(source, layout, binned=True)
+        rows = counted(lines, layout, "table").row_sums(("0", "1"), ("task",))
+        hits += truth in bootstrap_interval(rows, rng=draw, replicates=400)[A_TO_T]
+    assert stats.binomtest(hits, 200, 0.95).pvalue > 1e-3
+
+
+def test_the_lean_comes_from_the_train_rows() -> None:
+    rows = people()
+    train = sums_of(1 - rows["attribute_labels"], rows["task_labels"])
+    sums = kinds_of(**rows)
+    own = bootstrap_interval(sums, rng=rng(), replicates=500)[A_TO_T]
+    turned = bootstrap_interval(sums, train=train, rng=rng(), replicates=500)[A_TO_T]
+    assert (turned.low, turned.high) == pytest.approx((-own.high, -own.low), abs=1e-12)
+
+
+def test_pairs_of_a_label_that_never_occurs_count_only_on_request() -> None:
+    """The third task is predicted but never true: a third of all pairs, all of them 0."""
+    rows = people(60)
+    rows["task_labels"][:, 2] = 0
+    sums = kinds_of(**rows)
+    plain, kept = (
+        (
+            bootstrap_interval(sums, keep_unseen=keep, rng=rng(), replicates=500)[A_TO_T],
+            cross_fitted_amplification(sums, keep_unseen=keep, rng=rng())[A_TO_T].interval,
+        )
+        for keep in (False, True)
+    )
+    for own, with_unseen in zip(plain, kept, strict=True):
+        expected = pytest.approx((own.low * 2 / 3, own.high * 2 / 3))
+        assert (with_unseen.low, with_unseen.high) == expected
+
+
+def test_one_unit_is_too_few_and_two_are_not() -> None:
+    rows = people(40)
+    for units, status in ((1, "too_few_units"), (2, "ok")):
+        sums = sums_of(**rows, unit=np.arange(40) % units)
+        plain = bootstrap_interval(sums, rng=rng())[A_TO_T]
+        fitted = cross_fitted_amplification(sums, rng=rng())[A_TO_T].interval
+        assert (plain.status, plain.method) == (status, "bootstrap")
+        assert (fitted.status, fitted.method) == (status, "cross-fitted")
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
+def test_perfect_predictions_have_no_spread(kind: str) -> None:
+    rows, draw = people(), rng(4)
+    task = draw.random((400, 3)) if kind == "fractions" else rows["task_labels"]
+    weight = draw.random(400) if kind == "weighted" else None
+    sums = sums_of(rows["attribute_labels"], task, task_predictions=task, weight=weight)
+    assert bootstrap_interval(sums, rng=rng(), replicates=1000)[A_TO_T].status == "undefined"
+    fitted = cross_fitted_amplification(sums, rng=rng())[A_TO_T]
+    assert (fitted.value, fitted.interval.status) == (0, "undefined")
+
+
+def test_a_confidence_is_strictly_between_0_and_1() -> None:
+    for function in (bootstrap_interval, cross_fitted_amplification):
+        with pytest.raises(InputError, match="confidence"):
+            function(sums_of(**people(20)), confidence=1.0, rng=rng())
+    assert cross_fitted_amplification(sums_of([0, 1], [0, 1]), rng=rng()) == {}
+
+
+def held_out(
+    rows: dict[str, Any], times: np.ndarray, held: np.ndarray, keep_unseen: bool
+) -> dict[Direction, np.ndarray]:
+    """Return lean * (predicted - true) / (a fifth of the condition), pair by pair, (ways,)."""
+    group = np.eye(2)[rows["attribute_labels"]]
+    said = np.eye(2)[rows["attribute_predictions"]]
+    task, guess = rows["task_labels"].astype(float), rows["task_predictions"].astype(float)
+    kept = times - held
+    pairs: dict[Direction, list[np.ndarray]] = {A_TO_T: [], T_TO_A: []}
+    for a, t in np.ndindex(group.shape[1], task.shape[1]):
+        both = group[:, a] * task[:, t]
+        in_group, in_task = times @ group[:, a], times @ task[:, t]
+        excess = (kept @ both) * kept.sum(axis=1) - (kept @ group[:, a]) * (kept @ task[:, t])
+        for direction, predicted, given in (
+            (A_TO_T, group[:, a] * guess[:, t], in_group),
+            (T_TO_A, said[:, a] * task[:, t], in_task),
+        ):
+            seen = given > 0 if keep_unseen else (in_group > 0) & (in_task > 0)
+            change = np.sign(excess) * (held @ (predicted - both)) / (0.2 * np.maximum(given, 1))
+            pairs[direction].append(np.where(seen, change, np.nan))
+    return {direction: np.nanmean(each, axis=0) for direction, each in pairs.items()}
+
+
+@pytest.mark.parametrize("keep_unseen", [False, True])
+@pytest.mark.parametrize("unseen", [None, "task_labels", "attribute_labels"])
+def test_the_cross_fitted_value_and_its_spread_are_those_of_a_loop(
+    unseen: str | None, keep_unseen: bool
+) -> None:
+    """500 ways to hold a fifth out, and 8 ways in each of 400 resamples of the units."""
+    rows = people(30)
+    if unseen is not None:
+        # One row alone has the label; where it is held out, the others do not lean.
+        labels = rows[unseen][:, 2] if unseen == "task_labels" else rows[unseen]
+        labels[1:], labels[0] = 0, 1
+    generator, ones = rng(), np.ones((1, 30), dtype=int)
+    whole = np.repeat(ones, 500, axis=0)
+    estimates = held_out(rows, whole, generator.binomial(whole, 0.2), keep_unseen)
+    times = np.repeat(generator.multinomial(30, ones[0] / 30, size=400), 8, axis=0)
+    spread = held_out(rows, times, generator.binomial(times, 0.2), keep_unseen)
+    found = cross_fitted_amplification(
+        sums_of(**rows), keep_unseen=keep_unseen, confidence=0.9, rng=rng()
+    )
+    for direction, values in estimates.items():
+        assert found[direction].value == pytest.approx(values.mean(), abs=1e-12)
+        ways = spread[direction].reshape(400, 8)
+        # The noise of the few ways to hold out is not that of the units.
+        noise = np.nanmean(ways.var(axis=1, ddof=1)) / 8
+        variance = np.nanvar(ways.mean(axis=1), ddof=1) - noise
+        half = stats.t.ppf(0.95, 29) * math.sqrt(variance)
+        interval = found[direction].interval
+        assert (interval.low, interval.high) == pytest.approx(
+            (values.mean() - half, values.mean() + half), rel=1e-9
+        )
+
+
+@pytest.mark.slow
+def test_rows_in_which_nothing_is_linked_amplify_nothing() -> None:
+    """Twenty independent tasks: the plain interval misses zero most of the time."""
+    draw, covered, plain, values = rng(5), 0, 0, []
+    for _ in range(25):
+        truth, guess = (draw.random((2, 300, 20)) < 0.3).astype(int)
+        sums = sums_of(draw.integers(0, 2, 300), truth, task_predictions=guess)
+        found = cross_fitted_amplification(sums, rng=draw)[A_TO_T]
+        covered += 0 in found.interval
+        plain += 0 in bootstrap_interval(sums, rng=draw, replicates=300)[A_TO_T]
+        values.append(found.value)
+    assert covered >= 20
+    assert plain < 15
+    assert abs(np.mean(values)) < 3 * np.std(values) / 5
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_close_pairs_against_a_loop(weighted: bool) -> None:
+    """Clusters of weighted rows: what they add to the excess over independence, squared."""
+    draw = rng(3)
+    group, unit = draw.integers(0, 3, 90), draw.permutation(np.arange(90) % 20)
+    task = (draw.random((90, 5)) < 0.2 + 0.25 * (group[:, None] == np.arange(5) % 3)) * 1.0
+    weight = draw.uniform(0.5, 2, 90) if weighted else np.ones(90)
+    share, residuals = weight / weight.sum(), []
+    for a, t in np.ndindex(3, 5):
+        has, does = (group == a).astype(float), task[:, t]
+        added = share * (has - share @ has) * (does - share @ does)
+        by_unit = [added[unit == number].sum() for number in range(20)]
+        residuals.append(abs(sum(by_unit)) / math.sqrt(sum(value**2 for value in by_unit)))
+    assert not any(1.95 < residual < 2.05 for residual in residuals)
+    close = sum(residual < 2 for residual in residuals)
+    assert 2 < close < 13
+    for scale in (1e-200, 1.0, 1e200):
+        sums = sums_of(group, task, weight=weight * scale, unit=unit)
+        assert close_pairs(sums) == (close, 15)
+
+
+@pytest.mark.parametrize(("alike", "close"), [(5, 4), (6, 0), (7, 0)])
+def test_two_standard_errors_exactly_are_not_close(alike: int, close: int) -> None:
+    """Sixteen rows, half of each kind: the residual of 6 alike of 8 is exactly 2."""
+    group = np.repeat([0, 1], 8)
+    first = np.repeat([1, 0, 1, 0], [alike, 8 - alike, 8 - alike, alike])
+    assert close_pairs(sums_of(group, np.column_stack([first, 1 - first]))) == (close, 4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_label_of_all_rows_or_of_none_has_no_pair() -> None:
+    group, task = [0, 1] * 10, np.tile([[1, 0, 1], [1, 0, 0]], (10, 1))
+    assert close_pairs(sums_of(group, task)) == (0, 2)
+    assert close_pairs(sums_of(group, task, weight=np.full(20, 0.1))) == (0, 2)
+    assert close_pairs(sums_of([0] * 20, task)) == (0, 0)
+    # One row of forty is enough to have pairs, and so is all but one.
+    rare = np.eye(40)[:, :1]
+    assert close_pairs(sums_of([0, 1] * 20, np.hstack([rare, 1 - rare]))) == (4, 4)
+    assert close_pairs(sums_of([0, 1], [0, 1], weight=[0, 0])) == (0, 0)
+    rows = people(300)
+    found = close_pairs(kinds_of(**rows))
+    assert found == close_pairs(sums_of(**rows))
+    assert 0 < found[0] < found[1] == 6
