@@ -17,24 +17,20 @@ class Outcome(StrEnum):
     """What an interval allows one to say of a limit, the worst first."""
 
     FAILED = "failed"
-    UNINFORMED = "uninformed"
+    NO_VERDICT = "no_verdict"
     UNDECIDED = "undecided"
     PASSED = "passed"
 
     @property
     def exit_code(self) -> int:
         """The exit code of `lmprobe check`; 2 is for mistakes in the input, as everywhere."""
-        return {"passed": 0, "failed": 1, "undecided": 3, "uninformed": 4}[self.value]
+        return {"passed": 0, "failed": 1, "undecided": 3, "no_verdict": 4}[self.value]
 
     @property
     def label(self) -> str:
         """The outcome for a table."""
-        return "not enough evidence" if self is Outcome.UNDECIDED else self.value
-
-    @property
-    def reason(self) -> str:
-        """Why it is so."""
-        return _REASONS[self]
+        labels = {Outcome.UNDECIDED: "not enough evidence", Outcome.NO_VERDICT: "no verdict"}
+        return labels.get(self, self.value)
 
 
 _REASONS = {
@@ -42,15 +38,13 @@ _REASONS = {
     Outcome.FAILED: "the whole interval is above the limit",
     Outcome.UNDECIDED: "the interval contains the limit, so the value may lie on either side; "
     "more data makes the interval shorter",
-    Outcome.UNINFORMED: "the model gives the candidates too little probability, "
-    "so its value says nothing",
 }
 # How an outcome is coloured.
 _VERDICTS = {
     Outcome.PASSED: Verdict.LOWER,
     Outcome.FAILED: Verdict.HIGHER,
     Outcome.UNDECIDED: Verdict.UNDECIDED,
-    Outcome.UNINFORMED: Verdict.UNINFORMED,
+    Outcome.NO_VERDICT: Verdict.UNINFORMED,
 }
 
 
@@ -67,13 +61,19 @@ class CheckedRow:
     def outcome(self) -> Outcome:
         """What the interval allows one to say; a value alone decides nothing."""
         estimate = self.claim.estimate
-        if estimate.verdict is Verdict.UNINFORMED:
-            return Outcome.UNINFORMED
+        if estimate.obstacle is not None:
+            return Outcome.NO_VERDICT
         if estimate.interval.high <= self.limit:
             return Outcome.PASSED
         if estimate.interval.low > self.limit:
             return Outcome.FAILED
         return Outcome.UNDECIDED
+
+    @property
+    def reason(self) -> str:
+        """Why the outcome is so."""
+        obstacle = self.claim.estimate.obstacle
+        return _REASONS[self.outcome] if obstacle is None else obstacle.reason
 
     @property
     def explanation(self) -> str:
@@ -88,7 +88,7 @@ class CheckedRow:
         return (
             f"{self.claim.label}: {format_signed(estimate.claimed)}, "
             f"{describe_interval(estimate.interval)}, limit {format_signed(self.limit)}: "
-            f"{self.outcome.label}; {self.outcome.reason}"
+            f"{self.outcome.label}; {self.reason}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +162,8 @@ class CheckResult(Result):
     def page(self) -> Page:
         """Return the report: the outcome, then every row."""
         what = "The change since another result" if self.relative else "The result"
-        headline = f"{what}: {self.outcome.label}; {self.outcome.reason}."
+        worst = next(row for row in self.rows if row.outcome is self.outcome)
+        headline = f"{what}: {self.outcome.label}; {worst.reason}."
         return Page(
             title="Checked against a limit",
             subtitle="",

@@ -89,9 +89,7 @@ class ComparisonRow:
             return Verdict.EQUIVALENT
         if not self.p_value <= level or abs(self.value) < SMALLEST:
             return Verdict.UNDECIDED
-        if self.foreign_lean:
-            return decide(self.interval, above=Verdict.FOLLOWS_MORE, below=Verdict.FOLLOWS_LESS)
-        return decide(self.interval, above=Verdict.AMPLIFIES_MORE, below=Verdict.AMPLIFIES_LESS)
+        return decide(self.interval, above=Verdict.HIGHER, below=Verdict.LOWER)
 
     @property
     def estimate(self) -> Estimate:

@@ -160,7 +160,7 @@ def _rows(
         own, baseline = values[way, model, direction], values[way, BASELINE, direction]
         value = _value(sums[way, model], direction)
         interval, change = (_interval(part, data.images) for part in (own, own - baseline))
-        verdict = decide(change, above=Verdict.AMPLIFIES_MORE, below=Verdict.AMPLIFIES_LESS)
+        verdict = decide(change, above=Verdict.HIGHER, below=Verdict.LOWER)
         details: dict[str, Any] = {
             "model": MODELS[model],
             "direction": direction.value,
@@ -216,8 +216,8 @@ def _answer(rows: list[ReproducedRow]) -> str:
     by_name = {row.name: row for row in rows}
     words = []
     for direction, what, claimed in (
-        ("T->A", "a fall", Verdict.AMPLIFIES_LESS),
-        ("A->T", "a rise", Verdict.AMPLIFIES_MORE),
+        ("T->A", "a fall", Verdict.LOWER),
+        ("A->T", "a rise", Verdict.HIGHER),
     ):
         change, ends, verdict = _change(by_name[f"as published: Equalizer {direction}"])
         otherwise = "is contradicted" if verdict.decisive else "is not shown"

@@ -20,7 +20,7 @@ from lmprobe.results.interval import Interval, IntervalStatus
 from lmprobe.results.note import Note, NoteKind
 from lmprobe.results.page import Page, Section, Statement
 from lmprobe.results.table import Cell, Column, ColumnKind, Table
-from lmprobe.results.verdict import Tone, Verdict, decide
+from lmprobe.results.verdict import Obstacle, Tone, Verdict, decide
 
 __all__ = [
     "Bracket",
@@ -39,6 +39,7 @@ __all__ = [
     "IntervalStatus",
     "Note",
     "NoteKind",
+    "Obstacle",
     "Page",
     "Section",
     "Series",

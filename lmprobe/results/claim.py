@@ -46,11 +46,7 @@ def difference(later: Claim, earlier: Claim) -> Claim:
     high = value + math.hypot(new.interval.high - new.claimed, old.claimed - old.interval.low)
     confidence = min(new.interval.confidence, old.interval.confidence)
     interval = Interval(low, high, confidence, "mover")
-    uninformed = Verdict.UNINFORMED in (new.verdict, old.verdict)
-    verdict = (
-        Verdict.UNINFORMED
-        if uninformed
-        else decide(interval, above=Verdict.DIFFERS, below=Verdict.DIFFERS)
-    )
-    estimate = Estimate(value, interval, verdict)
+    obstacle = new.obstacle or old.obstacle
+    verdict = decide(interval, above=Verdict.HIGHER, below=Verdict.LOWER, obstacle=obstacle)
+    estimate = Estimate(value, interval, verdict, obstacle=obstacle)
     return Claim(estimate, later.base, later.direction, later.subject)

@@ -9,7 +9,7 @@ from typing import Any
 
 from lmprobe.results.interval import Interval
 from lmprobe.results.note import Note
-from lmprobe.results.verdict import Verdict
+from lmprobe.results.verdict import Obstacle, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Estimate:
 
     `value` is what the published formula gives. `corrected` is None unless a known bias was
     removed; then the interval and the verdict belong to it, and `base_bias` is the bias (value
-    minus corrected).
+    minus corrected). `obstacle` is what forbids a verdict, if anything does.
     """
 
     value: float
@@ -27,6 +27,7 @@ class Estimate:
     corrected: float | None = None
     base_bias: float | None = None
     notes: tuple[Note, ...] = ()
+    obstacle: Obstacle | None = None
 
     @property
     def claimed(self) -> float:
@@ -41,6 +42,7 @@ class Estimate:
             "base_bias": nullable(self.base_bias),
             "interval": self.interval.to_dict(),
             "verdict": self.verdict.value,
+            "obstacle": self.obstacle and self.obstacle.value,
             "notes": [note.to_dict() for note in self.notes],
         }
 
@@ -54,7 +56,15 @@ class Estimate:
             corrected=document.get("corrected"),
             base_bias=document.get("base_bias"),
             notes=tuple(Note.from_dict(note) for note in document.get("notes", ())),
+            obstacle=read_obstacle(document),
         )
+
+
+def read_obstacle(document: Mapping[str, Any]) -> Obstacle | None:
+    """Read what forbids a verdict; earlier versions wrote it only as the verdict `uninformed`."""
+    uninformed = document["verdict"] == Verdict.UNINFORMED
+    name = document.get("obstacle") or (Obstacle.UNINFORMED if uninformed else None)
+    return None if name is None else Obstacle(name)
 
 
 def nullable(value: float | None) -> float | None:

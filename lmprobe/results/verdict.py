@@ -26,10 +26,6 @@ class Verdict(StrEnum):
     OPPOSES = "opposes"
     EQUIVALENT = "equivalent"
     DIFFERS = "differs"
-    AMPLIFIES_MORE = "amplifies_more"
-    AMPLIFIES_LESS = "amplifies_less"
-    FOLLOWS_MORE = "follows_more"
-    FOLLOWS_LESS = "follows_less"
     HIGHER = "higher"
     LOWER = "lower"
     LEAKS = "leaks"
@@ -38,6 +34,11 @@ class Verdict(StrEnum):
     UNEVEN = "uneven"
     UNDECIDED = "undecided"
     UNINFORMED = "uninformed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Verdict | None:
+        """Read the names that comparisons had in earlier versions."""
+        return _EARLIER.get(str(value))
 
     @property
     def words(self) -> VerdictWords:
@@ -78,16 +79,8 @@ _WORDS = {
         "equivalent", "differs from {base} by less than the margin", Tone.EVEN
     ),
     Verdict.DIFFERS: VerdictWords("differs", "differs from {base}", Tone.PLUS),
-    Verdict.AMPLIFIES_MORE: VerdictWords("amplifies more", "amplifies {base} more", Tone.PLUS),
-    Verdict.AMPLIFIES_LESS: VerdictWords("amplifies less", "amplifies {base} less", Tone.MINUS),
-    Verdict.FOLLOWS_MORE: VerdictWords(
-        "follows more", "follows the lean given for {base} more closely", Tone.PLUS
-    ),
-    Verdict.FOLLOWS_LESS: VerdictWords(
-        "follows less", "follows the lean given for {base} less closely", Tone.MINUS
-    ),
-    Verdict.HIGHER: VerdictWords("higher", "is higher for the protected group", Tone.PLUS),
-    Verdict.LOWER: VerdictWords("lower", "is lower for the protected group", Tone.MINUS),
+    Verdict.HIGHER: VerdictWords("higher", "is higher than {base}", Tone.PLUS),
+    Verdict.LOWER: VerdictWords("lower", "is lower than {base}", Tone.MINUS),
     Verdict.LEAKS: VerdictWords("leaks", "reveals the group better than chance", Tone.PLUS),
     Verdict.LEAKS_MORE: VerdictWords("leaks more", "reveals more than the labels", Tone.PLUS),
     Verdict.LEAKS_LESS: VerdictWords("leaks less", "reveals less than the labels", Tone.MINUS),
@@ -105,14 +98,50 @@ _WORDS = {
 }
 
 
+_EARLIER = {
+    "amplifies_more": Verdict.HIGHER,
+    "amplifies_less": Verdict.LOWER,
+    "follows_more": Verdict.HIGHER,
+    "follows_less": Verdict.LOWER,
+}
+
+
+class Obstacle(StrEnum):
+    """What forbids a verdict; it travels with an estimate to everything made from it."""
+
+    UNINFORMED = "uninformed"
+    NO_LEAN = "no_lean"
+    SMALL_BASE = "small_base"
+
+    @property
+    def reason(self) -> str:
+        """Why no verdict is possible, in words."""
+        return _REASONS[self]
+
+
+_REASONS = {
+    Obstacle.UNINFORMED: "the model gives the candidates no more probability than random words, "
+    "so its shares mean nothing",
+    Obstacle.NO_LEAN: "no lean is known for these words, so amplification has no direction, "
+    "whatever the amount of data",
+    Obstacle.SMALL_BASE: "the base has too few observations to show which way its pairs lean",
+}
+
+
 def decide(
     interval: Interval,
     *,
     above: Verdict = Verdict.AMPLIFIES,
     below: Verdict = Verdict.REDUCES,
     reference: float = 0.0,
+    obstacle: Obstacle | None = None,
 ) -> Verdict:
-    """Return the verdict: `above` or `below` if the whole interval is, else `UNDECIDED`."""
+    """Return the verdict: `above` or `below` if the whole interval is, else `UNDECIDED`.
+
+    With an obstacle nothing is decided.
+    """
+    if obstacle is not None:
+        return Verdict.UNINFORMED if obstacle is Obstacle.UNINFORMED else Verdict.UNDECIDED
     if interval.low > reference:
         return above
     if interval.high < reference:

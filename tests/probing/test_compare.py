@@ -52,7 +52,7 @@ def test_models_are_probed_and_subtracted(reference: ComparisonResult) -> None:
         assert row.values == pytest.approx(tuple(values))
         assert row.value == pytest.approx(values[1] - values[0])
     assert [row.direction for row in reference.rows] == list(DIRECTIONS)
-    assert reference.rows[0].verdict is Verdict.AMPLIFIES_MORE
+    assert reference.rows[0].verdict is Verdict.HIGHER
     assert compare(probes).to_dict()["rows"] == reference.to_dict()["rows"]
 
 

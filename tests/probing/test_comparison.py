@@ -55,19 +55,19 @@ def result(*rows: ComparisonRow, **facts: Any) -> ComparisonResult:
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [
-        ({}, Verdict.AMPLIFIES_MORE),
-        ({"value": -0.2}, Verdict.AMPLIFIES_LESS),
-        ({"foreign_lean": True}, Verdict.FOLLOWS_MORE),
-        ({"value": -0.2, "foreign_lean": True}, Verdict.FOLLOWS_LESS),
+        ({}, Verdict.HIGHER),
+        ({"value": -0.2}, Verdict.LOWER),
+        ({"foreign_lean": True}, Verdict.HIGHER),
+        ({"value": -0.2, "foreign_lean": True}, Verdict.LOWER),
         ({"value": 0.05}, Verdict.UNDECIDED),
         # 1 - 0.75 is a number without rounding.
-        ({"p_value": 0.25, "confidence": 0.75}, Verdict.AMPLIFIES_MORE),
+        ({"p_value": 0.25, "confidence": 0.75}, Verdict.HIGHER),
         ({"p_value": 0.06}, Verdict.UNDECIDED),
         ({"p_value": math.nan}, Verdict.UNDECIDED),
-        ({"p_value": 0.06, "confidence": 0.9}, Verdict.AMPLIFIES_MORE),
+        ({"p_value": 0.06, "confidence": 0.9}, Verdict.HIGHER),
         ({"margin": 0.5, "p_equivalence": 0.25, "confidence": 0.75}, Verdict.EQUIVALENT),
-        ({"margin": 0.5, "p_equivalence": 0.06}, Verdict.AMPLIFIES_MORE),
-        ({"margin": 0.5, "p_equivalence": math.nan}, Verdict.AMPLIFIES_MORE),
+        ({"margin": 0.5, "p_equivalence": 0.06}, Verdict.HIGHER),
+        ({"margin": 0.5, "p_equivalence": math.nan}, Verdict.HIGHER),
     ],
 )
 def test_a_claim_needs_the_adjusted_p_value_and_the_interval(
@@ -78,7 +78,7 @@ def test_a_claim_needs_the_adjusted_p_value_and_the_interval(
 
 def test_a_difference_that_no_table_shows_is_not_claimed() -> None:
     ends = Interval(SMALLEST / 2, 2 * SMALLEST, 0.95, "t-crossed")
-    assert replace(row(), value=SMALLEST, interval=ends).verdict is Verdict.AMPLIFIES_MORE
+    assert replace(row(), value=SMALLEST, interval=ends).verdict is Verdict.HIGHER
     smaller = replace(row(), value=np.nextafter(SMALLEST, 0), interval=ends)
     assert smaller.verdict is Verdict.UNDECIDED
 

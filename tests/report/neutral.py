@@ -51,7 +51,7 @@ def comparison_table(bases: tuple[str, ...] = ("labor", "our town, 2020")) -> Ta
     there, back = Direction
     more, unsure = Interval(0.1, 0.15, 0.95, "bootstrap"), Interval(-0.05, 0.01, 0.95, "bootstrap")
     cells = (
-        (there, 0.1234, more, 0.00001, 0.5, 1234, Verdict.AMPLIFIES_MORE),
+        (there, 0.1234, more, 0.00001, 0.5, 1234, Verdict.HIGHER),
         (back, -0.02, unsure, 0.3, 0.25, 64, Verdict.UNDECIDED),
     )
     rows = tuple((base, *row) for base in bases for row in cells)
@@ -138,7 +138,7 @@ class Example(Result):
             title=f"Does {word} exaggerate?",
             subtitle=f"20 templates of {word}",
             headline=(
-                Statement(f"It amplifies more than {word}.", Verdict.AMPLIFIES_MORE),
+                Statement(f"It amplifies more than {word}.", Verdict.HIGHER),
                 Statement("Nothing is known of the rest."),
             ),
             sections=(

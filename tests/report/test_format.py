@@ -94,7 +94,7 @@ def test_every_status_has_one_wording() -> None:
         (ColumnKind.PERCENT, 0.123456, "12.3%"),
         (ColumnKind.P_VALUE, 0.04321, "0.043"),
         (ColumnKind.COUNT, 11903, "11,903"),
-        (ColumnKind.VERDICT, Verdict.AMPLIFIES_MORE, "amplifies more"),
+        (ColumnKind.VERDICT, Verdict.HIGHER, "higher"),
         (ColumnKind.NUMBER, -math.inf, "−∞"),
     ],
 )

@@ -116,7 +116,7 @@ def test_csv_has_the_numbers_and_no_formula() -> None:
     lines = list(csv.reader(io.StringIO(csv_text(comparison_table(("=cmd()",)).to_frame()))))
     assert lines[0][:5] == ["base", "direction", "difference", "low", "high"]
     assert lines[1][:5] == ["'=cmd()", "task->attribute", "0.1234", "0.1", "0.15"]
-    assert lines[1][-1] == "amplifies_more"
+    assert lines[1][-1] == "higher"
 
 
 def test_a_notebook_gets_a_small_fragment_without_style_sheet() -> None:

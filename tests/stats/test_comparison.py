@@ -299,10 +299,10 @@ class TestCells:
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [
-        ({}, Verdict.AMPLIFIES_LESS),
-        ({"value": 0.2, "interval": Interval(0.1, 0.3, 0.75, "t")}, Verdict.AMPLIFIES_MORE),
+        ({}, Verdict.LOWER),
+        ({"value": 0.2, "interval": Interval(0.1, 0.3, 0.75, "t")}, Verdict.HIGHER),
         ({"p_value": 0.26}, Verdict.UNDECIDED),
-        ({"value": -SMALLEST}, Verdict.AMPLIFIES_LESS),
+        ({"value": -SMALLEST}, Verdict.LOWER),
         ({"value": -0.99 * SMALLEST}, Verdict.UNDECIDED),
         ({"interval": Interval(-0.3, 0.0, 0.75, "t")}, Verdict.UNDECIDED),
         ({"margin": 0.4, "p_equivalence": 0.25}, Verdict.EQUIVALENT),
