@@ -1,20 +1,22 @@
 """How well the pronoun of a sentence can be guessed from the occupation a model puts in it.
 
 Draw a pronoun a evenly, then an occupation t from what the model expects at the mask,
-P(t|a). Whoever sees t and knows the model guesses the pronoun under which t is likeliest,
-and is right with probability
+P(t|a). Whoever sees t and knows the base guesses the pronoun under which t is likeliest in the
+base, and is right with probability
 
-    leakage = 1/A * sum over t of max over a of P(t|a),
+    leakage = 1/A * sum over t of P(t | the guess for t),
 
-which is 1/A when the model expects the same occupations for everybody and 1 when no
-occupation is expected for two pronouns. The same number for P(t|a) of the base rates is
-what the world leaks; the difference is the model's leakage amplification. Nothing is
-trained: this attacker is the Bayes rule, so here leakage is no lower bound.
+which is 1/A when the model expects the same occupations for everybody. The same guesses on
+P(t|a) of the base rates give what the world leaks; the difference is the model's leakage
+amplification. Both sides guess by the same rule: a guesser who knew each model would find more in
+one with more noise. Nothing is trained, and the difference is linear in the model, as an
+amplification is: it takes the same path to its interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +28,15 @@ from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
-from lmprobe.leakage.result import LeakageResult, LeakageRow, Measure, leakage_row
+from lmprobe.leakage.result import LeakageResult, Measure, leakage_row
 from lmprobe.models import as_model
 from lmprobe.probing.scoring import score_templates
 from lmprobe.probing.settings import ProbeSettings
-from lmprobe.results import Interval, Note
+from lmprobe.results import Interval
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates
-from lmprobe.stats.probe import probe_interval
+from lmprobe.stats.row_tables import RowTables
+from lmprobe.stats.verdicts import interval_notes
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:
@@ -48,6 +51,17 @@ def bayes_leakage(task_given_attribute: Floats) -> Floats:
     """
     table = np.asarray(task_given_attribute, dtype=np.float64)
     return np.asarray(table.max(axis=-2).sum(axis=-1) / table.shape[-2])
+
+
+def guess_rule(table: Floats, task_weight: Floats) -> Floats:
+    """Return the share of guesses of each attribute given a task, (..., A, T): 1 for the likeliest.
+
+    Tables are (..., A, T); each attribute counts the same, and attributes that tie share the guess.
+    """
+    whole = (table * task_weight[..., None, :]).sum(axis=-1, keepdims=True)
+    given = table / np.where(whole > 0, whole, 1.0)
+    best = given >= given.max(axis=-2, keepdims=True) * (1 - 1e-9)
+    return np.asarray(best / best.sum(axis=-2, keepdims=True))
 
 
 def language_leakage(
@@ -68,8 +82,8 @@ def language_leakage(
 ) -> LeakageResult:
     """Measure how much more a language model reveals about the group than its base rates.
 
-    The leakage is the probability that the best guess of the attribute, from a task drawn from
-    the model's P(task | attribute), is correct. The parameters are those of `probe`.
+    The leakage is the probability that the attribute is guessed correctly by the rule of the base,
+    from a task drawn from the model's P(task | attribute). The parameters are those of `probe`.
     """
     settings = from_mapping(ProbeSettings, locals())
     template_set = templates if isinstance(templates, TemplateSet) else load_templates(templates)
@@ -90,28 +104,50 @@ def language_leakage(
         loaded, template_set, Direction.ATTRIBUTE_TO_TASK,
         attributes=groups, tasks=words, scorer=scorer, cache=cache, progress=progress,
     )  # fmt: skip
-    leaks = bayes_leakage(scores.probabilities())
-
-    def row(measure: Measure, values: Floats) -> tuple[LeakageRow, tuple[Note, ...]]:
-        """Return the row of values (one per template), and what its interval assumes."""
-        ends, notes = probe_interval(
-            values[:, None, None],
-            method=settings.interval,
-            confidence=settings.confidence,
-            rng=np.random.default_rng(settings.seed),
-            families=template_set.families,
-            resample="templates",
-        )
-        mean, chance = float(np.mean(values)), 1 / len(groups)
-        return leakage_row(measure, mean, ends, values.tolist(), chance=chance), notes
-
-    model_row, _ = row(Measure.MODEL, leaks)
-    difference, notes = row(Measure.AMPLIFICATION, leaks - of_base)
+    labels, sampling = aligned.association, aligned.sampling
+    tables = RowTables(
+        Direction.ATTRIBUTE_TO_TASK,
+        scores.probabilities(),
+        scores.log_table(groups, words),
+        labels.joint if labels.counts is None else labels.counts,
+        template_set.families,
+        words,
+        getattr(aligned, "task_units", words),
+        counted=sampling is not None and sampling.counts,
+        standard_errors=None if sampling is None else sampling.standard_errors,
+        seed=settings.seed,
+        own_rule=guess_rule,
+        divides=False,
+    )
+    choices = settings.choices
+    guess = guess_rule(conditional, np.ones(len(words)))
+    leaks = (guess * tables.predicted).sum(axis=(1, 2)) / len(groups)
+    # The mean over pairs, times the number of tasks, is the sum over tasks of the formula.
+    number = tables.replicates(choices.draws(tables.units), tasks_fixed=choices.tasks_fixed)
+    difference = number["value"].times_factor(len(words))
+    alone = replace(choices, resample="templates")
+    of_model = replace(difference, by_template=leaks, noise=0.0)
+    model_row = leakage_row(
+        Measure.MODEL,
+        float(leaks.mean()),
+        alone.interval(of_model, choices.confidence).clipped(0.0, 1.0),
+        leaks.tolist(),
+        chance=1 / len(groups),
+    )
+    interval_of_difference = choices.interval(difference, choices.confidence, 1.0)
+    difference_row = leakage_row(
+        Measure.AMPLIFICATION,
+        float(leaks.mean()) - of_base,
+        interval_of_difference,
+        (leaks - of_base).tolist(),
+        corrected=difference.value if tables.sampled else None,
+    )
+    notes = interval_notes(difference, interval_of_difference, choices)
     # The base is taken as given: its leakage is a number without an interval.
     without = Interval.undefined(settings.confidence, "none")
     decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
-        rows=(model_row, leakage_row(Measure.BASE, of_base, without, ()), difference),
+        rows=(model_row, leakage_row(Measure.BASE, of_base, without, ()), difference_row),
         groups=groups,
         notes=(*aligned.notes, *notes),
         provenance={

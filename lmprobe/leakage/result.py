@@ -120,6 +120,7 @@ def leakage_row(
     f1: float | None = None,
     by_row: Floats | None = None,
     over_runs: Interval | None = None,
+    corrected: float | None = None,
 ) -> LeakageRow:
     """Return a row with the verdicts that follow from its intervals.
 
@@ -133,7 +134,8 @@ def leakage_row(
 
     def estimate(ends: Interval) -> Estimate:
         verdict = decide(ends, above=above, below=below, reference=reference)
-        return Estimate(value, ends, verdict)
+        bias = None if corrected is None else value - corrected
+        return Estimate(value, ends, verdict, corrected, bias)
 
     of_runs = None if over_runs is None else estimate(over_runs)
     return LeakageRow(measure, estimate(interval), tuple(rounds), f1, by_row, of_runs)

@@ -42,24 +42,35 @@ def lean(world: Association, direction: Direction, weighting: LeanWeighting = "j
 
 
 def lean_of_counts(
-    counts: Floats, direction: Direction, weighting: LeanWeighting = "joint"
+    counts: Floats,
+    direction: Direction,
+    weighting: LeanWeighting = "joint",
+    task_weight: Floats | None = None,
 ) -> Floats:
-    """Return the lean (..., A, T) of tables of counts; a label never counted leans nowhere."""
-    attribute, task = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
+    """Return the lean (..., A, T) of tables of counts; a label never counted leans nowhere.
+
+    `task_weight` (..., T) says how often each task counts in the margins and averages.
+    """
+    weighted = counts if task_weight is None else counts * task_weight[..., None, :]
     if weighting == "joint":
+        attribute, task = weighted.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
         return sign(counts * attribute.sum(axis=-2, keepdims=True), attribute * task)
-    given = counts.sum(axis=direction.axis, keepdims=True)
-    found = against_average(ratio(counts, given), direction)
+    given = (weighted if direction.axis == -1 else counts).sum(axis=direction.axis, keepdims=True)
+    found = against_average(ratio(counts, given), direction, task_weight)
     return np.where(np.isnan(found), 0.0, found)
 
 
-def against_average(conditional: Floats, direction: Direction) -> Floats:
+def against_average(
+    conditional: Floats, direction: Direction, task_weight: Floats | None = None
+) -> Floats:
     """Return the sign of a conditional (..., A, T) against its plain average over the given."""
     axis = -1 if direction == Direction.TASK_TO_ATTRIBUTE else -2
     # A label that never occurs has no conditional and so no say in the average.
-    known = np.where(np.isnan(conditional), 0.0, conditional)
-    counted = np.maximum((~np.isnan(conditional)).sum(axis=axis, keepdims=True), 1)
-    average = known.sum(axis=axis, keepdims=True) / counted
+    counted = (~np.isnan(conditional)).astype(np.float64)
+    if task_weight is not None and axis == -1:
+        counted = counted * task_weight[..., None, :]
+    total = (counted * np.nan_to_num(conditional)).sum(axis=axis, keepdims=True)
+    average = ratio(total, counted.sum(axis=axis, keepdims=True))
     return sign(conditional, np.broadcast_to(average, conditional.shape))
 
 

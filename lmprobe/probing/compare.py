@@ -17,16 +17,14 @@ from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
-from lmprobe.probing.estimates import covering_intervals
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
-from lmprobe.results import Note, NoteKind
+from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
-from lmprobe.stats.comparison import adjusted, compare_cells
-from lmprobe.stats.simultaneous import JointRow
+from lmprobe.stats.comparison import TableComparison, adjusted, compare_tables
 
 if TYPE_CHECKING:
     from lmprobe.templates import TemplateSet
@@ -36,8 +34,8 @@ Compared = Any
 
 Names = tuple[str, str]
 
-PairedRow = tuple[ComparisonRow, JointRow]
-"""A row on its own, and the difference of the cells that it was made from."""
+PairedRow = tuple[ComparisonRow, TableComparison | None]
+"""A row on its own, and what it was made from; None if an obstacle forbids a comparison."""
 
 
 def compare(
@@ -73,10 +71,10 @@ def compare(
 
     Notes
     -----
-    The difference is the value of the second model minus that of the first: a positive one means
-    that the second amplifies more. The p-values are those of a two-way test, in which templates
-    and tasks both vary, adjusted by Holm over all rows; those of tasks are adjusted over all tasks
-    of all rows.
+    The difference is the value of the second model minus that of the first. A model about which no
+    verdict is possible, such as an uninformed one, is listed and not compared. The p-values are
+    those of a two-way test, in which templates and tasks both vary, adjusted by Holm over all rows;
+    those of tasks are adjusted over all tasks of all rows.
     """
     refuse_unknown("compare", options, (field.name for field in fields(CompareSettings)))
     settings = CompareSettings(
@@ -97,7 +95,7 @@ def compare(
         if first == 0 or settings.pairs == "all"
     ]
     provenance = _provenance(names, models, results, settings)
-    controlled = _family_wise(list(itertools.chain(*rows)), results[0].families, settings)
+    controlled = _family_wise(list(itertools.chain(*rows)), settings)
     return ComparisonResult(controlled, provenance)
 
 
@@ -218,55 +216,52 @@ def _compare(
     tasks = tuple(task for task in row.tasks if task in twin.tasks)
     if not tasks:
         raise InputError(f"{names[0]} and {names[1]} share no task against {row.base}")
-    own, other = (_aligned(one, row.attributes, tasks) for one in (row, twin))
-    compared = compare_cells(
-        own[0],
-        other[0],
-        tasks=tasks,
-        families=row.families,
-        method=settings.interval,
-        resample=settings.resample,
-        confidence=settings.confidence,
-        margin=settings.margin,
-        rng=np.random.default_rng(settings.seed),
-    )
-    left_out = sorted(set(row.tasks) ^ set(twin.tasks))
-    if left_out:
-        text = f"left out, only one of the two has them: {', '.join(left_out)}"
-        notes = (*notes, Note(NoteKind.LEFT_OUT, text))
-    if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(own[1:], other[1:], strict=True)):
-        text = (
-            f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
-        )
-        notes = (*notes, Note(NoteKind.BASE, text))
     difference = ComparisonRow(
         first=names[0],
         second=names[1],
         base=row.base,
         direction=row.direction,
+        values=(row.value, twin.value),
+        interval=Interval.undefined(settings.confidence, settings.interval),
+        margin=settings.margin,
+        foreign_lean=row.foreign_lean,
+    )
+    for name, own in zip(names, (row, twin), strict=True):
+        if own.obstacle is not None:
+            # Nothing can be said of the difference that cannot be said of the model.
+            note = Note(NoteKind.LEFT_OUT, f"not compared: {name}, {own.obstacle.reason}")
+            return replace(difference, obstacle=own.obstacle, notes=(*notes, note)), None
+    left_out = sorted(set(row.tasks) ^ set(twin.tasks))
+    if left_out:
+        text = f"left out, only one of the two has them: {', '.join(left_out)}"
+        notes = (*notes, Note(NoteKind.LEFT_OUT, text))
+    first, second = (
+        model.tables(settings.seed).chosen(row.attributes, model.attributes, tasks)
+        for model in (row, twin)
+    )
+    if not _same(first.base_rate, second.base_rate) or not _same(first.lean, second.lean):
+        text = (
+            f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
+        )
+        notes = (*notes, Note(NoteKind.BASE, text))
+    compared = compare_tables(first, second, settings.choices, margin=settings.margin)
+    row_of_pair = replace(
+        difference,
         values=compared.values,
-        value=compared.value,
+        corrected=compared.corrected,
         interval=compared.interval,
+        middle=compared.middle,
         p_value=compared.p_value,
         p_value_unadjusted=compared.p_value,
-        tasks=compared.tasks,
-        margin=settings.margin,
         p_equivalence=compared.p_equivalence,
-        foreign_lean=row.foreign_lean,
+        tasks=compared.tasks,
         notes=(*compared.notes, *notes),
     )
-    return difference, JointRow(other[0] - own[0], tasks)
+    return row_of_pair, compared
 
 
-def _aligned(
-    row: ProbeRow, attributes: tuple[str, ...], tasks: tuple[str, ...]
-) -> tuple[Floats, ...]:
-    """Return cells, base rates and lean in this order of attributes and tasks."""
-    rows = [row.attributes.index(name) for name in attributes]
-    columns = [row.tasks.index(name) for name in tasks]
-    return tuple(
-        table[..., rows, :][..., columns] for table in (row.cells, row.base_rate, row.lean)
-    )
+def _same(own: Floats, other: Floats) -> bool:
+    return bool(np.allclose(own, other, equal_nan=True))
 
 
 def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tuple[Note, ...]:
@@ -289,7 +284,7 @@ def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tupl
 
 
 def _family_wise(
-    compared: Sequence[PairedRow], families: tuple[str, ...], settings: CompareSettings
+    compared: Sequence[PairedRow], settings: CompareSettings
 ) -> tuple[ComparisonRow, ...]:
     """Return the rows with p-values adjusted by Holm, and joint intervals where asked for.
 
@@ -298,10 +293,13 @@ def _family_wise(
     """
     rows = [row for row, _ in compared]
     if settings.simultaneous:
-        together = covering_intervals([cells for _, cells in compared], families, settings)
+        choices = settings.choices
+        confidence = choices.each([found.number for _, found in compared if found is not None])
         rows = [
-            replace(row, interval=interval)
-            for row, (interval, _) in zip(rows, together, strict=True)
+            row
+            if found is None
+            else replace(row, interval=choices.interval(found.number, confidence, found.bound))
+            for row, found in compared
         ]
     p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")
     p_equivalence = [math.nan if row.p_equivalence is None else row.p_equivalence for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,6 +22,7 @@ from lmprobe.results import (
     IntervalPlot,
     Note,
     NoteKind,
+    Obstacle,
     Page,
     Section,
     Sides,
@@ -30,7 +32,7 @@ from lmprobe.results import (
     decide,
 )
 from lmprobe.results.claim import Claim
-from lmprobe.results.estimate import from_nullable, nullable
+from lmprobe.results.estimate import from_nullable, nullable, read_obstacle
 from lmprobe.results.format import format_interval, format_percent, format_signed, plural
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
@@ -62,13 +64,17 @@ class ComparisonRow:
     base: str
     direction: Direction
     values: tuple[float, float]
-    value: float
-    """The difference of the values: positive where the second is larger."""
     interval: Interval
-    p_value: float
+    p_value: float = math.nan
     """Of the two-way test, adjusted by Holm for all rows of the result."""
-    p_value_unadjusted: float
-    tasks: tuple[TaskDifference, ...]
+    p_value_unadjusted: float = math.nan
+    tasks: tuple[TaskDifference, ...] = ()
+    corrected: float | None = None
+    """The difference without the bias of a sampled base; the interval then belongs to it."""
+    middle: Interval | None = None
+    """Of the mean of both models: its side of zero says which way is away from the base."""
+    obstacle: Obstacle | None = None
+    """What forbids a comparison, if anything does."""
     margin: float | None = None
     """The difference within which models count as the same; None where nobody asked."""
     p_equivalence: float | None = None
@@ -78,12 +84,31 @@ class ComparisonRow:
     notes: tuple[Note, ...] = ()
 
     @property
+    def value(self) -> float:
+        """The difference of the values, positive where the second is larger; NaN if forbidden."""
+        return math.nan if self.obstacle is not None else self.values[1] - self.values[0]
+
+    @property
+    def nearer(self) -> str | None:
+        """The model that is nearer to the base, where the data tell: the difference is claimed,
+        and the mean of both lies on one side of the base.
+        """
+        if self.verdict not in (Verdict.HIGHER, Verdict.LOWER) or self.middle is None:
+            return None
+        side = decide(self.middle, above=Verdict.HIGHER, below=Verdict.LOWER)
+        if side is Verdict.UNDECIDED:
+            return None
+        return self.first if side is self.verdict else self.second
+
+    @property
     def verdict(self) -> Verdict:
         """What interval and p-value, both, allow one to say of the second model.
 
         Models that are the same within a margin are equivalent, even if they surely differ by
         less; a difference that no table would show is not claimed.
         """
+        if self.obstacle is not None:
+            return decide(self.interval, obstacle=self.obstacle)
         level = 1 - self.interval.confidence
         if self.p_equivalence is not None and self.p_equivalence <= level:
             return Verdict.EQUIVALENT
@@ -94,7 +119,10 @@ class ComparisonRow:
     @property
     def estimate(self) -> Estimate:
         """The difference with its uncertainty."""
-        return Estimate(self.value, self.interval, self.verdict, notes=self.notes)
+        bias = None if self.corrected is None else self.value - self.corrected
+        return Estimate(
+            self.value, self.interval, self.verdict, self.corrected, bias, self.notes, self.obstacle
+        )
 
     @property
     def pair(self) -> str:
@@ -111,10 +139,14 @@ class ComparisonRow:
         """Return the JSON form."""
         return {
             **self.labels,
-            "values": list(self.values),
-            "value": self.value,
+            "values": [nullable(value) for value in self.values],
+            "value": nullable(self.value),
+            "corrected": nullable(self.corrected),
             "interval": self.interval.to_dict(),
+            "middle": self.middle and self.middle.to_dict(),
+            "nearer": self.nearer,
             "verdict": self.verdict,
+            "obstacle": self.obstacle,
             "p_value": nullable(self.p_value),
             "p_value_unadjusted": nullable(self.p_value_unadjusted),
             "margin": nullable(self.margin),
@@ -138,8 +170,10 @@ class ComparisonRow:
             second=row["second"],
             base=row["base"],
             direction=Direction(row["direction"]),
-            values=(float(first), float(second)),
-            value=float(row["value"]),
+            values=(from_nullable(first), from_nullable(second)),
+            corrected=row.get("corrected"),
+            middle=Interval.from_dict(row["middle"]) if row.get("middle") else None,
+            obstacle=read_obstacle(row),
             interval=Interval.from_dict(row["interval"]),
             p_value=from_nullable(row["p_value"]),
             p_value_unadjusted=from_nullable(row["p_value_unadjusted"]),
@@ -206,6 +240,7 @@ class ComparisonResult(Result):
                     "p_value_unadjusted": row.p_value_unadjusted,
                     "p_equivalence": row.p_equivalence,
                     "verdict": row.verdict.value,
+                    "nearer": row.nearer,
                 }
                 for row in self.rows
             ]
@@ -397,13 +432,16 @@ def _minuend(rows: Sequence[ComparisonRow]) -> str:
 
 
 def _sentence(row: ComparisonRow) -> str:
-    way = f"({row.direction})"
-    if row.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
-        # These say how the models differ from each other, not from the base.
-        claim = row.verdict.words.predicate.format(base=row.first)
-        return f"{row.second} {claim}, against {row.base} {way}."
-    predicate = row.verdict.words.predicate.format(base=row.base)
-    return f"{row.second} {predicate} than {row.first} {way}."
+    where = f"against {row.base} ({row.direction})"
+    if row.obstacle is not None:
+        return f"{row.second} and {row.first} are not compared {where}: {row.obstacle.reason}."
+    predicate = row.verdict.words.predicate.format(base=f"that of {row.first}")
+    if row.verdict not in (Verdict.HIGHER, Verdict.LOWER):
+        return f"{row.second} {row.verdict.words.predicate.format(base=row.first)}, {where}."
+    place = ""
+    if row.nearer is not None:
+        place = ", nearer to the base" if row.nearer == row.second else ", farther from the base"
+    return f"The value of {row.second} {predicate}{place}, {where}."
 
 
 def compare_again(provenance: Mapping[str, Any]) -> str:

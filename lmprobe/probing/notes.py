@@ -11,10 +11,10 @@ import numpy as np
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.core.tally import Floats
 from lmprobe.models.kind import kinds
-from lmprobe.results import Estimate, Note, NoteKind
+from lmprobe.results import Estimate, Note, NoteKind, Obstacle
 from lmprobe.results.format import format_percent, format_rounded, format_signed, listed
-from lmprobe.stats.base_uncertainty import BaseCorrection, is_enough
 from lmprobe.stats.planning import sentences_needed
+from lmprobe.stats.row_tables import RowTables
 
 if TYPE_CHECKING:
     from lmprobe.probing.comparison import ComparisonRow
@@ -68,36 +68,25 @@ def preferred(
     return names[int(np.argmax(more))], float(np.abs(more).sum() / 2)
 
 
-def base_notes(
-    estimate: Estimate,
-    corrections: tuple[BaseCorrection, BaseCorrection],
-    counts: Floats,
-    direction: Direction,
-) -> tuple[Note, ...]:
-    """Return what the noise of a sampled base did to the value, and how to have less of it.
-
-    The corrections are those of the value and of the association; a verdict needs both.
-    """
+def base_notes(estimate: Estimate, tables: RowTables) -> tuple[Note, ...]:
+    """Return what the noise of a sampled base did to the value, and how to have less of it."""
     assert estimate.base_bias is not None
-    sentences = corrections[0].sentences
-    if sentences is None:
-        text = (
-            "the value is corrected for the bias that the standard errors of the base cause, "
-            f"{format_signed(estimate.base_bias)}"
-        )
+    bias = format_signed(estimate.base_bias)
+    if not tables.counted:
+        text = f"the value is corrected for the bias of the base's standard errors, {bias}"
         return (Note(NoteKind.BASE, text),)
-    value, association = (correction.reliability.proportional for correction in corrections)
+    value, association = (tables.reliability(part) for part in ("value", "association"))
     text = (
-        f"the base was counted in {sentences:,} sentences; the value is corrected for the bias "
-        f"that their noise causes, {format_signed(estimate.base_bias)}. A base of this size shows "
-        f"{value:.0%} of an amplification"
+        f"the base was counted in {int(tables.base.sum()):,} sentences; the value is corrected for "
+        f"the bias that their noise causes, {bias}. A base of this size shows "
+        f"{value.proportional:.0%} of an amplification"
     )
-    if not is_enough(association) and is_enough(value):
-        text += f", but only {association:.0%} of the association"
-    if not is_enough(min(value, association)):
+    if not association.is_enough and value.is_enough:
+        text += f", but only {association.proportional:.0%} of the association"
+    if estimate.obstacle is Obstacle.SMALL_BASE:
         text += "; this is too little for a verdict"
-    if value < _GOOD:
-        enough = sentences_needed(counts, direction, reliable=_GOOD)
+    if value.proportional < _GOOD:
+        enough = sentences_needed(tables.base, tables.direction, reliable=_GOOD)
         text += (
             "; no number of sentences would show more, because the table has no clear link"
             if enough is None

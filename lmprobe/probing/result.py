@@ -14,7 +14,7 @@ from lmprobe.errors import InputError
 from lmprobe.probing.groups import GroupedWord
 from lmprobe.probing.row import ProbeRow
 from lmprobe.report.result import Result
-from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, Verdict
+from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, decide
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import nullable
 
@@ -139,6 +139,7 @@ class ProbeResult(Result):
                     "method": row.interval.method,
                     "verdict": row.verdict.value,
                     "corrected": row.corrected,
+                    "strength": row.strength and row.strength.value,
                     "association": row.association and row.association.value,
                     "preference": row.preference and row.preference.value,
                     "template_sd": row.template_sd,
@@ -208,9 +209,9 @@ def _change(row: ComparisonRow, later: ProbeResult, earlier: ProbeResult) -> Est
     if same_words and np.allclose(own.cells, other.cells, rtol=0, atol=1e-9, equal_nan=True):
         # The same answers to the same questions: nothing is uncertain about their difference.
         interval = replace(row.interval, low=0.0, high=0.0, status=IntervalStatus.OK)
-        return Estimate(0.0, interval, Verdict.UNDECIDED)
-    estimate = row.estimate
-    return estimate if own.informed else replace(estimate, verdict=Verdict.UNINFORMED)
+        verdict = decide(interval, obstacle=own.obstacle)
+        return Estimate(0.0, interval, verdict, obstacle=own.obstacle)
+    return row.estimate
 
 
 def _check(result: ProbeResult) -> None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
+from lmprobe.core.choices import LeanWeighting
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.results import Estimate, Interval, Note, Verdict, decide
-from lmprobe.results.estimate import nullable
-from lmprobe.stats.base_uncertainty import is_enough
-from lmprobe.stats.probe import Robustness, robustness
+from lmprobe.results import Estimate, Interval, Note, Obstacle, Verdict
+from lmprobe.results.estimate import nullable, read_obstacle
+from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Robustness, row_verdict
 
 # Half precision adds up to one no better than this.
 _ROUNDING = 1e-2
@@ -59,8 +60,22 @@ class ProbeRow:
     """The share of an amplification that a base of this size shows; None for an exact one."""
     mass_ratio: float | None = None
     """How many times the probability of random words the candidates had."""
-    informed: bool = True
-    """Whether the candidates had more probability than random words."""
+    obstacle: Obstacle | None = None
+    """What forbids a verdict, if anything does."""
+    strength: Estimate | None = None
+    """How many times as strong the model's links are as the base's; None if it has none."""
+    standard_errors: Mapping[str, float] = field(default_factory=dict)
+    """What templates, tasks and both together add to the error of the value."""
+    robustness: Robustness | None = None
+    """How much value and verdict depend on single templates and tasks."""
+    task_units: tuple[str, ...] = ()
+    """The unit of each task: tasks that share a row of the base's source share a unit."""
+    base_table: Floats | None = None
+    """(A, T) counts, weights or shares of the base; None in results of earlier versions."""
+    counted: bool = False
+    """Whether the base is a table of counted sentences."""
+    base_errors: Floats | None = None
+    """(A, T) standard errors of a survey."""
 
     @property
     def cells(self) -> Floats:
@@ -100,11 +115,6 @@ class ProbeRow:
         return int(np.isnan(self.by_pair).sum())
 
     @property
-    def robustness(self) -> Robustness:
-        """How much the value depends on the choice of templates."""
-        return robustness(self.cells, self.families)
-
-    @property
     def foreign_lean(self) -> bool:
         """Whether the lean comes from another source than the base."""
         return self.lean_source != self.base
@@ -112,20 +122,47 @@ class ProbeRow:
     @property
     def verdict(self) -> Verdict:
         """What the interval allows one to say, or the test where no lean is known."""
-        if self.unevenness is not None and self.informed:
+        if self.unevenness is not None and self.obstacle is not Obstacle.UNINFORMED:
             return self.unevenness.verdict
-        return row_verdict(
-            self.interval,
-            self.foreign_lean,
-            informed=self.informed,
-            reliable=is_enough(self.base_reliability),
-        )
+        return row_verdict(self.interval, foreign=self.foreign_lean, obstacle=self.obstacle)
 
     @property
     def estimate(self) -> Estimate:
         """The value with its uncertainty, as every job has it."""
         return Estimate(
-            self.value, self.interval, self.verdict, self.corrected, self.base_bias, self.notes
+            self.value,
+            self.interval,
+            self.verdict,
+            self.corrected,
+            self.base_bias,
+            self.notes,
+            self.obstacle,
+        )
+
+    def tables(self, seed: int = 0) -> RowTables:
+        """Return the tables that the numbers are computed from, for any choice of tasks.
+
+        Results of earlier versions have no table of the base: their lean stays as it is.
+        """
+        base, lean = self.base_table, self.lean if self.foreign_lean else None
+        if base is None:
+            lean = np.where(np.isnan(self.base_rate), np.nan, self.lean)
+            # A condition that the base never has counts with its lean, whatever its rates.
+            whole = self.base_rate.sum(axis=self.direction.axis, keepdims=True)
+            base = np.where(whole > 0, self.base_rate, 1.0)
+        return RowTables(
+            self.direction,
+            self.predicted,
+            np.log(np.maximum(self.predicted, np.finfo(np.float64).tiny)),
+            base,
+            self.families,
+            self.tasks,
+            self.task_units or self.tasks,
+            cast(LeanWeighting, self.lean_weighting),
+            lean,
+            self.counted,
+            self.base_errors,
+            seed,
         )
 
     def __repr__(self) -> str:
@@ -148,16 +185,19 @@ class ProbeRow:
             "template_sd": nullable(self.template_sd),
             "interval": self.interval.to_dict(),
             "verdict": self.verdict,
+            "obstacle": self.obstacle,
             "corrected": nullable(self.corrected),
             "base_bias": nullable(self.base_bias),
             "base_reliability": nullable(self.base_reliability),
+            "strength": self.strength and self.strength.to_dict(),
             "association": self.association and self.association.to_dict(),
             "preference": self.preference and self.preference.to_dict(),
             "undefined_pairs": self.undefined_pairs,
             "per_template": [nullable(value) for value in self.per_template],
             "absolute": self.absolute,
             "unevenness": self.unevenness and self.unevenness.to_dict(),
-            "robustness": None if self.unevenness else self.robustness.to_dict(),
+            "robustness": self.robustness and asdict(self.robustness),
+            "standard_errors": dict(self.standard_errors),
             "lean_source": self.lean_source,
             "lean_weighting": self.lean_weighting,
             "dropped_attributes": list(self.dropped_attributes),
@@ -166,6 +206,10 @@ class ProbeRow:
             "candidate_mass": self.candidate_mass.tolist(),
             "mass_ratio": nullable(self.mass_ratio),
             "tasks": list(self.tasks),
+            "task_units": list(self.task_units),
+            "base_table": None if self.base_table is None else self.base_table.tolist(),
+            "counted": self.counted,
+            "base_errors": None if self.base_errors is None else self.base_errors.tolist(),
             "base_rate": _nullable_table(self.base_rate),
             "lean": _nullable_table(self.lean),
             "predicted": self.predicted.tolist(),
@@ -197,7 +241,14 @@ class ProbeRow:
             preference=_optional(row.get("preference"), Estimate.from_dict),
             unevenness=_optional(row.get("unevenness"), Unevenness.from_dict),
             mass_ratio=_optional(row.get("mass_ratio"), float),
-            informed=row["verdict"] != Verdict.UNINFORMED,
+            obstacle=read_obstacle(row),
+            strength=_optional(row.get("strength"), Estimate.from_dict),
+            standard_errors=row.get("standard_errors", {}),
+            robustness=_read_robustness(row.get("robustness")),
+            task_units=tuple(row.get("task_units", ())),
+            base_table=_optional(row.get("base_table"), np.array),
+            counted=row.get("counted", False),
+            base_errors=_optional(row.get("base_errors"), np.array),
         )
 
     def check_shapes(self, templates: int) -> None:
@@ -210,8 +261,12 @@ class ProbeRow:
             ("base_rate", pair, 0, 1),
             ("lean", pair, -1, 1),
             ("candidate_mass", (templates,), 0, math.inf),
+            ("base_table", pair, 0, math.inf),
+            ("base_errors", pair, 0, math.inf),
         ):
             table = getattr(self, name)
+            if table is None:
+                continue
             if table.shape != shape:
                 raise ValueError(f"{where}: {name} is {table.shape}, not {shape}")
             if (table < low - _ROUNDING).any() or (table > high + _ROUNDING).any():
@@ -222,21 +277,12 @@ class ProbeRow:
             raise ValueError(f"{where}: its numbers are undefined")
 
 
-def row_verdict(
-    interval: Interval, foreign_lean: bool, *, informed: bool = True, reliable: bool = True
-) -> Verdict:
-    """Return what the interval allows one to say of a row, or of a part of it.
-
-    With a lean from elsewhere the model can follow or oppose that lean; whether it amplifies
-    the base is not what was measured. A base too small to show its lean decides nothing.
-    """
-    if not informed:
-        return Verdict.UNINFORMED
-    if not reliable:
-        return Verdict.UNDECIDED
-    if foreign_lean:
-        return decide(interval, above=Verdict.FOLLOWS, below=Verdict.OPPOSES)
-    return decide(interval)
+def _read_robustness(document: Mapping[str, Any] | None) -> Robustness | None:
+    """Read the JSON form; earlier versions did not know how many units change the verdict."""
+    if document is None:
+        return None
+    ends = tuple(document["leave_one_out"])
+    return Robustness(**{"verdict_flips": {}, **document, "leave_one_out": ends})
 
 
 def _nullable_table(table: Floats) -> list[list[float | None]]:

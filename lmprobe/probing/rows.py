@@ -7,19 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
 from lmprobe.models.kind import kinds
 from lmprobe.probing.baseline import Baseline
-from lmprobe.probing.estimates import RowCells, estimates, row_cells
 from lmprobe.probing.notes import base_notes, preference_notes
 from lmprobe.probing.random_words import is_informed
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
-from lmprobe.results import Estimate, Interval, Note, NoteKind
+from lmprobe.results import Interval, Note, NoteKind, Obstacle
 from lmprobe.scorers.scorer import scorers
+from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import unevenness
+from lmprobe.stats.verdicts import RowEstimates, estimate_rows
 
 
 def probe_rows(
@@ -29,54 +30,41 @@ def probe_rows(
     settings: ProbeSettings,
 ) -> tuple[ProbeRow, ...]:
     """Return one row per base and direction; their intervals may depend on each other."""
-    compared = [
-        (baseline, scores[direction], _cells(baseline, scores[direction], settings))
+    bare = [
+        (baseline, _bare_row(baseline, answers, families, settings), answers)
         for baseline in baselines
-        for direction in DIRECTIONS
+        for answers in scores.values()
     ]
-    measured = [cells for _, _, cells in compared if cells is not None]
-    parts = iter(estimates(measured, families, settings))
+    tables = [
+        _tables(baseline, row, answers, settings)
+        for baseline, row, answers in bare
+        if baseline.lean_rates is not None
+    ]
+    obstacles = [row.obstacle for baseline, row, _ in bare if baseline.lean_rates is not None]
+    measured = zip(tables, estimate_rows(tables, obstacles, settings.choices), strict=True)
     return tuple(
-        _row(baseline, its_scores, families, settings, cells, {} if cells is None else next(parts))
-        for baseline, its_scores, cells in compared
+        _uneven(row, settings)
+        if baseline.lean_rates is None
+        else _estimated(baseline, row, *next(measured))
+        for baseline, row, _ in bare
     )
 
 
-def _cells(baseline: Baseline, scores: Scores, settings: ProbeSettings) -> RowCells | None:
-    """Return the cells of one base in one direction; None if no lean is known."""
-    if baseline.lean_rates is None:
-        return None
-    labels = baseline.rates.association
-    predicted = scores.probabilities(attributes=labels.attributes, tasks=labels.tasks)
-    logs = scores.log_table(labels.attributes, labels.tasks)
-    cells = row_cells(baseline, scores.direction, predicted, logs, settings)
-    if np.isnan(cells.value).all():
-        raise InputError(
-            f'base "{baseline.name}", {scores.direction}: no pair of words is defined; the lean '
-            f'comes from "{baseline.lean_name}", which must know these words (choose it with '
-            "`lean`)"
-        )
-    return cells
-
-
-def _row(
-    baseline: Baseline,
-    scores: Scores,
-    families: tuple[str, ...],
-    settings: ProbeSettings,
-    cells: RowCells | None,
-    parts: Mapping[str, Estimate],
+def _bare_row(
+    baseline: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
 ) -> ProbeRow:
-    """Return one base in one direction; `cells` is None if no lean is known."""
+    """Return one base in one direction without what is uncertain about it."""
     direction, rates = scores.direction, baseline.rates
-    labels = rates.association
-    predicted = scores.probabilities(attributes=labels.attributes, tasks=labels.tasks)
-    row = ProbeRow(
+    labels, sampling = rates.association, rates.sampling
+    obstacle = None if is_informed(scores, settings.min_mass) else Obstacle.UNINFORMED
+    if obstacle is None and baseline.lean_rates is None:
+        obstacle = Obstacle.NO_LEAN
+    return ProbeRow(
         base=baseline.name,
         direction=direction,
         attributes=labels.attributes,
         tasks=labels.tasks,
-        predicted=predicted,
+        predicted=scores.probabilities(attributes=labels.attributes, tasks=labels.tasks),
         base_rate=labels.conditional(direction),
         lean=baseline.lean(direction, settings.lean_weighting),
         interval=Interval.undefined(settings.confidence, settings.interval),
@@ -88,27 +76,60 @@ def _row(
         dropped_tasks=rates.dropped_tasks,
         notes=(*baseline.notes, *_article_notes(scores)),
         mass_ratio=scores.mass_ratio,
-        informed=is_informed(scores, settings.min_mass),
+        obstacle=obstacle,
+        task_units=getattr(rates, "task_units", ()),
+        base_table=labels.joint if labels.counts is None else labels.counts,
+        counted=sampling is not None and sampling.counts,
+        base_errors=None if sampling is None else sampling.standard_errors,
     )
-    if cells is None:
-        rng, confidence = np.random.default_rng(settings.seed), settings.confidence
-        tables = predicted, row.base_rate
-        return replace(
-            row, unevenness=unevenness(*tables, families=families, confidence=confidence, rng=rng)
+
+
+def _tables(
+    baseline: Baseline, row: ProbeRow, scores: Scores, settings: ProbeSettings
+) -> RowTables:
+    """Return the tables that the numbers of a row are computed from."""
+    if np.isnan(row.by_pair).all():
+        raise InputError(
+            f'base "{row.base}", {row.direction}: no pair of words is defined; the lean comes from '
+            f'"{baseline.lean_name}", which must know these words (choose it with `lean`)'
         )
-    value, notes = parts["value"], [*row.notes, *parts["value"].notes]
-    if cells.corrections is not None and labels.counts is not None:
-        notes += base_notes(value, cells.corrections, labels.counts, direction)
-    notes += preference_notes(parts, rates, direction, predicted)
+    logs = scores.log_table(row.attributes, row.tasks)
+    return replace(row.tables(settings.seed), logs=logs)
+
+
+def _uneven(row: ProbeRow, settings: ProbeSettings) -> ProbeRow:
+    """Return a row for which no lean is known."""
+    found = unevenness(
+        row.predicted,
+        row.base_rate,
+        families=row.families,
+        confidence=settings.confidence,
+        rng=np.random.default_rng(settings.seed),
+    )
+    return replace(row, unevenness=found)
+
+
+def _estimated(
+    baseline: Baseline, row: ProbeRow, tables: RowTables, found: RowEstimates
+) -> ProbeRow:
+    value = found.parts["value"]
+    notes = [*row.notes, *found.notes]
+    if tables.sampled:
+        notes += base_notes(value, tables)
+    notes += preference_notes(found.parts, baseline.rates, row.direction, row.predicted)
     return replace(
         row,
         interval=value.interval,
         notes=tuple(notes),
         corrected=value.corrected,
         base_bias=value.base_bias,
-        association=replace(parts["association"], notes=()),
-        preference=replace(parts["preference"], notes=()),
-        base_reliability=cells.reliability,
+        obstacle=value.obstacle,
+        association=found.parts["association"],
+        preference=found.parts["preference"],
+        strength=found.strength,
+        base_reliability=found.reliability,
+        standard_errors=found.standard_errors,
+        robustness=found.robustness,
     )
 
 

@@ -8,10 +8,13 @@ reads this module for its help.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmprobe.core.choices import Dtype, LeanWeighting, Missing, Pairs, Resample
 from lmprobe.results.settings import Settings, setting
+
+if TYPE_CHECKING:
+    from lmprobe.stats.verdicts import Choices
 
 
 # Without slots, so that `ProbeSettings.seed` is the default: signatures are written with it.
@@ -55,6 +58,13 @@ class ProbeSettings(Settings):
         "default twice that of random words.",
         minimum=0,
     )
+
+    @property
+    def choices(self) -> Choices:
+        """How intervals are made."""
+        from lmprobe.stats.verdicts import Choices
+
+        return Choices(self.interval, self.resample, self.confidence, self.simultaneous, self.seed)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
@@ -166,7 +167,7 @@ def part_table(rows: Sequence[ProbeRow]) -> Table:
 
 def robustness_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
     """Return how much each value depends on the choice of templates."""
-    spreads = [(row.base, row.robustness) for row in rows]
+    spreads = [(row.base, row.robustness) for row in rows if row.robustness is not None]
     return Table(
         f"templates_{direction.slug}",
         (
@@ -174,13 +175,26 @@ def robustness_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
             Column("SD", ColumnKind.NUMBER, "template_sd"),
             Column("without one template", key="leave_one_out"),
             Column("other sign", ColumnKind.PERCENT, "sign_flip_templates"),
+            Column("verdict flips", key="verdict_flips"),
         ),
         tuple(
-            (base, spread.template_sd, format_range(*spread.leave_one_out),
-             spread.sign_flip_templates)
+            (
+                base,
+                spread.template_sd,
+                format_range(*(math.nan if end is None else end for end in spread.leave_one_out)),
+                spread.sign_flip_templates,
+                _flips(spread.verdict_flips),
+            )
             for base, spread in spreads
         ),
-    )  # fmt: skip
+    )
+
+
+def _flips(flips: Mapping[str, int]) -> str:
+    """Return how many families and tasks change the verdict if they are left out alone."""
+    return ", ".join(
+        f"{flips[axis]} of {flips[f'of_{axis}']} {axis}" for axis in ("families", "tasks") if flips
+    )
 
 
 def pair_table(rows: Sequence[ProbeRow]) -> Table:

@@ -29,7 +29,7 @@ from lmprobe.reproduce.shipped import published
 from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
 from lmprobe.results.format import format_number
 from lmprobe.sources import MissingLabels, Source
-from lmprobe.stats.probe import probe_interval
+from lmprobe.stats.verdicts import Choices
 
 PAPERS_MODEL = "bert-base-uncased"
 # The mean distance of the labour shares from one half: what T->A must differ by when the
@@ -188,9 +188,15 @@ def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> P
         base_reliability=None,
         association=None,
         preference=None,
+        strength=None,
+        counted=False,
+        base_errors=None,
+        # Nor is anything computed anew for other tasks: its rates and lean are taken as given.
+        base_table=None,
     )
-    rng = np.random.default_rng(seed)
-    interval, _ = probe_interval(changed.cells, rng=rng, families=row.families)
+    tables, choices = changed.tables(seed), Choices(seed=seed)
+    value = tables.replicates(choices.draws(tables.units))["value"]
+    interval = choices.interval(value, choices.confidence, tables.bound)
     return replace(changed, interval=interval)
 
 

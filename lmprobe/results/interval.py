@@ -66,6 +66,13 @@ class Interval:
         """The length of the range."""
         return self.high - self.low
 
+    def clipped(self, low: float, high: float) -> Interval:
+        """Return the part of the interval within the range that its quantity can have."""
+        if self.status is not IntervalStatus.OK:
+            return self
+        ends = min(max(self.low, low), high), max(min(self.high, high), low)
+        return Interval(*ends, self.confidence, self.method)
+
     def __contains__(self, value: float) -> bool:
         """Tell whether `value` lies in the range, ends included."""
         return self.low <= value <= self.high

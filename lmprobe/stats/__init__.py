@@ -7,5 +7,6 @@ REMOVED = {
     "empirical-bernstein": '"betting", for a probe "bernstein"',
     "bootstrap-percentile": '"bootstrap"',
     "bootstrap-bca": '"bootstrap"',
+    "t-crossed": '"bootstrap", which takes both templates and tasks as samples',
 }
 """Methods of earlier versions, and what to use in their place."""

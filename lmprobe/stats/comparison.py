@@ -17,9 +17,9 @@ from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Interval, Note, NoteKind
-from lmprobe.stats.crossed import CrossedMean, crossed_mean
-from lmprobe.stats.method import checked_confidence
-from lmprobe.stats.probe import CellTable, probe_interval
+from lmprobe.stats.resampling import Replicates, Spread
+from lmprobe.stats.row_tables import RowTables
+from lmprobe.stats.verdicts import Choices, interval_notes
 
 SMALLEST = 0.00005
 """A smaller difference is not claimed: values are shown with four digits."""
@@ -73,63 +73,63 @@ def _quantile(confidence: float, claims: int, units: int) -> float:
     return float(special.stdtrit(units - 1, 1 - (1 - confidence) / (2 * claims)))
 
 
-@dataclass(frozen=True, slots=True)
-class CellComparison:
+@dataclass(frozen=True, slots=True, eq=False)
+class TableComparison:
     """The second model minus the first, in one direction against one base."""
 
     values: tuple[float, float]
-    value: float
-    """The difference of the values: positive where the second is larger."""
+    """As published."""
+    corrected: float | None
+    """The difference without the bias of a sampled base; None for an exact one."""
     interval: Interval
+    """Of `corrected`, or of the difference of the values."""
     p_value: float
-    """Of the two-way test: would other templates and other tasks show a difference as well?"""
+    """Of the test whether other templates and other tasks would show a difference as well."""
     p_equivalence: float | None
     """Of the tests against a difference of the margin or more; None without a margin."""
+    middle: Interval
+    """Of the mean of both: its side of zero says which way is away from the base."""
     tasks: tuple[TaskDifference, ...]
+    number: Replicates
+    bound: float
+    """The largest size that the difference can have."""
     notes: tuple[Note, ...] = ()
 
 
-def compare_cells(
-    first: Floats,
-    second: Floats,
-    *,
-    tasks: Sequence[str],
-    families: Sequence[str] | None = None,
-    method: str = "bootstrap",
-    resample: str = "both",
-    confidence: float = 0.95,
-    margin: float | None = None,
-    rng: np.random.Generator,
-) -> CellComparison:
-    """Compare the amplification cells (K, A, T) of two models on the same words and templates.
+def compare_tables(
+    first: RowTables, second: RowTables, choices: Choices, *, margin: float | None = None
+) -> TableComparison:
+    """Compare two models on the same templates and tasks: paired, with the same draws.
 
-    The test takes templates (or families) and tasks as samples, both (see `crossed_mean`).
+    Every number has what a single probe's has: families and units of tasks, a lean and margins
+    that belong to the tasks drawn, and the correction for a sampled base.
     """
-    checked_confidence(confidence)
-    if first.shape != second.shape:
-        raise InputError(
-            f"paired cells must have one shape: found {first.shape} and {second.shape}"
-        )
-    cells = second - first
-    interval, notes = probe_interval(
-        cells, method=method, confidence=confidence, rng=rng, families=families, resample=resample
+    draws = choices.draws(first.units)
+    one, other = (
+        table.replicates(draws, tasks_fixed=choices.tasks_fixed)["value"]
+        for table in (first, second)
     )
-    # A pair that one model lacks is in neither value, or the values would not differ by
-    # the difference.
-    paired = [np.where(np.isnan(cells), np.nan, model) for model in (first, second)]
-    values = [float(CellTable.of(model, families).by_template.mean()) for model in paired]
-    mean = crossed_mean(CellTable.of(cells, families).by_family_and_task)
-    by_unit = unit_task_means(cells, families)
+    number, middle = other.plus(one, -1.0), other.plus(one).times_factor(0.5)
+    bound = first.bound + second.bound
+    interval = choices.interval(number, choices.confidence, bound)
+    spread = number.spread(choices.drawn)
+    cells = second.claimed_cells() - first.claimed_cells()
+    by_unit = unit_task_means(cells, first.families)
     task_means = np.asarray(defined_mean(cells, axis=(0, 1)))
+    values = [float(np.nanmean(table.published()["value"])) for table in (first, second)]
     few = () if len(by_unit) >= _ENOUGH else (_too_few(len(by_unit)),)
-    return CellComparison(
+    rng = np.random.default_rng(choices.seed)
+    return TableComparison(
         values=(values[0], values[1]),
-        value=values[1] - values[0],
+        corrected=number.value if first.sampled or second.sampled else None,
         interval=interval,
-        p_value=math.nan if mean is None else mean.p_value(),
-        p_equivalence=None if margin is None else equivalence_p_value(mean, margin),
-        tasks=_task_differences(by_unit, task_means, tasks, confidence, rng),
-        notes=(*notes, *few),
+        p_value=spread.p_value(),
+        p_equivalence=None if margin is None else equivalence_p_value(spread, margin),
+        middle=choices.interval(middle, choices.confidence, bound),
+        tasks=_task_differences(by_unit, task_means, first.tasks, choices.confidence, rng),
+        number=number,
+        bound=bound,
+        notes=(*interval_notes(number, interval, choices), *few),
     )
 
 
@@ -245,7 +245,7 @@ def adjusted(p_values: Floats, control: str) -> Floats:
     return values
 
 
-def equivalence_p_value(difference: CrossedMean | None, margin: float) -> float:
+def equivalence_p_value(difference: Spread, margin: float) -> float:
     """Return the p-value against "the models differ by the margin or more".
 
     Both one-sided hypotheses must be rejected, so it is the larger of their p-values, and no
@@ -253,6 +253,4 @@ def equivalence_p_value(difference: CrossedMean | None, margin: float) -> float:
     """
     if not (math.isfinite(margin) and margin > 0):
         raise InputError(f"`margin` must be a positive number: found {margin}")
-    if difference is None:
-        return math.nan
     return max(difference.p_below(-margin), difference.p_above(margin))

@@ -17,6 +17,7 @@ from lmprobe.errors import InputError, check_numbers
 from lmprobe.registry import Registry
 from lmprobe.results.interval import Interval
 from lmprobe.stats import REMOVED
+from lmprobe.stats.resampling import Spread
 
 REPLICATES = 10_000
 """Default number of bootstrap replicates: enough that the ends move by about 1 % of the width."""
@@ -50,8 +51,8 @@ class Sample:
     units: int = 0
     """How many units the smallest resampled axis has; decides how far a bootstrap is trusted."""
     groups: Groups | None = None
-    crossed: Floats | None = None
-    """(K, T): one number per template (or family) and task, whose mean is `value`."""
+    spread: Spread | None = None
+    """The standard error of a probe's number, whose templates and tasks are both samples."""
 
 
 class IntervalMethod(Protocol):
@@ -74,8 +75,6 @@ class Traits:
 
     resamples: bool = False
     """It draws units anew: templates, tasks or both."""
-    crossed: bool = False
-    """It takes templates and tasks as samples without drawing them anew."""
     approximate: bool = False
     """It covers as it promises only as the number of units grows."""
     caveat: str = ""

@@ -19,7 +19,7 @@ from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results.interval import Interval
-from lmprobe.stats.cross_fit import HOLDOUT
+from lmprobe.stats.leaning import HOLDOUT
 from lmprobe.stats.method import checked_confidence
 from lmprobe.stats.methods.bootstrap import of_replicates
 from lmprobe.stats.row_sums import HELD, RowSums, Sums

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lmprobe.probing.row import ProbeRow, row_verdict
+from lmprobe.probing.row import ProbeRow
 from lmprobe.results import Estimate, Interval
-from lmprobe.stats.base_uncertainty import is_enough
 from lmprobe.stats.methods.t import interval_over_runs
 from lmprobe.stats.runs import mean_interval
+from lmprobe.stats.verdicts import row_verdict
 from lmprobe.sweeping.result import Question, RunMean
 
 
@@ -25,9 +25,8 @@ def run_mean(question: Question, rows: Sequence[ProbeRow], confidence: float) ->
     def estimate(interval: Interval) -> Estimate:
         verdict = row_verdict(
             interval,
-            any(row.foreign_lean for row in rows),
-            informed=all(row.informed for row in rows),
-            reliable=all(is_enough(row.base_reliability) for row in rows),
+            foreign=any(row.foreign_lean for row in rows),
+            obstacle=next((row.obstacle for row in rows if row.obstacle), None),
         )
         if all(one.corrected is None for one in estimates):
             return Estimate(value, interval, verdict)

@@ -9,8 +9,9 @@ from typing import Any
 from lmprobe import __version__
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
-from lmprobe.results import Note, NoteKind
+from lmprobe.results import Note, NoteKind, Obstacle
 from lmprobe.stats.runs import runs_note
+from lmprobe.stats.verdicts import Choices
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.ranking import Contest, bands, rank
@@ -50,7 +51,8 @@ def summarise(
     paired intervals over all of them separate two models; checkpoints get a band over steps.
     """
     members = _by_question(entries)
-    orders, ranks = _ranked(members, confidence, seed)
+    choices = Choices(confidence=confidence, simultaneous=True, seed=seed)
+    orders, ranks = _ranked(members, choices)
     rows = [
         SweepRow.of(entry.subject, entry.templates, row, entry.result.perplexity)
         for entry in entries
@@ -64,7 +66,7 @@ def summarise(
     return SweepResult(
         rows=tuple(replace(row, ranks=ranks.get((row.question, row.model))) for row in rows),
         orders=orders,
-        curves=_curves(members, confidence, seed),
+        curves=_curves(members, choices),
         failures=tuple(failures),
         provenance={
             "settings": dict(settings or {}),
@@ -73,7 +75,11 @@ def summarise(
             "probes": [_facts(entry) for entry in entries],
             "seed": seed,
         },
-        notes=(*_notes(orders, confidence), *([runs_note(count, "templates")] if runs else [])),
+        notes=(
+            *_notes(orders, confidence),
+            *_unranked(members),
+            *([runs_note(count, "templates")] if runs else []),
+        ),
         run_means=tuple(filter(None, means)),
     )
 
@@ -91,35 +97,40 @@ def _by_question(entries: Sequence[Entry]) -> dict[Question, Members]:
     return grouped
 
 
-def _contest(question: Question, members: Members) -> Contest | None:
-    """Return the models that answered on the same sentences; None if they are fewer than two."""
-    first, row = members[0]
+def _contest(members: Members, seed: int) -> Contest | None:
+    """Return the models that answered on the same sentences; None if they are fewer than two.
+
+    A model about which no verdict is possible, such as an uninformed one, takes no part.
+    """
+    able = [(entry, row) for entry, row in members if row.obstacle is None]
+    if not able:
+        return None
+    first, row = able[0]
     same = [
-        (entry, one)
-        for entry, one in members
-        if entry.result.templates == first.result.templates and one.attributes == row.attributes
+        (entry, other)
+        for entry, other in able
+        if entry.result.templates == first.result.templates and other.attributes == row.attributes
     ]
-    tasks = tuple(task for task in row.tasks if all(task in one.tasks for _, one in same))
+    tasks = tuple(task for task in row.tasks if all(task in other.tasks for _, other in same))
     if len(same) < 2 or not tasks:
         return None
     return Contest(
-        models=tuple(entry.subject.label for entry, _ in same),
-        cells=tuple(one.cells[:, :, [one.tasks.index(task) for task in tasks]] for _, one in same),
-        tasks=tasks,
-        families=first.result.families,
-        templates=question.templates,
+        tuple(entry.subject.label for entry, _ in same),
+        tuple(
+            other.tables(seed).chosen(row.attributes, other.attributes, tasks) for _, other in same
+        ),
     )
 
 
 def _ranked(
-    members: Mapping[Question, Members], confidence: float, seed: int
+    members: Mapping[Question, Members], choices: Choices
 ) -> tuple[tuple[Order, ...], dict[tuple[Question, str], tuple[int, int]]]:
     """Return the order of the models of each question, and the ranks that each may have."""
-    made = {question: _contest(question, answers) for question, answers in members.items()}
+    made = {question: _contest(answers, choices.seed) for question, answers in members.items()}
     contests = {question: contest for question, contest in made.items() if contest is not None}
     if not contests:
         return (), {}
-    rankings = rank(list(contests.values()), confidence=confidence, seed=seed)
+    rankings = rank(list(contests.values()), choices)
     orders: list[Order] = []
     ranks: dict[tuple[Question, str], tuple[int, int]] = {}
     for question, ranking in zip(contests, rankings, strict=True):
@@ -131,18 +142,18 @@ def _ranked(
     return tuple(orders), ranks
 
 
-def _curves(members: Mapping[Question, Members], confidence: float, seed: int) -> tuple[Curve, ...]:
+def _curves(members: Mapping[Question, Members], choices: Choices) -> tuple[Curve, ...]:
     """Return every training run in every question, checkpoints by step."""
     runs: list[tuple[Question, str, Members, Contest]] = []
     for question, answers in members.items():
         for run in dict.fromkeys(entry.subject.run for entry, _ in answers):
             own = [answer for answer in answers if answer[0].subject.run == run]
             own.sort(key=lambda answer: answer[0].subject.step or 0)
-            if run is not None and (contest := _contest(question, own)) is not None:
+            if run is not None and (contest := _contest(own, choices.seed)) is not None:
                 runs.append((question, run, own, contest))
     if not runs:
         return ()
-    made = bands([contest for *_, contest in runs], confidence=confidence, seed=seed)
+    made = bands([contest for *_, contest in runs], choices)
     curves = []
     for (question, run, own, contest), band in zip(runs, made, strict=True):
         (entry, row), models = own[0], [one.subject.model for one, _ in own]
@@ -161,6 +172,20 @@ def _facts(entry: Entry) -> dict[str, Any]:
         **{name: facts.get(name) for name in names},
         "templates": facts["templates"],
     }
+
+
+def _unranked(members: Mapping[Question, Members]) -> tuple[Note, ...]:
+    """Return which models have no rank, and why."""
+    reasons: dict[Obstacle, list[str]] = {}
+    for question, answers in members.items():
+        for entry, row in answers:
+            if row.obstacle is not None:
+                where = f"{entry.subject.label} ({question.base}, {question.direction.short})"
+                reasons.setdefault(row.obstacle, []).append(where)
+    return tuple(
+        Note(NoteKind.LEFT_OUT, f"without a rank, because {reason.reason}: {', '.join(models)}")
+        for reason, models in reasons.items()
+    )
 
 
 def _notes(orders: Sequence[Order], confidence: float) -> tuple[Note, ...]:

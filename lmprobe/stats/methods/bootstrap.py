@@ -27,7 +27,9 @@ def expanded(confidence: float, units: int) -> float:
 @intervals.register("bootstrap")
 @declare(Traits(resamples=True, approximate=True))
 def bootstrap(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
-    """Bootstrap percentiles, widened for few units (Hesterberg 2015); seeded."""
+    """Spread over resamples: Student's interval for probes, percentiles for tables; seeded."""
+    if sample.spread is not None:
+        return sample.spread.interval(confidence)
     if sample.units < 2:
         return Interval.too_few_units(confidence, "bootstrap")
     if sample.resampled is None:

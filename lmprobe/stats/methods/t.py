@@ -1,4 +1,4 @@
-"""Student's t: over trained runs or seeds, and over templates crossed with tasks."""
+"""Student's t: over trained runs or seeds, and over templates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.results.interval import Interval
-from lmprobe.stats.crossed import crossed_mean
 from lmprobe.stats.method import (
     Sample,
     Traits,
@@ -19,9 +18,6 @@ from lmprobe.stats.method import (
     intervals,
     observations_of,
 )
-
-# A standard error below this share of the largest cell is rounding, not spread.
-_ROUNDING = 1e-12
 
 
 @intervals.register("t")
@@ -54,21 +50,3 @@ def interval_over_runs(values: Sequence[float], confidence: float = 0.95) -> Int
     sample = Sample(float(runs.mean()), runs)
     rng = np.random.default_rng(0)  # nothing is drawn
     return student(sample, confidence=checked_confidence(confidence), rng=rng)
-
-
-@intervals.register("t-crossed")
-@declare(Traits(crossed=True))
-def t_crossed(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
-    """Student's t over templates and tasks (two-way ANOVA); narrow for few templates."""
-    if sample.crossed is None:
-        raise InputError(
-            'the interval "t-crossed" is for the probe of a model, whose templates are crossed '
-            'with tasks; use "bootstrap" or "t"'
-        )
-    mean = crossed_mean(sample.crossed)
-    if mean is None:
-        return Interval.too_few_units(confidence, "t-crossed")
-    if mean.spread.standard_error <= _ROUNDING * max(1.0, float(np.abs(sample.crossed).max())):
-        return Interval.undefined(confidence, "t-crossed")
-    half = mean.halfwidth(confidence)
-    return Interval(sample.value - half, sample.value + half, confidence, "t-crossed")

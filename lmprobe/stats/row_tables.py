@@ -1,0 +1,350 @@
+"""The tables behind one row of a probe, and its numbers for any choice of tasks.
+
+The first half of the one path from cells to a verdict: the model's table of each template and
+the base give the value, its association and preference and the strength of the links; where the
+base was sampled they are those without the bias that its own noise causes (the claimed numbers).
+Whenever tasks are drawn, the lean, the margins and the raking are those of the tasks drawn.
+`resampling` turns the numbers into standard errors, `verdicts` into estimates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from lmprobe.core.association import ratio
+from lmprobe.core.choices import LeanWeighting
+from lmprobe.core.direction import Direction
+from lmprobe.core.tally import Floats
+from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.metrics.raking import rake
+from lmprobe.metrics.strength import logarithms, strength
+from lmprobe.stats.base_uncertainty import (
+    EXACT,
+    Reliability,
+    checked_counts,
+    concentration,
+    posterior_rates,
+    redraw,
+    reliability,
+)
+from lmprobe.stats.leaning import Leaning, Rule, SplitBase, declared_rule, lean_rule
+from lmprobe.stats.resampling import Replicates, TaskDraws
+from lmprobe.stats.weights import slices
+
+PARTS = ("value", "association", "preference")
+STRENGTH = "strength"
+
+GIVEN_TASK = Direction.TASK_TO_ATTRIBUTE
+
+# Ways to split a sampled base: for the numbers themselves, and in each resample.
+_WAYS, _WAYS_RESAMPLED = 4000, 300
+# Bases that might have been drawn instead, where the tasks are not drawn anew.
+_REDRAWN, _WAYS_REDRAWN = 100, 60
+# Of more templates than these, as many evenly spaced ones show how a number changes with the tasks.
+_TEMPLATES = 200
+# Below this share of the variance of a base's links that its counts show, no strength is given.
+_CLEAR = 0.5
+# Numbers held at a time.
+_HELD = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """(K, A, T) predictions of a model and the (A, T) base that they are compared with."""
+
+    direction: Direction
+    predicted: Floats
+    logs: Floats
+    """The logarithms behind `predicted`, but for a constant per condition."""
+    base: Floats
+    """Counts, weights or shares of each pair."""
+    families: tuple[str, ...]
+    tasks: tuple[str, ...]
+    units: tuple[str, ...]
+    """The unit of each task: tasks that share a row of the base's source share a unit."""
+    weighting: LeanWeighting = "joint"
+    declared: Floats | None = None
+    """A lean (A, T) that was declared and stays; None for the base's own."""
+    counted: bool = False
+    """Whether the base is a table of counted sentences."""
+    standard_errors: Floats | None = None
+    """Those of a survey, (A, T)."""
+    seed: int = 0
+    own_rule: Rule | None = None
+    """The rule that gives the lean of the base, where it is another than the paper's."""
+    divides: bool = True
+    """Whether what a sampled base does not show is estimated and divided out."""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the base has noise that must be corrected for: its own lean, and known errors.
+
+        A declared lean owes nothing to the base, and labels never counted leave nothing to split.
+        """
+        known = self.counted or self.standard_errors is not None
+        seen = all((self.base.sum(axis=axis) > 0).all() for axis in (0, 1))
+        return known and seen and self.declared is None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that gives the lean."""
+        if self.declared is not None:
+            return declared_rule(self.declared)
+        return self.own_rule or lean_rule(self.direction, self.weighting)
+
+    @property
+    def lean(self) -> Floats:
+        """The lean (A, T) of the base as it is."""
+        return self.rule(self.base, np.ones(len(self.tasks)))
+
+    @property
+    def base_rate(self) -> Floats:
+        """What the direction predicts, in the base, (A, T)."""
+        return ratio(self.base, self.base.sum(axis=self.direction.axis, keepdims=True))
+
+    @property
+    def bound(self) -> float:
+        """The largest size that the value can have.
+
+        Within a condition the probabilities move by 2 in all at most, over all its pairs.
+        """
+        defined = ~np.isnan(self.lean * self.base_rate)
+        conditions = defined.any(axis=self.direction.axis).sum()
+        return min(1.0, 2 * float(conditions) / max(float(defined.sum()), 1.0))
+
+    def reliability(self, part: str) -> Reliability:
+        """Return how much of an amplification the base shows, by value or by association."""
+        if not (self.sampled and self.counted and self.divides):
+            return EXACT
+        return self._reliabilities["association" if part == "association" else "value"]
+
+    @cached_property
+    def _reliabilities(self) -> dict[str, Reliability]:
+        scale = self._scale(np.ones(len(self.tasks)))
+        conditions: dict[str, tuple[Direction, Floats | float]] = {
+            "value": (self.direction, 1.0),
+            "association": (GIVEN_TASK, scale),
+        }
+        return {
+            part: reliability(
+                checked_counts(self.base),
+                self.direction,
+                weighting=self.weighting,
+                given=given,
+                scale=weight,
+                rng=np.random.default_rng(self.seed),
+            )
+            for part, (given, weight) in conditions.items()
+        }
+
+    def published(self) -> dict[str, Floats]:
+        """Return value, association and preference by template, (K,), as the formulas have them."""
+        lean, rate = self.lean, self.base_rate
+        table = rake(self.logs, self.base.sum(axis=1), self.base.sum(axis=0))
+        raked = ratio(table, table.sum(axis=self.direction.axis, keepdims=True))
+        value, association = (
+            np.asarray(defined_mean(amplification(table, rate, lean), axis=(1, 2)))
+            for table in (self.predicted, raked)
+        )
+        return {"value": value, "association": association, "preference": value - association}
+
+    def claimed_cells(self) -> Floats:
+        """Return the amplification of each pair, (K, A, T), without the bias of a sampled base."""
+        leaning = self._split(_WAYS).leaning(self.rule, self.direction)
+        return leaning.cells(self.predicted) / self.reliability("value").divisor
+
+    def chosen(self, attributes: Sequence[str], own: Sequence[str], tasks: Sequence[str]) -> Self:
+        """Return the tables of these tasks alone; `own` are the names of the attributes here."""
+        rows = [own.index(name) for name in attributes]
+        columns = [self.tasks.index(name) for name in tasks]
+
+        def part(table: Any) -> Any:
+            return None if table is None else table[..., rows, :][..., columns]
+
+        predicted = part(self.predicted)
+        if self.direction is not GIVEN_TASK:
+            # The candidates are the tasks that are left.
+            predicted = predicted / predicted.sum(axis=-1, keepdims=True)
+        return replace(
+            self,
+            predicted=predicted,
+            logs=part(self.logs),
+            base=part(self.base),
+            tasks=tuple(tasks),
+            units=tuple(self.units[column] for column in columns),
+            declared=part(self.declared),
+            standard_errors=part(self.standard_errors),
+        )
+
+    def replicates(self, draws: TaskDraws, *, tasks_fixed: bool = False) -> dict[str, Replicates]:
+        """Return the claimed numbers, and how they change with the choice of tasks.
+
+        Where the tasks are fixed, the noise of a sampled base is added; else the tasks have it.
+        """
+        whole = np.ones((1, len(self.tasks)))
+        claimed = self._evaluated(whole, self._split(_WAYS), slice(None))
+        some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))
+        weights = draws.weights(self.units)
+        changed = self._evaluated(weights, self._split(_WAYS_RESAMPLED), some)
+        noise = self._base_noise() if tasks_fixed and self.sampled else {}
+        # Without each unit: in the order of the draws, and by name in the replicates.
+        own = [draws.units.index(name) for name in sorted(set(self.units))]
+        order = 1 + np.argsort(np.argsort(own))
+        found = {}
+        for part, values in changed.items():
+            means = np.asarray(defined_mean(values, axis=1))
+            change = means - means[0]
+            found[part] = Replicates(
+                claimed[part][0],
+                self.families,
+                self.units,
+                change[order],
+                change[1 + len(own) :],
+                draws.times[:, own],
+                noise.get(part, 0.0),
+            )
+        return found
+
+    def _split(self, ways: int) -> SplitBase:
+        if not self.sampled:
+            return SplitBase.exact(self.base)
+        rng = np.random.default_rng(self.seed)
+        if self.standard_errors is not None:
+            return SplitBase.of_survey(self.base, self.standard_errors, rng, ways)
+        return SplitBase.of_counts(checked_counts(self.base), rng, ways)
+
+    def _scale(self, weight: Floats) -> Floats:
+        """Return what turns a difference of P(a|t) into one of what is predicted, (..., A, T)."""
+        if self.direction is GIVEN_TASK:
+            return np.ones(self.base.shape)
+        groups = (self.base * weight[..., None, :]).sum(axis=-1, keepdims=True)
+        return ratio(np.broadcast_to(self.base.sum(axis=0), (*groups.shape[:-1], weight.shape[-1])),
+                     groups)  # fmt: skip
+
+    def _evaluated(self, weights: Floats, split: SplitBase, templates: slice) -> dict[str, Floats]:
+        """Return the claimed numbers by template, (N, K'), under weights of the tasks (N, T)."""
+        predicted, logs = self.predicted[templates], self.logs[templates]
+        parts: dict[str, list[Floats]] = {}
+        for chunk in slices(len(weights), max(predicted.size, split.kept.size), _HELD):
+            weight = weights[chunk]
+            value = self._value(predicted, split.leaning(self.rule, self.direction, weight), weight)
+            association = self._association(
+                self._raked(logs, weight), split.leaning(self.rule, GIVEN_TASK, weight), weight
+            )
+            numbers = self._named(value, association)
+            numbers[STRENGTH] = np.asarray(strength(logs, self.base_logs, weight[:, None]))
+            for part, values in numbers.items():
+                parts.setdefault(part, []).append(values)
+        return {part: np.concatenate(values) for part, values in parts.items()}
+
+    def _named(self, value: Floats, association: Floats) -> dict[str, Floats]:
+        value = value / self.reliability("value").divisor
+        association = association / self.reliability("association").divisor
+        return {"value": value, "association": association, "preference": value - association}
+
+    def _value(self, predicted: Floats, leaning: Leaning, weight: Floats) -> Floats:
+        """Return the mean amplification of each template, (N, K), under a leaning (N, A, T)."""
+        factor, offset, pairs = _weighted(leaning, weight)
+        if self.direction is GIVEN_TASK:
+            found = np.einsum("nat,kat->nk", factor, predicted, optimize=True)
+        else:
+            # The candidates are the tasks drawn, so that their probabilities add up to one.
+            whole = np.einsum("nt,kat->nka", weight, predicted, optimize=True)
+            # (A, N, T) times (A, T, K): the sum over the tasks drawn.
+            each = np.moveaxis(factor, 1, 0) @ np.moveaxis(predicted, 0, 2)
+            found = np.einsum("ank,nka->nk", each, 1 / whole)
+        return ratio(found - offset[:, None], pairs[:, None])
+
+    def _raked(self, logs: Floats, weight: Floats) -> Floats:
+        """Return P(a|t), (N, K, A, T), with the odds ratios of `logs` and the base's margins."""
+        joint = self.base * weight[:, None, :]
+        table = rake(logs, joint.sum(axis=2)[:, None], joint.sum(axis=1)[:, None])
+        # A task that was not drawn counts nothing; a table that cannot be raked is undefined.
+        given = np.where(weight > 0, joint.sum(axis=1), 1.0)[:, None, None]
+        return np.asarray(table / np.where(given > 0, given, np.nan))
+
+    def _association(self, raked: Floats, leaning: Leaning, weight: Floats) -> Floats:
+        """Return the mean amplification of raked tables (N, K, A, T), (N, K)."""
+        # Given how often each task occurs, a raked table and the base differ in P(a|t) alone.
+        scale = self._scale(weight)
+        scaled = Leaning(leaning.weight * scale, leaning.offset * scale)
+        factor, offset, pairs = _weighted(scaled, weight)
+        found = np.einsum("nat,nkat->nk", factor, np.where(factor[:, None] == 0, 0.0, raked))
+        return ratio(found - offset[:, None], pairs[:, None])
+
+    @cached_property
+    def base_logs(self) -> Floats:
+        """The logarithms of the base, NaN where it has nothing; of counts, what they make likely.
+
+        Regressing on the expected logarithms given the counts, instead of on those of the counts,
+        is what keeps their noise from making the slope smaller (regression calibration); the prior
+        is that of `concentration`. NaN throughout where the counts show too little of the links.
+        """
+        return self._logs_of(self.base)
+
+    def _logs_of(self, base: Floats) -> Floats:
+        if not (self.counted or self.standard_errors is not None):
+            return logarithms(base)
+        from scipy import special
+
+        counts = base
+        if self.standard_errors is not None:
+            # As many observations as have the same standard errors of the log odds.
+            counted = np.maximum(base, np.finfo(np.float64).tiny)
+            size = (1 / counted).sum(axis=0) / ((self.standard_errors / counted) ** 2).sum(axis=0)
+            counts = base * np.minimum(size, 1e12)
+        alpha = concentration(counts) * (counts.sum(axis=1) / counts.sum())[:, None] + counts
+        if not (alpha > 0).all():
+            return np.full(base.shape, np.nan)
+        expected = special.psi(alpha)
+        links = expected - expected.mean(axis=0)
+        shown = float(links.var(axis=1).sum())
+        hidden = float(special.polygamma(1, alpha).mean(axis=1).sum()) * (1 - 1 / len(alpha))
+        return expected if shown >= _CLEAR * (shown + hidden) else np.full(alpha.shape, np.nan)
+
+    def _base_noise(self) -> dict[str, float]:
+        """Return the standard error that the sampling of the base alone adds to each number."""
+        rng = np.random.default_rng(self.seed)
+        if self.standard_errors is not None:
+            noise = self.standard_errors * rng.standard_normal((_REDRAWN, *self.base.shape))
+            bases = np.maximum(self.base + noise, 0.0)
+            split = SplitBase.of_survey(bases, self.standard_errors, rng, _WAYS_REDRAWN)
+        else:
+            counts = checked_counts(self.base)
+            bases = redraw(posterior_rates(counts, _REDRAWN, rng), counts.sum(axis=0), rng)
+            split = SplitBase.of_counts(bases, rng, _WAYS_REDRAWN)
+        weight = np.ones((_REDRAWN, len(self.tasks)))
+        raked = self._raked(self.logs, weight[:1]).mean(axis=1, keepdims=True)
+        numbers = self._named(
+            self._value(
+                self.predicted.mean(axis=0, keepdims=True),
+                split.leaning(self.rule, self.direction),
+                weight,
+            ),
+            self._association(
+                np.broadcast_to(raked, (_REDRAWN, *raked.shape[1:])),
+                split.leaning(self.rule, GIVEN_TASK),
+                weight,
+            ),
+        )
+        slopes = [defined_mean(strength(self.logs, self._logs_of(base))) for base in bases]
+        numbers[STRENGTH] = np.array(slopes)
+        return {
+            part: float(np.nanstd(values, ddof=1)) if not np.isnan(values).all() else 0.0
+            for part, values in numbers.items()
+        }
+
+
+def _weighted(leaning: Leaning, weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the factors of the predictions (N, A, T), the offset (N,) and the pairs (N,)."""
+    defined = ~np.isnan(leaning.weight * leaning.offset)
+    by_task = weight[:, None, :]
+    factor = np.where(defined, leaning.weight, 0.0) * by_task
+    offset = (np.where(defined, leaning.offset, 0.0) * by_task).sum(axis=(1, 2))
+    return factor, offset, (defined * by_task).sum(axis=(1, 2))

@@ -1,0 +1,326 @@
+"""From numbers with their resamples to estimates: intervals, what forbids a verdict, verdicts.
+
+The second half of the one path from cells to a verdict (`row_tables` is the first). Probes,
+comparisons, sweeps and the leakage of language models all use it, so what one of them knows, the
+noise of a base, the units, the obstacles, none of them can forget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lmprobe.core.choices import RESAMPLES
+from lmprobe.core.tally import Floats
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
+from lmprobe.results.format import format_percent
+from lmprobe.stats.method import Sample, checked_confidence, interval, traits_of
+from lmprobe.stats.resampling import Replicates, TaskDraws, joint_confidence
+from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
+
+FEW, FEW_TASKS = 10, 20
+"""Below so many templates or families, or tasks, skewed effects may make an interval too short."""
+
+_COVERS = (
+    "the interval describes templates and tasks like these; it covers neither people nor other "
+    "training runs of the model"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How intervals are made."""
+
+    method: str = "bootstrap"
+    resample: str = "both"
+    confidence: float = 0.95
+    simultaneous: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the confidence level and what is drawn anew."""
+        checked_confidence(self.confidence)
+        if self.resample not in RESAMPLES:
+            known = did_you_mean(self.resample, RESAMPLES)
+            raise InputError(f'no resampling of "{self.resample}"; {known}')
+
+    @property
+    def drawn(self) -> str:
+        """What is drawn anew: a method without resamples takes the tasks as they are."""
+        return self.resample if traits_of(self.method).resamples else "templates"
+
+    @property
+    def tasks_fixed(self) -> bool:
+        """Whether the tasks are all there are, so that the noise of a base comes on top."""
+        return self.drawn == "templates"
+
+    def draws(self, units: Sequence[str]) -> TaskDraws:
+        """Return the resamples of these units of tasks."""
+        return TaskDraws.of(units, np.random.default_rng(self.seed))
+
+    def each(self, numbers: Sequence[Replicates]) -> float:
+        """Return the confidence of each interval, so that with `simultaneous` all cover together.
+
+        For a method without resamples that is Bonferroni's share.
+        """
+        if not self.simultaneous or len(numbers) < 2:
+            return self.confidence
+        if not traits_of(self.method).resamples:
+            return 1 - (1 - self.confidence) / len(numbers)
+        rng = np.random.default_rng(self.seed)
+        return joint_confidence(numbers, self.drawn, self.confidence, rng)
+
+    def interval(self, number: Replicates, confidence: float, bound: float = math.inf) -> Interval:
+        """Return the interval of a number within [-bound, bound]."""
+        sums, sizes = number.family_sums
+        if not len(sums):
+            return Interval.undefined(self.confidence, self.method)
+        # A family counts as often as it has templates; the mean of these is the value.
+        share = sizes * len(sizes) / sizes.sum()
+        widest = float(share.max()) * min(bound, 1.0)
+        found = interval(
+            Sample(
+                number.value,
+                observations=number.value + share * (sums / sizes - number.value),
+                bounds=(-widest, widest),
+                units=len(sizes),
+                spread=number.spread(self.drawn),
+            ),
+            method=self.method,
+            confidence=confidence,
+            rng=np.random.default_rng(self.seed),
+        )
+        if number.noise and not traits_of(self.method).resamples:
+            found = _with_noise(found, number.value, number.noise)
+        return replace(found, confidence=self.confidence).clipped(-bound, bound)
+
+
+def _with_noise(found: Interval, value: float, noise: float) -> Interval:
+    """Return the interval around `value`, each half widened by independent noise."""
+    from scipy import special
+
+    reach = float(special.ndtri((1 + found.confidence) / 2)) * noise
+    low, high = value - found.low, found.high - value
+    return replace(found, low=value - math.hypot(low, reach), high=value + math.hypot(high, reach))
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """Sensitivity of a probe's value and verdict to its templates and tasks."""
+
+    template_sd: float
+    """Standard deviation over templates (ddof 0): the paper's "±", not an interval."""
+    leave_one_out: tuple[float | None, float | None]
+    """The smallest and largest value when one template is left out; None for one template."""
+    sign_flip_templates: float
+    """The share of templates whose sign is opposite to that of the value."""
+    sign_flip_families: float
+    """The share of paraphrase families whose mean has the opposite sign."""
+    verdict_flips: Mapping[str, int]
+    """How many families, and how many units of tasks, would each change the verdict if left out;
+    with `of_families` and `of_tasks`, of how many."""
+
+
+def _robustness(by_template: Floats, families: Sequence[str], flips: dict[str, int]) -> Robustness:
+    """Return the spread over templates of the published values (K,), NaN undefined."""
+    defined = ~np.isnan(by_template)
+    each, value = by_template[defined], float(by_template[defined].mean())
+    ends: tuple[float | None, float | None] = (None, None)
+    if len(each) > 1:
+        without = (each.sum() - each) / (len(each) - 1)
+        ends = (float(without.min()), float(without.max()))
+    family = np.unique(np.array(families, dtype=str)[defined], return_inverse=True)[1]
+    signs = [np.sign(numbers) * np.sign(value) for numbers in (each, np.bincount(family, each))]
+    templates, whole = (float(np.mean(sign < 0)) for sign in signs)
+    return Robustness(float(each.std()), ends, templates, whole, flips)
+
+
+@dataclass(frozen=True, slots=True)
+class RowEstimates:
+    """Everything uncertain about one row of a probe."""
+
+    parts: Mapping[str, Estimate]
+    """Value, association and preference."""
+    strength: Estimate | None
+    """None where the base has no links, or there is a single task."""
+    notes: tuple[Note, ...]
+    standard_errors: Mapping[str, float]
+    """Of the value: what templates, tasks and both together add."""
+    robustness: Robustness
+    reliability: float | None
+    """The share of an amplification that the base shows; None for an exact one."""
+
+
+def estimate_rows(
+    rows: Sequence[RowTables], obstacles: Sequence[Obstacle | None], choices: Choices
+) -> tuple[RowEstimates, ...]:
+    """Return the estimates of every row; all are resampled with the same draws.
+
+    `obstacles` is what forbids a verdict of each row already, such as an uninformed model. With
+    `choices.simultaneous` the confidence is that of all intervals together.
+    """
+    if not rows:
+        return ()
+    draws = choices.draws([unit for row in rows for unit in row.units])
+    numbers = [row.replicates(draws, tasks_fixed=choices.tasks_fixed) for row in rows]
+    together = [number[part] for number in numbers for part in (*PARTS, STRENGTH)]
+    together = [number for number in together if not math.isnan(number.value)]
+    confidence = choices.each(together)
+    joint = joint_note(len(together), choices)
+    return tuple(
+        _row_estimates(row, number, obstacle, choices, confidence, joint)
+        for row, number, obstacle in zip(rows, numbers, obstacles, strict=True)
+    )
+
+
+def joint_note(intervals: int, choices: Choices) -> tuple[Note, ...]:
+    """Return the note about intervals that cover together."""
+    if not choices.simultaneous:
+        return ()
+    how = "maximum-t" if traits_of(choices.method).resamples else "Bonferroni"
+    return (Note(NoteKind.MULTIPLICITY, f"the {intervals} intervals cover together ({how})"),)
+
+
+def _row_estimates(
+    row: RowTables,
+    numbers: Mapping[str, Replicates],
+    obstacle: Obstacle | None,
+    choices: Choices,
+    confidence: float,
+    joint: tuple[Note, ...],
+) -> RowEstimates:
+    shown = {part: row.reliability(part) for part in ("value", "association")}
+    share = min(one.proportional for one in shown.values()) if row.sampled else None
+    if obstacle is None and not all(one.is_enough for one in shown.values()):
+        obstacle = Obstacle.SMALL_BASE
+
+    def claim(part: str, number: Replicates) -> tuple[Interval, Verdict]:
+        bound = row.bound * (2 if part == "preference" else 1)
+        ends = choices.interval(number, confidence, bound)
+        for reliability in shown.values() if part == "preference" else [shown[part]]:
+            ends = reliability.stretched(ends).clipped(-bound, bound)
+        return ends, row_verdict(ends, foreign=row.declared is not None, obstacle=obstacle)
+
+    published = row.published()
+    parts = {}
+    for part in PARTS:
+        value = float(np.nanmean(published[part]))
+        ends, verdict = claim(part, numbers[part])
+        corrected, bias = None, None
+        if row.sampled:
+            bound = row.bound * (2 if part == "preference" else 1)
+            corrected = float(np.clip(numbers[part].value, -bound, bound))
+            bias = value - corrected
+        parts[part] = Estimate(value, ends, verdict, corrected, bias, obstacle=obstacle)
+    whole = numbers["value"]
+    flips = dict.fromkeys(("families", "of_families", "tasks", "of_tasks"), 0)
+    for axis, other in whole.leave_one_out():
+        flips[axis] += claim("value", other)[1] is not parts["value"].verdict
+        flips[f"of_{axis}"] += 1
+    return RowEstimates(
+        parts,
+        _strength(row, numbers[STRENGTH], obstacle, choices, confidence),
+        (*interval_notes(whole, parts["value"].interval, choices), *joint),
+        _standard_errors(whole),
+        _robustness(published["value"], row.families, flips),
+        share,
+    )
+
+
+def _standard_errors(number: Replicates) -> dict[str, float]:
+    parts = {name: math.sqrt(part.variance) for name, part in number.spread().parts.items()}
+    both = math.hypot(*parts.values())
+    return {"templates": parts["families"], "tasks": parts["tasks"], "both": both}
+
+
+def _strength(
+    row: RowTables,
+    number: Replicates,
+    obstacle: Obstacle | None,
+    choices: Choices,
+    confidence: float,
+) -> Estimate | None:
+    """Return the strength; withheld where the counts of a base show too little of its links."""
+    if math.isnan(number.value):
+        if len(row.tasks) < 2 or not (row.counted or row.standard_errors is not None):
+            return None
+        ends = Interval.too_few_units(choices.confidence, choices.method)
+        return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
+    ends = choices.interval(number, confidence)
+    # A base too small to show its leans says so by the width of this interval.
+    forbids = obstacle if obstacle is Obstacle.UNINFORMED else None
+    return Estimate(
+        number.value, ends, decide(ends, reference=1.0, obstacle=forbids), obstacle=forbids
+    )
+
+
+def row_verdict(ends: Interval, *, foreign: bool, obstacle: Obstacle | None = None) -> Verdict:
+    """Return what the interval allows one to say of a row, or of a part of it.
+
+    With a lean from elsewhere the model can follow or oppose that lean; whether it amplifies
+    the base is not what was measured.
+    """
+    above, below = Verdict.AMPLIFIES, Verdict.REDUCES
+    if foreign:
+        above, below = Verdict.FOLLOWS, Verdict.OPPOSES
+    return decide(ends, above=above, below=below, obstacle=obstacle)
+
+
+def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tuple[Note, ...]:
+    """Return what the interval assumes, and where it is not to be trusted."""
+    families = len(number.family_sums[1])
+    single = families == (~np.isnan(number.by_template)).sum()
+    unit = "template" if single else "paraphrase family"
+    many = "templates" if single else "paraphrase families"
+    tasks = len(number.unit_sizes)
+    counts = {many: (unit, families, FEW), "tasks": ("task", tasks, FEW_TASKS)}
+    words = {name: f"{n} {one if n == 1 else name}" for name, (one, n, _) in counts.items()}
+    if tasks < len(number.units):
+        words["tasks"] = f"{len(number.units)} tasks in {tasks} units"
+    if choices.drawn == "templates":
+        how, watched = f"the sample is {words[many]}, the tasks are taken as fixed", [many]
+    elif choices.drawn == "tasks":
+        how, watched = (
+            f"the sample is {words['tasks']}, the templates are taken as fixed",
+            ["tasks"],
+        )
+    else:
+        how, watched = f"the sample is {words[many]} crossed with {words['tasks']}", list(counts)
+    traits = traits_of(choices.method)
+    notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
+    for name in watched:
+        one, n, few = counts[name]
+        if n == 1:
+            text = f"no interval: with one {one} the spread cannot be estimated"
+            notes.append(Note(NoteKind.NO_INTERVAL, text))
+        elif traits.approximate and (n < few or _skewed(number, name == "tasks")):
+            level = format_percent(ends.confidence)
+            text = (
+                f"{n} {name}: where effects are skewed the interval may cover the truth less often "
+                f"than {level}"
+            )
+            notes.append(Note(NoteKind.FEW_UNITS, text))
+    if math.isnan(ends.low):
+        text = "no interval: nothing varies between the units, so the spread is not estimated"
+        notes.append(Note(NoteKind.NO_INTERVAL, text))
+    if traits.caveat:
+        notes.append(Note(NoteKind.METHOD, traits.caveat))
+    return tuple(notes)
+
+
+def _skewed(number: Replicates, tasks: bool) -> bool:
+    """Tell whether the units are too few for the skewness of their effects.
+
+    Cochran's rule (1977, Sampling Techniques, 2.15): a mean needs more than 25 times the square
+    of the skewness.
+    """
+    values = number.influence[1 if tasks else 0]
+    away = values - values.mean()
+    spread = math.sqrt(float((away**2).mean()))
+    if not spread > 0:
+        return False
+    return len(values) < 25 * float((away**3).mean() / spread**3) ** 2
