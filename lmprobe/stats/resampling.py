@@ -28,6 +28,8 @@ RESAMPLES = 120
 
 # A standard error below this share of the values is rounding, not spread.
 _ROUNDING = 1e-12
+# Uneven weights of the tasks leave at least so many of them, however uneven they are.
+_FEWEST_BY_WEIGHT = 3.0
 # Simulated samples that say how likely any of several intervals misses.
 _SAMPLES = 20_000
 
@@ -74,6 +76,8 @@ class Replicates:
     """(R,): its change on resamples of the tasks."""
     times: Floats
     """(R, U): how often each unit was drawn in them."""
+    task_weight: Floats | None = None
+    """(T,): how much each task weighs in the margins of the base; None if they do not matter."""
     noise: float = 0.0
     """The standard error that a base alone adds when its tasks are not drawn anew."""
 
@@ -115,7 +119,20 @@ class Replicates:
     @cached_property
     def unit_sizes(self) -> Floats:
         """How many tasks each unit has, units by name."""
-        return np.unique(np.array(self.units, dtype=str), return_counts=True)[1].astype(np.float64)
+        return self._by_unit(np.ones(len(self.units)))
+
+    def _by_unit(self, by_task: Floats) -> Floats:
+        unit = np.unique(np.array(self.units, dtype=str), return_inverse=True)[1]
+        return np.bincount(unit, weights=by_task).astype(np.float64)
+
+    @property
+    def effective_tasks(self) -> float:
+        """How many tasks of equal weight are worth as much as these."""
+        number = effective_number(self.unit_sizes)
+        if self.task_weight is None:
+            return number
+        by_weight = effective_number(self._by_unit(self.task_weight))
+        return min(number, max(by_weight, _FEWEST_BY_WEIGHT))
 
     @cached_property
     def influence(self) -> tuple[Floats, Floats]:
@@ -136,10 +153,8 @@ class Replicates:
         if resample != "tasks":
             parts["families"] = Part(_jackknife(by_family), effective_number(sizes), len(sizes))
         if resample != "templates":
-            number = len(self.unit_sizes)
-            parts["tasks"] = Part(
-                self._task_variance(by_unit), effective_number(self.unit_sizes), number
-            )
+            variance = self._task_variance(by_unit)
+            parts["tasks"] = Part(variance, self.effective_tasks, len(self.unit_sizes))
         elif self.noise:
             parts["base"] = Part(self.noise**2, math.inf, 2)
         return Spread(self.value, parts)
@@ -165,32 +180,25 @@ class Replicates:
 
     def leave_one_out(self) -> Iterator[tuple[str, Replicates]]:
         """Yield the number without each family, and without each unit of tasks."""
-        names = np.array(self.families, dtype=str)
-        for name in dict.fromkeys(self.families):
-            kept = names != name
-            if np.isnan(self.by_template[kept]).all():
-                continue
-            yield (
-                "families",
-                replace(
-                    self, by_template=self.by_template[kept], families=tuple(names[kept].tolist())
-                ),
+        names, tasks = np.array(self.families, dtype=str), np.array(self.units, dtype=str)
+        for family in dict.fromkeys(self.families):
+            kept = names != family
+            if not np.isnan(self.by_template[kept]).all():
+                kept_names = tuple(names[kept].tolist())
+                part = replace(self, by_template=self.by_template[kept], families=kept_names)
+                yield "families", part
+        units, linear, weight = np.unique(tasks), self._linear(), self.task_weight
+        for place, unit in enumerate(units if len(units) > 2 else ()):
+            part = replace(
+                self,
+                by_template=self.by_template + self.without[place],
+                units=tuple(tasks[tasks != unit].tolist()),
+                task_weight=None if weight is None else weight[tasks != unit],
+                without=np.delete(self.without, place),
+                resampled=self.resampled - self.times[:, place] * linear[place],
+                times=np.delete(self.times, place, axis=1),
             )
-        units = sorted(set(self.units))
-        linear = self._linear()
-        for place, name in enumerate(units if len(units) > 2 else ()):
-            kept = np.delete(np.arange(len(units)), place)
-            yield (
-                "tasks",
-                replace(
-                    self,
-                    by_template=self.by_template + self.without[place],
-                    units=tuple(unit for unit in self.units if unit != name),
-                    without=self.without[kept],
-                    resampled=self.resampled - self.times[:, place] * linear[place],
-                    times=self.times[:, kept],
-                ),
-            )
+            yield "tasks", part
 
 
 def _jackknife(influence: Floats) -> float:

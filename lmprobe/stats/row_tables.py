@@ -39,6 +39,8 @@ from lmprobe.stats.weights import slices
 
 PARTS = ("value", "association", "preference")
 STRENGTH = "strength"
+# Which a few tasks that most of the base is about may decide, through its margins.
+_WEIGHED = ("value", "preference")
 
 GIVEN_TASK = Direction.TASK_TO_ATTRIBUTE
 
@@ -207,6 +209,7 @@ class RowTables:
                 change[order],
                 change[1 + len(own) :],
                 draws.times[:, own],
+                self.base.sum(axis=0) if part in _WEIGHED else None,
                 noise.get(part, 0.0),
             )
         return found

@@ -22,7 +22,7 @@ from lmprobe.stats.method import Sample, checked_confidence, interval, traits_of
 from lmprobe.stats.resampling import Replicates, TaskDraws, joint_confidence
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 
-FEW, FEW_TASKS = 10, 20
+FEW, FEW_TASKS = 10, 25
 """Below so many templates or families, or tasks, skewed effects may make an interval too short."""
 
 _COVERS = (
