@@ -3,7 +3,7 @@
 Amplification needs a lean. Without one, the size of the deviations can still be measured:
 the mean over pairs of |mean over templates of (predicted - base rate)|. It is never negative and
 grows with noise, so it is tested against chance, not against zero: if the group made no
-difference, exchanging the attributes of any template and task would change nothing.
+difference, exchanging the attributes of a task in all templates of a family would change nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Unevenness:
     value: float
     interval: Interval
     p_value: float
-    """Of the hypothesis that the attributes are exchangeable in every template and task."""
+    """Of the hypothesis that the attributes are exchangeable in every family and task."""
 
     @property
     def verdict(self) -> Verdict:
@@ -72,31 +72,27 @@ def unevenness(
     its resamples do not cover. The interval uses that the mean size of the true deviations
     differs from the value by no more than the mean size of the errors (the triangle
     inequality), whose quantile the bootstrap over paraphrase families gives: it covers
-    more often than it says, at zero too. The p-value is from permuting the attributes independently
-    within each template and task; at least 1 / (permutations + 1).
+    more often than it says, at zero too. The p-value is from permuting the attributes of each task
+    in whole families, whose templates share their noise; at least 1 / (permutations + 1).
     """
     deviation = predicted - base_rate
-    value = _size(deviation.mean(axis=0))
-    if len(set(families)) > 1:
-        error = float(np.quantile(_errors(deviation, families, rng), confidence))
-        interval = Interval(max(0.0, value - error), value + error, confidence, METHOD)
+    family = np.unique(np.asarray(families, dtype=str), return_inverse=True)[1]
+    sums = np.zeros((family.max() + 1, *deviation.shape[1:]))
+    np.add.at(sums, family, deviation)
+    value = float(defined_mean(np.abs(sums.sum(axis=0)))) / len(family)
+    if len(sums) > 1:
+        error = float(np.quantile(_errors(sums, np.bincount(family), rng), confidence))
+        # A mean of shares differs from another by 1 at most.
+        interval = Interval(value - error, value + error, confidence, METHOD).clipped(0.0, 1.0)
     else:
         interval = Interval.too_few_units(confidence, METHOD)
-    return Unevenness(value, interval, _p_value(deviation, value, rng))
+    return Unevenness(value, interval, _p_value(sums / len(family), value, rng))
 
 
-def _size(by_pair: Floats) -> float:
-    return float(defined_mean(np.abs(by_pair)))
-
-
-def _errors(deviation: Floats, families: Sequence[str], rng: np.random.Generator) -> Floats:
+def _errors(by_family: Floats, sizes: Floats, rng: np.random.Generator) -> Floats:
     """Return the mean size of the errors when as many families are drawn anew (R,)."""
-    names, family = np.unique(np.asarray(families, dtype=str), return_inverse=True)
-    count, flat = len(names), deviation.reshape(len(deviation), -1)
-    sums = np.zeros((count, flat.shape[1]))
-    np.add.at(sums, family, flat)
-    sizes = np.bincount(family)
-    mean = sums.sum(axis=0) / len(family)
+    count, sums = len(by_family), by_family.reshape(len(by_family), -1)
+    mean = sums.sum(axis=0) / sizes.sum()
     # Resampling n units loses a factor (n - 1) / n of the variance.
     widened = np.sqrt(count / (count - 1))
     values = np.empty(_REPLICATES)
@@ -109,13 +105,13 @@ def _errors(deviation: Floats, families: Sequence[str], rng: np.random.Generator
     return widened_values
 
 
-def _p_value(deviation: Floats, value: float, rng: np.random.Generator) -> float:
-    permutations = max(199, min(_PERMUTATIONS, _MOST_CELLS // deviation.size))
-    step = max(1, _BLOCK // deviation.size)
+def _p_value(by_family: Floats, value: float, rng: np.random.Generator) -> float:
+    permutations = max(199, min(_PERMUTATIONS, _MOST_CELLS // by_family.size))
+    step = max(1, _BLOCK // by_family.size)
     as_large = 0
     for start in range(0, permutations, step):
-        block = np.broadcast_to(deviation, (min(step, permutations - start), *deviation.shape))
-        sizes = defined_mean(np.abs(rng.permuted(block, axis=2).mean(axis=1)), axis=(1, 2))
+        block = np.broadcast_to(by_family, (min(step, permutations - start), *by_family.shape))
+        sizes = defined_mean(np.abs(rng.permuted(block, axis=2).sum(axis=1)), axis=(1, 2))
         # Equal arrangements may differ in the last digits, by the order of summation.
         as_large += int((sizes >= value * (1 - 1e-9)).sum())
     return (1 + as_large) / (1 + permutations)
