@@ -15,6 +15,8 @@ from scipy import stats
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
 from lmprobe.stats.base_uncertainty import reliability
+from lmprobe.stats.exact_test import ScoreTest
+from lmprobe.stats.methods import score
 from lmprobe.stats.methods.exact import of_counts
 from lmprobe.stats.planning import (
     VARIANCE_IS,
@@ -196,6 +198,64 @@ class TestSampleSize:
             sample_size(1e-10)
 
 
+def exact_power(n: int, effect: float, share: float, middle: float) -> float:
+    """The chance of an outcome that the exact test rejects, by enumeration."""
+    n_a = round(n * share)
+    n_b = n - n_a
+    chances = np.outer(
+        stats.binom.pmf(range(n_a + 1), n_a, middle + effect / 2),
+        stats.binom.pmf(range(n_b + 1), n_b, middle - effect / 2),
+    )
+    zero = np.zeros(1)
+    return sum(
+        chances[x, y]
+        for x, y in np.argwhere(chances > 1e-6).tolist()
+        if x * n_b > y * n_a and ScoreTest(x, n_a, y, n_b, 0.05).rejects(zero, zero)[0]
+    )
+
+
+class TestPower:
+    @pytest.mark.parametrize("power", [0.1, 0.8, 0.95])
+    @pytest.mark.parametrize("method", ["score", "bootstrap", "betting", "bernstein"])
+    def test_the_effect_exceeds_the_half_width_by_a_quantile_of_the_estimate(
+        self, method: str, power: float
+    ) -> None:
+        n = sample_size(0.2, group_share=0.3, method=method, power=power)
+        # The amortized disparity varies by (1 / 0.3)², a cost of 0 or 1 within a group by 1/4.
+        variance = 1 / 0.09 if method == "bernstein" else 1 / 4 / (0.3 * 0.7)
+
+        def short(n: int) -> float:
+            half = claimable_effect(n, group_share=0.3, method=method)
+            return half + stats.norm.ppf(power) * math.sqrt(variance / n) - 0.2
+
+        assert short(n) < 0 <= short(n - 1)
+
+    @pytest.mark.parametrize("method", VARIANCE_IS)
+    def test_the_published_definition_is_a_power_of_one_half(self, method: str) -> None:
+        sizes = [sample_size(0.3, method=method, power=power) for power in (0.2, 0.5, 0.8, 0.9)]
+        assert sizes == sorted(set(sizes))
+        assert sizes[1] == sample_size(0.3, method=method)
+
+    @pytest.mark.parametrize(
+        ("effect", "share", "variance", "middle"),
+        [(0.5, 0.5, None, 0.5), (0.4, 0.3, None, 0.5), (0.35, 0.15, 0.16, 0.2), (0.4, 0.5, 0, 0.2)],
+    )
+    def test_the_exact_test_claims_in_that_share_of_samples(
+        self, effect: float, share: float, variance: float | None, middle: float
+    ) -> None:
+        options: dict[str, Any] = {"group_share": share, "variance": variance, "method": "exact"}
+        n = sample_size(effect, **options, power=0.8)
+        assert 0.8 <= exact_power(n, effect, share, middle) < 0.9
+        assert exact_power(sample_size(effect, **options), effect, share, middle) < 0.7
+
+    def test_the_score_test_claims_in_that_share_of_samples(self) -> None:
+        n = sample_size(0.2, method="score", power=0.8)
+        draw = np.random.default_rng(0)
+        counts = (draw.binomial(n // 2, 0.6, 4000), draw.binomial(n - n // 2, 0.4, 4000))
+        low, _ = score.of_counts(counts[0], n // 2, counts[1], n - n // 2, confidence=0.95)
+        assert 0.78 < np.mean(low > 0) < 0.84
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -203,6 +263,10 @@ class TestSampleSize:
         ({"effect": 3.01, "cost_bound": 3.0}, "`effect` must be positive and at most"),
         ({"effect": math.nan}, "`effect`"),
         ({"effect": "much"}, "`effect`"),
+        ({"effect": 0.1, "power": 0}, "`power` must lie between 0 and 1, both excluded: found 0"),
+        ({"effect": 0.1, "power": 1.0}, "`power` must lie between 0 and 1, both excluded"),
+        ({"effect": 0.1, "power": math.nan}, "`power` must lie between 0 and 1"),
+        ({"effect": 0.1, "power": "most"}, "`power` must be a number: found 'most'"),
         ({"n": 0}, "`n` must be positive: found 0"),
         ({"n": math.nan}, "`n`"),
         ({"n": 9, "cost_bound": 0}, "`cost_bound` must be positive and finite: found 0"),
