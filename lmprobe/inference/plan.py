@@ -127,8 +127,8 @@ _NOTES: dict[PlanQuestion, tuple[Note, ...]] = {
     PlanQuestion.TEMPLATES: (
         Note(
             NoteKind.METHOD,
-            "computed from the pilot's variance over templates (or families) and tasks, with the "
-            "normal approximation",
+            "planned so that the interval is narrow enough in 90 % of samples if effects of "
+            "templates (or families) and tasks are normal: in fewer if they are skewed",
         ),
     ),
     PlanQuestion.BASE: (
