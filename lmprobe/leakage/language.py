@@ -28,6 +28,7 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
 from lmprobe.leakage.result import LeakageResult, LeakageRow, Measure, leakage_row
 from lmprobe.models import as_model
+from lmprobe.models.kind import default_templates
 from lmprobe.probing.scoring import score_templates
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Interval, Note
@@ -52,7 +53,7 @@ def bayes_leakage(task_given_attribute: Floats) -> Floats:
 
 def language_leakage(
     model: str | Path | LanguageModel,
-    templates: str | Path | TemplateSet = "fitbert",
+    templates: str | Path | TemplateSet | None = None,
     base: Any = "labor",
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
@@ -72,8 +73,10 @@ def language_leakage(
     the model's P(task | attribute), is correct. The parameters are those of `probe`.
     """
     settings = from_mapping(ProbeSettings, locals())
-    template_set = templates if isinstance(templates, TemplateSet) else load_templates(templates)
+    if templates is not None and not isinstance(templates, TemplateSet):
+        templates = load_templates(templates)
     loaded = as_model(model, device=device)
+    template_set = templates or load_templates(default_templates(loaded.kind))
     wanted = template_set.attributes if settings.attributes is None else settings.attributes
     wanted_tasks = template_set.tasks if settings.tasks is None else settings.tasks
     source = load_base_rates(base, model=loaded)

@@ -7,6 +7,7 @@ result does not depend on the engine, the number of workers or the order in whic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,13 +16,23 @@ from typing import Any
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.io.atomic import remove_leftovers
 from lmprobe.io.progress import Progress, silent
+from lmprobe.models import find_kind
+from lmprobe.models.kind import default_templates
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
 from lmprobe.sources.load import find_source
 from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
-from lmprobe.sweeping.jobs import Job, base_facts, file_states, identity, refuse_twice, subjects
+from lmprobe.sweeping.jobs import (
+    Job,
+    Subject,
+    base_facts,
+    file_states,
+    identity,
+    refuse_twice,
+    subjects,
+)
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.settings import SweepSettings
 from lmprobe.sweeping.summary import Entry, summarise
@@ -33,7 +44,7 @@ PROBES = "probes"
 
 def sweep(
     models: str | Path | Sequence[str | Path],
-    templates: str | Path | Sequence[str | Path] = ("fitbert",),
+    templates: str | Path | Sequence[str | Path] | None = None,
     base: str | Path | Sequence[str | Path] = ("labor",),
     *,
     engine: str = SweepSettings.engine,
@@ -52,7 +63,8 @@ def sweep(
     models
         Hub ids, folders, `.gguf` files, bundled models, or text files that list such names.
     templates, base
-        Template sets and base rates, each a name or a path, or a list of them.
+        Template sets and base rates, each a name or a path, or a list of them. By default all
+        models have the set `fitbert`, or `everyday` if any of them is causal.
     engine, workers
         `local` runs probes in `workers` processes on this machine, with one thread each on a CPU
         and one process per GPU; `ray` runs them as tasks of a Ray cluster.
@@ -83,9 +95,14 @@ def sweep(
         if settings.revisions:
             raise InputError("give a revision or several revisions, not both")
         settings = replace(settings, revisions=(loading.revision,))
-    given = {"models": _listed(models), "templates": _listed(templates), "base": _listed(base)}
+    names = _listed(models)
+    found = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
+    sets = _default_templates(found, loading.kind) if templates is None else templates
+    given = {"models": names, "templates": _listed(sets), "base": _listed(base)}
     cache = bool(options.get("cache", True))
-    jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)
+    jobs = _jobs(
+        found, given["templates"], given["base"], probing=probing, loading=loading, cache=cache
+    )
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
         results, errors = _run(run, jobs, folder, settings.workers, progress)
@@ -140,12 +157,20 @@ def _options(options: Mapping[str, Any]) -> tuple[ProbeSettings, ModelSettings]:
     return from_mapping(ProbeSettings, values), from_mapping(ModelSettings, values)
 
 
+def _default_templates(found: Sequence[Subject], kind: str) -> str:
+    """Return the set for all models; one that cannot be read fails when it is probed."""
+    names = []
+    for subject in found:
+        with suppress(LmprobeError, OSError):
+            names.append(find_kind(subject.model, kind=kind, revision=subject.revision))
+    return default_templates(*names)
+
+
 def _jobs(
-    *,
-    models: list[str],
+    found: Sequence[Subject],
     templates: list[str],
     base: list[str],
-    settings: SweepSettings,
+    *,
     probing: ProbeSettings,
     loading: ModelSettings,
     cache: bool,
@@ -154,7 +179,6 @@ def _jobs(
 
     What the names stand for is part of each job: a changed file is another probe.
     """
-    found = subjects(models, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
     sets = [load_templates(name) for name in templates]
     for one in sets:
         resolved(probing, one)
