@@ -16,7 +16,7 @@ import numpy as np
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.results import Estimate, Interval, Note, Verdict, decide
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
 from lmprobe.results.estimate import nullable
 from lmprobe.stats.base_uncertainty import is_enough
 from lmprobe.stats.probe import Robustness, robustness
@@ -103,6 +103,11 @@ class ProbeRow:
     def robustness(self) -> Robustness:
         """How much the value depends on the choice of templates."""
         return robustness(self.cells, self.families)
+
+    @property
+    def tiny_mass(self) -> bool:
+        """Whether the candidates for a blank of one word had next to no probability."""
+        return any(note.kind is NoteKind.MASS for note in self.notes)
 
     @property
     def foreign_lean(self) -> bool:

@@ -13,7 +13,7 @@ from lmprobe.models.kind import kinds
 from lmprobe.probing.baseline import Baseline
 from lmprobe.probing.estimates import RowCells, estimates, row_cells
 from lmprobe.probing.notes import base_notes, preference_notes
-from lmprobe.probing.random_words import is_informed
+from lmprobe.probing.random_words import is_informed, tiny_mass_notes
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
@@ -86,7 +86,7 @@ def _row(
         families=families,
         dropped_attributes=rates.dropped_attributes,
         dropped_tasks=rates.dropped_tasks,
-        notes=(*baseline.notes, *_article_notes(scores)),
+        notes=(*baseline.notes, *_article_notes(scores), *tiny_mass_notes(scores)),
         mass_ratio=scores.mass_ratio,
         informed=is_informed(scores, settings.min_mass),
     )
