@@ -8,19 +8,10 @@ from typing import Any, ClassVar, Self
 
 from lmprobe.core.direction import Direction
 from lmprobe.report.result import Result
-from lmprobe.results import (
-    Column,
-    ColumnKind,
-    Estimate,
-    NoteKind,
-    Page,
-    Section,
-    Statement,
-    Table,
-    Verdict,
-)
+from lmprobe.results import Column, ColumnKind, Estimate, Page, Section, Statement, Table, Verdict
 from lmprobe.results.claim import Claim
 from lmprobe.results.format import describe_interval, format_signed
+from lmprobe.results.note import NoteKind
 
 
 class Outcome(StrEnum):

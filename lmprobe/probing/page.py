@@ -91,10 +91,8 @@ def headline(rows: Sequence[ProbeRow]) -> tuple[Statement, ...]:
 
 def mass_warnings(rows: Sequence[ProbeRow]) -> list[str]:
     """Return one sentence for each direction in which the candidates had next to no mass."""
-    noted = [(row.direction, note) for row in rows if row.tiny_mass for note in row.notes]
-    return _unique(
-        [f"{direction}: {note.text}."] for direction, note in noted if note.kind is NoteKind.MASS
-    )
+    notes = [(row.direction, note) for row in rows for note in row.notes]
+    return _unique([f"{to}: {note.text}."] for to, note in notes if note.kind is NoteKind.MASS)
 
 
 def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:

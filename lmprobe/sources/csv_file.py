@@ -116,17 +116,14 @@ def _read_rows(
         mistakes += wrong
         if not wrong:
             row = dict(zip(header[1:], cells[1:], strict=True))
-            units[cells[0]] = row.pop(UNIT, "")
+            if unit := row.pop(UNIT, ""):
+                units[cells[0]] = unit
             rows[cells[0]] = [float(cell) for cell in row.values()]
     if mistakes:
         raise FileProblems(mistakes)
     if not rows:
         raise problem_in(path, "there is a header but no task below it")
-    return (
-        tuple(name for name in header[1:] if name != UNIT),
-        rows,
-        {task: unit for task, unit in units.items() if unit},
-    )
+    return tuple(name for name in header[1:] if name != UNIT), rows, units
 
 
 def _mistakes(
@@ -176,7 +173,7 @@ def _header_mistakes(header: list[str]) -> Iterator[str]:
         )
     number = len(attributes) - attributes.count(UNIT)
     if number < 2:
-        yield (f"found {number} attribute columns; rates need at least two, such as task,he,she")
+        yield f"found {number} attribute columns; rates need at least two, such as task,he,she"
     seen: set[str] = set()
     for number, attribute in enumerate(attributes, start=2):
         if not attribute:

@@ -24,15 +24,7 @@ from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
 from lmprobe.sources.load import find_source
 from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
-from lmprobe.sweeping.jobs import (
-    Job,
-    Subject,
-    base_facts,
-    file_states,
-    identity,
-    refuse_twice,
-    subjects,
-)
+from lmprobe.sweeping.jobs import Job, base_facts, file_states, identity, refuse_twice, subjects
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.settings import SweepSettings
 from lmprobe.sweeping.summary import Entry, summarise
@@ -96,13 +88,10 @@ def sweep(
             raise InputError("give a revision or several revisions, not both")
         settings = replace(settings, revisions=(loading.revision,))
     names = _listed(models)
-    found = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
-    sets = _default_templates(found, loading.kind) if templates is None else templates
+    sets = _default_templates(names, settings, loading.kind) if templates is None else templates
     given = {"models": names, "templates": _listed(sets), "base": _listed(base)}
     cache = bool(options.get("cache", True))
-    jobs = _jobs(
-        found, given["templates"], given["base"], probing=probing, loading=loading, cache=cache
-    )
+    jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
         results, errors = _run(run, jobs, folder, settings.workers, progress)
@@ -157,20 +146,21 @@ def _options(options: Mapping[str, Any]) -> tuple[ProbeSettings, ModelSettings]:
     return from_mapping(ProbeSettings, values), from_mapping(ModelSettings, values)
 
 
-def _default_templates(found: Sequence[Subject], kind: str) -> str:
+def _default_templates(models: list[str], settings: SweepSettings, kind: str) -> str:
     """Return the set for all models; one that cannot be read fails when it is probed."""
-    names = []
-    for subject in found:
+    revisions, checkpoints, names = settings.revisions or (), settings.checkpoints, []
+    for subject in subjects(models, revisions=revisions, checkpoints=checkpoints):
         with suppress(LmprobeError, OSError):
             names.append(find_kind(subject.model, kind=kind, revision=subject.revision))
     return default_templates(*names)
 
 
 def _jobs(
-    found: Sequence[Subject],
+    *,
+    models: list[str],
     templates: list[str],
     base: list[str],
-    *,
+    settings: SweepSettings,
     probing: ProbeSettings,
     loading: ModelSettings,
     cache: bool,
@@ -179,6 +169,7 @@ def _jobs(
 
     What the names stand for is part of each job: a changed file is another probe.
     """
+    found = subjects(models, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
     sets = [load_templates(name) for name in templates]
     for one in sets:
         resolved(probing, one)
