@@ -16,6 +16,9 @@ from lmprobe.core.choices import Pairs
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress, silent
+from lmprobe.models import find_kind
+from lmprobe.models.kind import default_templates
+from lmprobe.probing.command import templates_option
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
@@ -57,7 +60,8 @@ def compare(
     models
         At least two of: models as `probe` takes them, `ProbeResult` objects, files or folders.
     templates, base, lean
-        For models, as in `probe`; by default "fitbert" and "labor". A saved result has its own.
+        For models, as in `probe`; a saved result has its own. By default "labor", and the set
+        of a saved result among them, else "fitbert" if all models are masked or "everyday".
     pairs
         `first` compares every other model with the first, `all` compares all pairs.
     margin
@@ -84,9 +88,11 @@ def compare(
         raise InputError("a comparison needs a list of at least two models or results")
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
+    elif templates is None:
+        templates = _shared_templates(models)
     choices = {field.name: getattr(settings, field.name) for field in fields(ProbeSettings)}
     choices |= {"lean": lean, "cache": cache, "progress": progress}
-    results = [_probed(model, templates or "fitbert", base or "labor", choices) for model in models]
+    results = [_probed(model, templates, base or "labor", choices) for model in models]
     names = _names(models, results)
     numbers = itertools.combinations(range(len(results)), 2)
     rows = [
@@ -105,6 +111,13 @@ def _is_saved(model: Compared) -> bool:
     if not isinstance(model, str | Path):
         return False
     return str(model).endswith(".json") or (Path(model) / RESULT_FILE).is_file()
+
+
+def _shared_templates(models: Sequence[Compared]) -> str:
+    """Return the set for the models: that of a saved result, or one for all of their kinds."""
+    for saved in filter(_is_saved, models):
+        return templates_option(_probed(saved, None, None, {}).provenance["templates"])
+    return default_templates(*map(find_kind, models))
 
 
 def _probed(model: Compared, templates: Any, base: Any, choices: dict[str, Any]) -> ProbeResult:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lmprobe import __version__
 from lmprobe.probing.command import run_again
 from lmprobe.probing.notes import uses_masks
+from lmprobe.probing.page import mass_warnings
 from lmprobe.probing.result import LIMITS, ProbeResult
 from lmprobe.probing.tables import direction_tables
 from lmprobe.report.markdown import escaped, fenced, table_lines
@@ -77,7 +78,7 @@ def model_card(result: ProbeResult) -> str:
             "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
             "exaggerate the base, negative ones weaken it.",
             "",
-            *(f"- {escaped(limit)}" for limit in LIMITS),
+            *(f"- {escaped(text)}" for text in (*mass_warnings(result.rows), *LIMITS)),
             "",
             f"Measured by lmprobe {__version__}:",
             "",

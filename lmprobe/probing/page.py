@@ -18,7 +18,7 @@ from lmprobe.probing.tables import (
     verdict_table,
     words_table,
 )
-from lmprobe.results import Page, Section, Statement, Verdict
+from lmprobe.results import NoteKind, Page, Section, Statement, Verdict
 from lmprobe.results.figure import MOST_DOTS
 from lmprobe.results.format import (
     describe_interval,
@@ -83,9 +83,16 @@ def probe_page(result: ProbeResult) -> Page:
 
 def headline(rows: Sequence[ProbeRow]) -> tuple[Statement, ...]:
     """Return what the probe found: each comparison of a few, or how many of each verdict."""
+    warnings = [Statement(text, Verdict.UNINFORMED) for text in mass_warnings(rows)]
     if len(rows) <= 2:
-        return tuple(Statement(_sentence(row), row.verdict) for row in rows)
-    return (verdict_counts([row.verdict for row in rows]),)
+        return (*(Statement(_sentence(row), row.verdict) for row in rows), *warnings)
+    return (verdict_counts([row.verdict for row in rows]), *warnings)
+
+
+def mass_warnings(rows: Sequence[ProbeRow]) -> list[str]:
+    """Return one sentence for each direction in which the candidates had next to no mass."""
+    notes = [(row.direction, note) for row in rows for note in row.notes]
+    return _unique([f"{to}: {note.text}."] for to, note in notes if note.kind is NoteKind.MASS)
 
 
 def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:

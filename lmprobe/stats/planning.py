@@ -43,6 +43,8 @@ _MARGIN, _TRIED = 1.1, 200
 _PARTS = 2**24
 # Sizes of a base that are tried are a factor of 2 ** (1 / 8) apart.
 _STEPS = 8
+# With fewer sentences a task, a share has a standard error of more than 0.16.
+_LEAST_PER_TASK = 10
 
 
 def smallest(
@@ -348,11 +350,14 @@ def templates_needed(
     return TemplatePlan(effect, confidence, parts, templates, tasks, fixed, own)
 
 
-def sentences_needed(counts: Floats, direction: Direction, *, reliable: float = 0.9) -> int | None:
+def sentences_needed(
+    counts: Floats, direction: Direction, *, reliable: float = 0.9, more: bool = False
+) -> int | None:
     """Return how many sentences a base like this needs to show `reliable` of an amplification.
 
-    The tasks keep their shares of the sentences. None where no number is enough: the table
-    shows no link that sentences could make clear.
+    With `more`, those counted are known to be too few. The tasks keep their shares of the
+    sentences. None where no number is enough: the table shows no link that sentences could
+    make clear.
     """
     if not 0 < reliable < 1:
         raise InputError(f"`reliable` must lie between 0 and 1, both excluded: found {reliable}")
@@ -364,10 +369,13 @@ def sentences_needed(counts: Floats, direction: Direction, *, reliable: float = 
         return reliability(table, direction, rng=rng, factor=factor).proportional >= reliable
 
     most = math.floor(_STEPS * math.log2(_MOST_SENTENCES / total))
-    step = smallest(enough, 0, grow=lambda step: step + _STEPS, steps=(4, 2, 1), least=0, most=most)
+    step = smallest(
+        enough, more, grow=lambda step: step + _STEPS, steps=(4, 2, 1), least=more, most=most
+    )
     if step is None:
         return None
-    number = 2.0 ** (step / _STEPS) * total
+    # A prior fitted to a handful of sentences takes their links for certain: of 5 it plans 13.
+    number = max(2.0 ** (step / _STEPS) * total, float(_LEAST_PER_TASK * table.shape[1]))
     # Two digits, rounded up: the estimate is no better than that.
     unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return int(math.ceil(number / unit) * unit)
