@@ -129,7 +129,7 @@ def direction_table(direction: Direction, rows: list[ProbeRow], *, with_undefine
             estimate: Estimate | None = getattr(row, part)
             line += [None, None] if estimate is None else [estimate.claimed, estimate.interval]
         if with_strength:
-            line.append(row.strength and row.strength.value)
+            line.append(None if row.strength is None else row.strength.value)
         if with_undefined:
             line.append(f"{row.undefined_pairs} of {row.by_pair.size}")
         return tuple(line)

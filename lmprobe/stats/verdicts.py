@@ -322,4 +322,4 @@ def _skewed(number: Replicates, spread: Spread, part: str) -> bool:
     values = number.influence[1 if part == "tasks" else 0]
     away = values - values.mean()
     skewness = float((away**3).mean()) / float((away**2).mean()) ** 1.5
-    return len(values) < 25 * skewness**2
+    return bool(len(values) < 25 * skewness**2)
