@@ -30,8 +30,8 @@ def command(
     """Compare models by paired differences: every model with the first, or all pairs.
 
     The difference is the value of the second model minus that of the first; the verdict says
-    whether it is higher or lower, and which model is nearer to the base. The table of tasks lists the largest differences, with
-    intervals that cover all tasks at once.
+    whether it is higher or lower, and which model is nearer to the base. The table of tasks lists
+    the largest differences, with intervals that cover all tasks at once.
 
     Examples:
 
