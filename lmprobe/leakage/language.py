@@ -36,6 +36,7 @@ from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Interval
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates
+from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import interval_notes
 from lmprobe.templates import TemplateSet, load_templates
@@ -129,7 +130,7 @@ def language_leakage(
     number = tables.replicates(choices.draws(tables.units), tasks_fixed=choices.tasks_fixed)
     difference = number["value"].times_factor(len(words))
     alone = replace(choices, resample="templates")
-    of_model = replace(difference, by_template=leaks, noise=0.0)
+    of_model = Replicates.of_templates(leaks, template_set.families)
     model_row = leakage_row(
         Measure.MODEL,
         float(leaks.mean()),

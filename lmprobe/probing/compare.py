@@ -27,7 +27,12 @@ from lmprobe.probing.settings import CompareSettings, ProbeSettings
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
-from lmprobe.stats.comparison import TableComparison, adjusted, compare_tables
+from lmprobe.stats.comparison import (
+    TableComparison,
+    adjusted,
+    compare_tables,
+    task_differences,
+)
 
 if TYPE_CHECKING:
     from lmprobe.templates import TemplateSet
@@ -267,7 +272,6 @@ def _compare(
         p_value=compared.p_value,
         p_value_unadjusted=compared.p_value,
         p_equivalence=compared.p_equivalence,
-        tasks=compared.tasks,
         notes=(*compared.notes, *notes),
     )
     return row_of_pair, compared
@@ -317,25 +321,18 @@ def _family_wise(
     p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")
     p_equivalence = [math.nan if row.p_equivalence is None else row.p_equivalence for row in rows]
     same = adjusted(np.array(p_equivalence), "holm")
-    task_p_values = np.array([task.p_value for row in rows for task in row.tasks])
-    holm = iter(adjusted(task_p_values, "holm"))
-    rate = iter(adjusted(task_p_values, "benjamini-hochberg"))
+    tasks = task_differences(
+        [{} if found is None else found.tasks for _, found in compared], settings.confidence
+    )
     return tuple(
         replace(
             row,
             p_value=float(p),
             p_equivalence=None if row.margin is None else float(equivalent),
-            tasks=tuple(
-                replace(
-                    task.at_once(len(task_p_values)),
-                    p_holm=float(next(holm)),
-                    p_benjamini_hochberg=float(next(rate)),
-                )
-                for task in row.tasks
-            ),
+            tasks=moved,
             notes=(*row.notes, *_multiplicity_notes(len(rows), settings)),
         )
-        for row, p, equivalent in zip(rows, p_values, same, strict=True)
+        for row, p, equivalent, moved in zip(rows, p_values, same, tasks, strict=True)
     )
 
 
