@@ -177,7 +177,7 @@ first rows:
 
 <!-- not run: needs the models -->
 ```console
-$ lmprobe run SmolLM2-135M-Instruct.Q4_1.gguf --base labor --base uniform --attribute he,she
+$ lmprobe run SmolLM2-135M-Instruct.Q4_1.gguf --templates fitbert --base labor --base uniform
 ```
 
 ## SmolLM2, English sets, *he* and *she*
@@ -223,8 +223,10 @@ links: both statements are true of the model, and the association is the one abo
 **Candidate mass.** After its beginning-of-text token SmolLM2, which is instruction-tuned, expects
 the name of a role, not *He* or *She*: in `fitbert` and `neutral`, where every sentence begins
 with the pronoun, the two have less than a ten-thousandth of the probability in T->A. They are
-still more likely than random words, so the verdict is not `uninformed`, but `everyday`, where
-most pronouns are inside the sentence, is better evidence about this model.
+still more likely than random words, so the verdict is not `uninformed`, but the headline, `check`
+and the model card say that the model expects other words. `everyday`, where most pronouns are
+inside the sentence and have a thousand times the mass, is better evidence about this model. That
+is why it is the default set of a causal model.
 
 **What the intervals cover.** Sentences and occupations like these. They do not cover other
 prompts, such as a chat template, or the choice of the base: US labour statistics do not describe

@@ -13,6 +13,7 @@ from benchmarks.coverage import (
     counted_bases,
     disparities,
     exact,
+    plans,
     probes,
     raking,
     rows,
@@ -32,6 +33,7 @@ STUDIES: dict[str, Study] = {
     "together": together.study,
     "comparisons": comparisons.study,
     "rows": rows.study,
+    "plans": plans.study,
 }
 """In the order of the page; a new study is one file and one line here."""
 

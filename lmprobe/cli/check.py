@@ -35,6 +35,13 @@ def command(
         float | None,
         typer.Option(help="The largest allowed perplexity per word of the probed model."),
     ] = None,
+    max_strength: Annotated[
+        float | None,
+        typer.Option(
+            help="The largest allowed strength: how many times as strong the model's links may be "
+            "as those of the base."
+        ),
+    ] = None,
     direction: Annotated[
         str | None,
         typer.Option("--direction", help="T->A or A->T; both by default."),
@@ -52,9 +59,10 @@ def command(
     """Compare a saved result of any command with a limit, or with another result.
 
     Exit code 0: passed, the whole interval is at or below the limit. 1: failed, the whole
-    interval is above it. 3: not enough evidence, the interval contains the limit. 4: the model is
-    uninformed, so its value means nothing. 2: the input is invalid. With several rows a failed
-    one decides, then an uninformed one, then one without enough evidence.
+    interval is above it. 3: not enough evidence, the interval contains the limit. 4: no verdict is
+    possible: the model is uninformed, no lean is known, or the base is too small. 2: the input is
+    invalid. With several rows a failed one decides, then one without a possible verdict, then one
+    without enough evidence.
 
     Examples:
 
@@ -73,6 +81,7 @@ def command(
         direction=direction,
         against=against,
         max_perplexity=max_perplexity,
+        max_strength=max_strength,
     )
     if json:
         typer.echo(checked.to_json(), nl=False)

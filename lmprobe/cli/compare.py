@@ -29,9 +29,9 @@ def command(
 ) -> None:
     """Compare models by paired differences: every model with the first, or all pairs.
 
-    The difference is the value of the second model minus that of the first: a positive one means
-    that the second amplifies more. The table of tasks lists the largest differences, with
-    intervals that cover all tasks at once.
+    The difference is the value of the second model minus that of the first; the verdict says
+    whether it is higher or lower, and which model is nearer to the base. The table of tasks lists
+    the largest differences, with intervals that cover all tasks at once.
 
     Examples:
 

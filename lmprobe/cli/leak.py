@@ -52,7 +52,7 @@ def command(
         str | None,
         typer.Option(help="A language model to measure instead of a file."),
     ] = None,
-    templates: Annotated[str, typer.Option(help="Template set for --model.")] = ("fitbert"),
+    templates: Annotated[str | None, typer.Option(help="Template set for --model.")] = None,
     base: Annotated[str, typer.Option(help="Base rates for --model.")] = "labor",
     json: Json = False,
     output: Output = None,

@@ -32,7 +32,8 @@ Templates = Annotated[
     typer.Option(
         "--templates",
         "-t",
-        help="A template set of `lmprobe ls templates`, or a TOML file; fitbert by default.",
+        help="A template set of `lmprobe ls templates`, or a TOML file; by default fitbert, or "
+        "everyday for causal models.",
     ),
 ]
 Base = Annotated[

@@ -60,7 +60,7 @@ def command(
         emit(swept, json=json, quiet=quiet, output=output)
         return
     loaded = load_model(model, **model_settings.arguments())
-    chosen = templates[0] if templates else "fitbert"
+    chosen = templates[0] if templates else None
     with progress_bar(f"probing {model}", "sentences", quiet=quiet) as progress:
         result = probe(loaded, chosen, bases, **settings.to_dict(), cache=cache, progress=progress)
     emit(result, json=json, quiet=quiet, output=output, hints=_hints(result, output))
@@ -76,12 +76,15 @@ def _hints(result: ProbeResult, folder: Path | None) -> list[str]:
     from lmprobe.results.document import RESULT_FILE
 
     saved = str(folder / RESULT_FILE)
-    own_lean = [row.base for row in result.rows if not row.foreign_lean]
-    base = ["--base", own_lean[0]] if own_lean else []
-    gate = join(["lmprobe", "check", saved, *base, "--direction", "T->A", "--max", "0.05"])
-    return [
-        f"check   {gate}",
+    hints = [
         f"next    {run_again(result, model='YOUR-MODEL')} --output yours"
         if result.provenance["loading"]["place"] == "bundled"
         else f"next    {join(['lmprobe', 'compare', saved])} ANOTHER-MODEL-OR-RESULT",
     ]
+    # What forbids a verdict forbids a check.
+    rows = [row for row in result.rows if row.estimate.obstacle is None]
+    if rows:
+        row = min(rows, key=lambda row: row.foreign_lean)
+        options = ["--base", row.base, "--direction", row.direction.short, "--max", "0.05"]
+        hints.insert(0, f"check   {join(['lmprobe', 'check', saved, *options])}")
+    return hints

@@ -49,7 +49,7 @@ def command(
         with progress_bar("sweep", "probes", quiet=quiet) as progress:
             result = sweep(
                 models or [],
-                templates or ["fitbert"],
+                templates or None,
                 base or ["labor"],
                 output=output,
                 progress=progress,

@@ -23,6 +23,7 @@ def check(
     direction: Direction | str | None = None,
     against: Result | str | Path | None = None,
     max_perplexity: float | None = None,
+    max_strength: float | None = None,
 ) -> CheckResult:
     """Compare a result of any job with a limit, or with another result of the same job.
 
@@ -44,6 +45,8 @@ def check(
     max_perplexity
         The largest allowed perplexity per word of a probed model, because a model with a high
         perplexity may look unbiased. It is compared without an interval.
+    max_strength
+        The largest allowed strength: how many times as strong the links are as the base's.
 
     Notes
     -----
@@ -57,27 +60,42 @@ def check(
         raise InputError(
             f"this result of the job {whole.kind} has no number with an interval to check"
         )
-    if max is None and against is None and max_perplexity is None:
+    if max is None and against is None and max_perplexity is None and max_strength is None:
         raise InputError("a check needs a limit (`max`, --max) or another result (`against`)")
-    quality = _perplexity(whole, max_perplexity)
-    if max is None and against is None:
-        return CheckResult(quality)
-    limits = limits_of(0.0 if max is None else max)
+    limits = () if max is None and against is None else limits_of(0.0 if max is None else max)
     bases = [base] if isinstance(base, str) else list(base or ())
     directions = [] if direction is None else [Direction.parse(direction)]
     named = [limit.base for limit in limits if limit.base is not None]
     scoped = [limit.direction for limit in limits if limit.direction is not None]
     check_names(claims, [*bases, *named], [*directions, *scoped])
+
+    def selected(claim: Claim) -> bool:
+        return (not bases or claim.base in bases) and (
+            not directions or claim.direction in directions
+        )
+
     rows = [
         CheckedRow(claim, limit.value)
         for claim in claims
-        if (not bases or claim.base in bases)
-        and (not directions or claim.direction in directions)
-        and (limit := limit_for(claim, limits))
+        if selected(claim) and (limit := limit_for(claim, limits))
     ]
-    if not rows:
+    rows += [row for row in _strengths(whole, max_strength) if selected(row.claim)]
+    if not rows and max_perplexity is None:
         raise InputError("no row of the result has both the base and the direction asked for")
-    return CheckResult((*rows, *quality), relative=against is not None)
+    rows += _perplexity(whole, max_perplexity)
+    return CheckResult(tuple(rows), relative=against is not None)
+
+
+def _strengths(result: Result, limit: float | None) -> list[CheckedRow]:
+    """Return every strength held against its limit, or nothing if there is none."""
+    if limit is None:
+        return []
+    rows = [row for row in getattr(result, "rows", ()) if getattr(row, "strength", None)]
+    if not rows:
+        raise InputError("the result has no strength: its bases have no links, or one task alone")
+    return [
+        CheckedRow(Claim(row.strength, row.base, row.direction, "strength"), limit) for row in rows
+    ]
 
 
 def _perplexity(result: Result, limit: float | None) -> tuple[CheckedRow, ...]:

@@ -11,6 +11,7 @@ from lmprobe.report.result import Result
 from lmprobe.results import Column, ColumnKind, Estimate, Page, Section, Statement, Table, Verdict
 from lmprobe.results.claim import Claim
 from lmprobe.results.format import describe_interval, format_signed
+from lmprobe.results.note import NoteKind
 
 
 class Outcome(StrEnum):
@@ -71,9 +72,10 @@ class CheckedRow:
 
     @property
     def reason(self) -> str:
-        """Why the outcome is so."""
-        obstacle = self.claim.estimate.obstacle
-        return _REASONS[self.outcome] if obstacle is None else obstacle.reason
+        """Why the outcome is so, and whether the model would have given other answers."""
+        obstacle, notes = self.claim.estimate.obstacle, self.claim.estimate.notes
+        reason = _REASONS[self.outcome] if obstacle is None else obstacle.reason
+        return "; ".join([reason, *(note.text for note in notes if note.kind is NoteKind.MASS)])
 
     @property
     def explanation(self) -> str:

@@ -33,22 +33,19 @@ from lmprobe.stats.planning import (
 )
 
 LIMITS = (
-    "This is not a power analysis: if the true effect is exactly the planned one, about half of "
-    "such samples show an estimate at least as large. Plan for a smaller effect to be safer.",
+    "If the true effect is exactly the planned one, about half of such samples show an estimate "
+    "at least as large and claim it; of samples with the rows for the power, that share do.",
     "Rows, templates and sentences are assumed to be independent.",
 )
 """What a plan promises and what it does not; every report carries it."""
 
 
 class PlanQuestion(StrEnum):
-    """What is planned."""
+    """What is planned: rows of a table, templates of a probe, counted sentences of a base."""
 
     ROWS = "rows"
-    """The rows of a table, for a group disparity."""
     TEMPLATES = "templates"
-    """The templates of a probe."""
     BASE = "base"
-    """The counted sentences of a base-rate table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,8 @@ class RowsPlan:
     """Infinite where no difference is large enough."""
     variance_is: str
     """What the variance that was planned with is the variance of."""
+    n_power: int | None = None
+    """Rows that claim such an effect with the power of the plan; None where none is claimed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,7 @@ class BasePlan:
     found: float
     """The share of an amplification that a base of this size shows."""
     needed: int | None
-    """Sentences that show 90 % of it. None where no number does: the table shows no link that
-    sentences could make clear."""
+    """Sentences that show 90 % of it; None where no number does."""
 
 
 PlanRow = RowsPlan | TemplatesPlan | BasePlan
@@ -94,6 +92,7 @@ _COLUMNS: dict[PlanQuestion, tuple[Column, ...]] = {
     PlanQuestion.ROWS: (
         Column("method"),
         Column("rows", ColumnKind.COUNT),
+        Column("rows for the power", ColumnKind.COUNT, key="n_power"),
         Column("smallest effect", ColumnKind.NUMBER),
     ),
     PlanQuestion.TEMPLATES: (
@@ -120,21 +119,16 @@ _NOTES: dict[PlanQuestion, tuple[Note, ...]] = {
     PlanQuestion.ROWS: (
         Note(
             NoteKind.METHOD,
-            "exact (0/1 costs), betting and bernstein are guaranteed, bernstein if variances and "
-            "shares are known; the numbers for score, bootstrap and betting use the normal "
-            "approximation",
+            "exact (0/1 costs), betting and, with known variances and shares, bernstein are "
+            "guaranteed; score, bootstrap and betting are planned by the normal approximation",
         ),
-        Note(
-            NoteKind.ASSUMPTION,
-            "a claim needs an estimate at least this large; if the true effect is exactly this "
-            "large, about half of such samples show it",
-        ),
+        Note(NoteKind.ASSUMPTION, LIMITS[0]),
     ),
     PlanQuestion.TEMPLATES: (
         Note(
             NoteKind.METHOD,
-            "computed from the pilot's variance over templates (or families) and tasks, with the "
-            "normal approximation",
+            "planned so that the interval is narrow enough in 90 % of samples if effects of "
+            "templates (or families) and tasks are normal: in fewer if they are skewed",
         ),
     ),
     PlanQuestion.BASE: (
@@ -160,6 +154,7 @@ class PlanResult(Result):
     confidence: float = 0.95
     notes: tuple[Note, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    power: float = PlanSettings.power
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table."""
@@ -175,10 +170,11 @@ class PlanResult(Result):
 
     def page(self) -> Page:
         """Return the whole report."""
+        power = f" and a power of {self.power:g}" if self.question is PlanQuestion.ROWS else ""
         facts = {key: str(value) for key, value in self.provenance.items()}
         return Page(
             title="How much data a claim needs",
-            subtitle=f"at a confidence of {self.confidence:g}",
+            subtitle=f"at a confidence of {self.confidence:g}{power}",
             headline=(Statement(_headline(self)),),
             sections=(
                 Section("Plan", tables=self.tables()),
@@ -194,6 +190,7 @@ class PlanResult(Result):
             "question": self.question.value,
             "effect": self.effect,
             "confidence": self.confidence,
+            "power": self.power,
             "rows": [_row_document(row) for row in self.rows],
             "notes": [note.to_dict() for note in self.notes],
             "limits": list(LIMITS),
@@ -211,16 +208,16 @@ class PlanResult(Result):
             float(document["confidence"]),
             tuple(Note.from_dict(note) for note in document["notes"]),
             document["provenance"],
+            # Plans of earlier versions have none.
+            document.get("power", PlanSettings.power),
         )
 
 
 def _row_document(row: PlanRow) -> dict[str, Any]:
     """Return the JSON form of a row."""
     document: dict[str, Any] = asdict(row)
-    if isinstance(row, RowsPlan):
-        return document | {"effect": nullable(row.effect)}
-    plan: dict[str, Any] = document.pop("plan", {})
-    return document | plan
+    document |= document.pop("plan", {})
+    return document | ({"effect": nullable(row.effect)} if isinstance(row, RowsPlan) else {})
 
 
 def _read_row(question: PlanQuestion, document: Mapping[str, Any]) -> PlanRow:
@@ -241,20 +238,20 @@ def _headline(result: PlanResult) -> str:
         return f"What a probe needs to claim {result.effect:g}, from the variance of the pilot."
     if result.question is PlanQuestion.BASE:
         needed = [row.needed for row in result.rows if isinstance(row, BasePlan)]
-        numbers = [number for number in needed if number is not None]
-        if len(numbers) < len(needed):
+        if None in needed:
             return "No number of sentences shows 90 % of an amplification in every direction."
-        most = format_count(max(numbers))
+        most = format_count(max(number or 0 for number in needed))
         return f"About {most} sentences show 90 % of an amplification in every direction."
     rows = [row for row in result.rows if isinstance(row, RowsPlan)]
     # The fewest rows, then the smallest effect; a guarantee before the normal law alone.
     best = min(rows, key=lambda row: (row.method in ("score", "bootstrap"), row.n, row.effect))
-    n = format_count(best.n)
-    if result.effect is not None:
-        return f"A claim of {result.effect:g} needs {n} rows ({best.method})."
     if not math.isfinite(best.effect):
         return f"No difference is large enough to be claimed with so few rows ({best.n})."
-    return f"{n} rows can claim {format_number(best.effect)} ({best.method})."
+    n = format_count(best.n)
+    more = f", {format_count(best.n_power)} for a power of {result.power:g}" if best.n_power else ""
+    if result.effect is not None:
+        return f"A claim of {result.effect:g} needs {n} rows ({best.method}){more}."
+    return f"{n} rows can claim {format_number(best.effect)} ({best.method}){more}."
 
 
 def plan(
@@ -268,6 +265,7 @@ def plan(
     cost_bound: float = PlanSettings.cost_bound,
     variance: float | None = PlanSettings.variance,
     confidence: float = PlanSettings.confidence,
+    power: float = PlanSettings.power,
 ) -> PlanResult:
     """Compute how much data a claim needs.
 
@@ -286,13 +284,15 @@ def plan(
         One interval method for rows; all by default.
     group_share, cost_bound, variance
         As in `sample_size`; a variance needs a method.
+    power
+        Rows are planned twice: as published, and to claim the effect in this share of samples.
 
     Examples
     --------
-    >>> [row.n for row in plan(0.05).rows if row.method in ("bernstein", "exact")]
-    [11903, 1641]
+    >>> [(row.n, row.n_power) for row in plan(0.05).rows if row.method in ("bernstein", "exact")]
+    [(11903, 20352), (1641, 3237)]
     """
-    settings = PlanSettings(method, group_share, cost_bound, variance, confidence)
+    settings = PlanSettings(method, group_share, cost_bound, variance, confidence, power)
     _check(effect, rows, pilot, base, settings)
     planned: tuple[PlanRow, ...]
     if base is not None:
@@ -300,22 +300,21 @@ def plan(
     elif pilot is not None and effect is not None:
         question, planned = PlanQuestion.TEMPLATES, _templates(pilot, effect, confidence)
     else:
-        question, planned = PlanQuestion.ROWS, _rows(effect, rows, settings)
-    provenance = {"settings": settings.to_dict()}
-    return PlanResult(question, planned, effect, confidence, _NOTES[question], provenance)
+        question, planned = PlanQuestion.ROWS, _rows(effect, rows or 0, settings)
+    given = {"settings": settings.to_dict()}
+    return PlanResult(question, planned, effect, confidence, _NOTES[question], given, power)
 
 
 def _check(
     effect: float | None, rows: int | None, pilot: Any, base: Any, settings: PlanSettings
 ) -> None:
     """Raise an error for questions that contradict each other."""
-    if base is not None:
-        if effect is not None or rows is not None or pilot is not None:
-            raise InputError("`base` plans sentences: give it without effect, rows or pilot")
-    elif (effect is None) == (rows is None) or (pilot is not None and effect is None):
-        raise InputError(
-            "give `effect`, or `rows` to compute what they allow; a pilot needs `effect`"
-        )
+    if base is not None and any(given is not None for given in (effect, rows, pilot)):
+        raise InputError("`base` plans sentences: give it without effect, rows or pilot")
+    if base is None and (
+        (effect is None) == (rows is None) or (pilot is not None and effect is None)
+    ):
+        raise InputError("give `effect`, or `rows` for what they allow; a pilot needs `effect`")
     fixed = settings.method is not None or settings.variance is not None
     if fixed and (pilot is not None or base is not None):
         raise InputError("a pilot or a base has its own variance: no method, no variance")
@@ -323,31 +322,29 @@ def _check(
         raise InputError("the variance means something else for each method; give a method too")
 
 
-def _rows(effect: float | None, rows: int | None, settings: PlanSettings) -> tuple[RowsPlan, ...]:
-    planned = []
+def _rows(effect: float | None, rows: int, settings: PlanSettings) -> tuple[RowsPlan, ...]:
+    planned, given = [], settings.to_dict()
+    power = given.pop("power")
     for method in (settings.method,) if settings.method else VARIANCE_IS:
-        options: dict[str, Any] = {**settings.to_dict(), "method": method}
+        options: dict[str, Any] = {**given, "method": method}
         n = sample_size(effect, **options) if effect is not None else rows
-        assert n is not None
         claim = claimable_effect(n, **options) if effect is None else effect
         # More than the largest cost is no difference that could be found.
         claim = claim if claim <= settings.cost_bound else math.inf
-        planned.append(RowsPlan(method, n, claim, VARIANCE_IS[method]))
+        more = sample_size(claim, power=power, **options) if math.isfinite(claim) else None
+        planned.append(RowsPlan(method, n, claim, VARIANCE_IS[method], more))
     return tuple(planned)
 
 
-def _templates(
-    pilot: Result | str | Path, effect: float, confidence: float
-) -> tuple[TemplatesPlan, ...]:
+def _templates(pilot: Any, effect: float, confidence: float) -> tuple[TemplatesPlan, ...]:
     # The type of a probe's result is defined in a later package.
-    result: Any = pilot
     if getattr(pilot, "kind", None) != "probe":
-        read_document(result, kind="probe")
-        result = load_result(result)
-    options = {"families": result.families, "confidence": confidence}
+        read_document(pilot, kind="probe")
+        pilot = load_result(pilot)
+    options = {"families": pilot.families, "confidence": confidence}
     return tuple(
         TemplatesPlan(row.base, row.direction, templates_needed(row.cells, effect, **options))
-        for row in result.rows
+        for row in pilot.rows
     )
 
 

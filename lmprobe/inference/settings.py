@@ -47,3 +47,4 @@ class PlanSettings(Settings):
         None, "Known variance, with --interval; by default the worst case."
     )
     confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
+    power: float = setting(0.8, "Share of samples that are to claim a true effect of that size.")

@@ -19,6 +19,7 @@ from transformers import TrainerCallback
 
 from lmprobe.errors import InputError
 from lmprobe.models import LanguageModel, load_model
+from lmprobe.models.kind import default_templates
 from lmprobe.probing.probe import probe, resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ProbeSettings
@@ -38,7 +39,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         The Trainer whose `log` reports the values. Without it they are kept in the Trainer's
         history and in the metrics of the evaluation, but no reporting integration sees them.
     templates, base
-        What to probe with; a small set keeps the overhead small.
+        What to probe with, as in `probe`; a small set keeps the overhead small.
     every
         Probe every so many steps instead of after evaluations.
     tokenizer
@@ -56,7 +57,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         self,
         trainer: Any = None,
         *,
-        templates: Any = "fitbert",
+        templates: Any = None,
         base: Any | Sequence[Any] = "labor",
         every: int | None = None,
         tokenizer: Any = None,
@@ -70,7 +71,9 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         self.base = list(base) if isinstance(base, list | tuple) else [base]
         for name in filter(_is_name, (*self.base, options.get("lean"))):
             find_source(str(name))
-        resolved(from_mapping(ProbeSettings, options | {"lean": None}), self.templates)
+        # The default sets of all kinds have the same words.
+        words = self.templates or load_templates(default_templates())
+        resolved(from_mapping(ProbeSettings, options | {"lean": None}), words)
         self.trainer, self.every, self.tokenizer, self.options = trainer, every, tokenizer, options
         self.results: list[tuple[int, ProbeResult]] = []
         self.errors: list[tuple[int, str]] = []

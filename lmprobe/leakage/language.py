@@ -30,11 +30,13 @@ from lmprobe.io.progress import Progress, silent
 from lmprobe.io.versions import versions
 from lmprobe.leakage.result import LeakageResult, Measure, leakage_row
 from lmprobe.models import as_model
+from lmprobe.models.kind import default_templates
 from lmprobe.probing.scoring import score_templates
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Interval
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates
+from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import interval_notes
 from lmprobe.templates import TemplateSet, load_templates
@@ -66,7 +68,7 @@ def guess_rule(table: Floats, task_weight: Floats) -> Floats:
 
 def language_leakage(
     model: str | Path | LanguageModel,
-    templates: str | Path | TemplateSet = "fitbert",
+    templates: str | Path | TemplateSet | None = None,
     base: Any = "labor",
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
@@ -86,8 +88,10 @@ def language_leakage(
     from a task drawn from the model's P(task | attribute). The parameters are those of `probe`.
     """
     settings = from_mapping(ProbeSettings, locals())
-    template_set = templates if isinstance(templates, TemplateSet) else load_templates(templates)
+    if templates is not None and not isinstance(templates, TemplateSet):
+        templates = load_templates(templates)
     loaded = as_model(model, device=device)
+    template_set = templates or load_templates(default_templates(loaded.kind))
     wanted = template_set.attributes if settings.attributes is None else settings.attributes
     wanted_tasks = template_set.tasks if settings.tasks is None else settings.tasks
     source = load_base_rates(base, model=loaded)
@@ -112,7 +116,7 @@ def language_leakage(
         labels.joint if labels.counts is None else labels.counts,
         template_set.families,
         words,
-        getattr(aligned, "task_units", words),
+        aligned.task_units,
         counted=sampling is not None and sampling.counts,
         standard_errors=None if sampling is None else sampling.standard_errors,
         seed=settings.seed,
@@ -126,7 +130,7 @@ def language_leakage(
     number = tables.replicates(choices.draws(tables.units), tasks_fixed=choices.tasks_fixed)
     difference = number["value"].times_factor(len(words))
     alone = replace(choices, resample="templates")
-    of_model = replace(difference, by_template=leaks, noise=0.0)
+    of_model = Replicates.of_templates(leaks, template_set.families)
     model_row = leakage_row(
         Measure.MODEL,
         float(leaks.mean()),

@@ -4,7 +4,7 @@ from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.kinds.causal import CausalModel
 from lmprobe.models.kinds.masked import MaskedModel
 from lmprobe.models.language_model import LanguageModel
-from lmprobe.models.load import as_model, load_model
+from lmprobe.models.load import as_model, find_kind, load_model
 
 __all__ = [
     "CausalModel",
@@ -14,5 +14,6 @@ __all__ = [
     "MaskedModel",
     "TokenQuery",
     "as_model",
+    "find_kind",
     "load_model",
 ]

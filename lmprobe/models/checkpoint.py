@@ -50,8 +50,13 @@ class Checkpoint:
     """The model that a folder with only an adapter belongs to."""
 
 
-def find_checkpoint(name_or_path: str | Path, *, revision: str | None = None) -> Checkpoint:
-    """Return the checkpoint that a name, a path or a hub id means."""
+def find_checkpoint(
+    name_or_path: str | Path, *, revision: str | None = None, weights: bool = True
+) -> Checkpoint:
+    """Return the checkpoint that a name, a path or a hub id means.
+
+    Without `weights`, only the configuration of a hub id is fetched.
+    """
     name = str(name_or_path)
     if name.startswith(_REFERENCE):
         return _local(name, _bundled(name.removeprefix(_REFERENCE)), revision, "bundled")
@@ -73,7 +78,7 @@ def find_checkpoint(name_or_path: str | Path, *, revision: str | None = None) ->
             f"{name} is served by an API that gives no probabilities of a sentence of ours; "
             "lmprobe needs the weights: a folder, a GGUF file or a hub id"
         )
-    return _from_hub(name, revision)
+    return _from_hub(name, revision, weights=weights)
 
 
 def _gguf(name: str, path: Path, revision: str | None) -> Checkpoint:
@@ -141,7 +146,9 @@ def _local(name: str, folder: Path, revision: str | None, place: Place = "folder
     return Checkpoint(name, folder, None, place, _content_hash(folder, (*_DESCRIPTION, *weights)))
 
 
-def _from_hub(name: str, revision: str | None, *, offline: bool = False) -> Checkpoint:
+def _from_hub(
+    name: str, revision: str | None, *, offline: bool = False, weights: bool = True
+) -> Checkpoint:
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HFValidationError
 
@@ -157,8 +164,8 @@ def _from_hub(name: str, revision: str | None, *, offline: bool = False) -> Chec
         )
 
     try:
-        folder = fetch(*_DESCRIPTION, *_SAFE_WEIGHTS)
-        if not _files(folder, _SAFE_WEIGHTS):
+        folder = fetch(*((*_DESCRIPTION, *_SAFE_WEIGHTS) if weights else _DESCRIPTION[:1]))
+        if weights and not _files(folder, _SAFE_WEIGHTS):
             folder = fetch(*_DESCRIPTION, *_PICKLED_WEIGHTS)
     except HFValidationError as problem:
         message = f'"{name}" is neither a folder here nor a hub id such as "org/name"'
@@ -178,7 +185,8 @@ def _from_hub(name: str, revision: str | None, *, offline: bool = False) -> Chec
             f'no model "{name}"{at}: no folder of that name here, and {hint}. Give a folder with '
             f"config.json, tokenizer and weights, a hub id, or a bundled model; {suggestion}"
         ) from problem
-    _check(name, folder)
+    if weights:
+        _check(name, folder)
     return Checkpoint(name, folder, folder.name, "hub", folder.name)
 
 

@@ -33,6 +33,15 @@ def check_kind(kind: str) -> None:
         kinds.get(kind)
 
 
+def default_templates(*names: str) -> str:
+    """Return the template set for models of these kinds.
+
+    A set for a model that reads from left to right serves those that fill masks too.
+    """
+    classes = [kinds.get(name) for name in names]
+    return min(classes, key=lambda made: made.masks, default=TransformersModel).default_templates
+
+
 def kind_of(name: str, config: Any, wanted: str, architectures: Sequence[str] = ()) -> str:
     """Return the kind of the model that a configuration describes.
 

@@ -79,6 +79,15 @@ def as_model(model: Any, **options: Any) -> LanguageModel:
     return load_model(model, **options)
 
 
+def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) -> str:
+    """Return the kind of a model; of a hub id only the configuration is fetched."""
+    if not isinstance(model, str | Path):
+        return as_model(model, kind=kind).kind
+    checkpoint = find_checkpoint(model, revision=revision, weights=False)
+    config = open_config(checkpoint)
+    return kind_of(checkpoint.name, config, kind, getattr(config, "architectures", None) or ())
+
+
 def _from_checkpoint(
     checkpoint: Checkpoint, kind: str, tokenizer: Any, device: str, dtype: str
 ) -> Weights:

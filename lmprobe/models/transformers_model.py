@@ -45,6 +45,8 @@ class TransformersModel(ABC):
     """Whether the words to guess are masks, so that the words behind them are read as well."""
     default_scorer: ClassVar[str]
     """What the scorer `auto` means."""
+    default_templates: ClassVar[str] = "fitbert"
+    """The template set by default; its sentences should expect the candidates."""
     sentence_scorer: ClassVar[str]
     """The scorer of a whole sentence, from which the perplexity is computed."""
 

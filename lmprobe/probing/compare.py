@@ -16,6 +16,9 @@ from lmprobe.core.choices import Pairs
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.io.progress import Progress, silent
+from lmprobe.models import find_kind
+from lmprobe.models.kind import default_templates
+from lmprobe.probing.command import templates_option
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
@@ -24,7 +27,12 @@ from lmprobe.probing.settings import CompareSettings, ProbeSettings
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
-from lmprobe.stats.comparison import TableComparison, adjusted, compare_tables
+from lmprobe.stats.comparison import (
+    TableComparison,
+    adjusted,
+    compare_tables,
+    task_differences,
+)
 
 if TYPE_CHECKING:
     from lmprobe.templates import TemplateSet
@@ -57,7 +65,8 @@ def compare(
     models
         At least two of: models as `probe` takes them, `ProbeResult` objects, files or folders.
     templates, base, lean
-        For models, as in `probe`; by default "fitbert" and "labor". A saved result has its own.
+        For models, as in `probe`; a saved result has its own. By default "labor", and the set
+        of a saved result among them, else "fitbert" if all models are masked or "everyday".
     pairs
         `first` compares every other model with the first, `all` compares all pairs.
     margin
@@ -84,9 +93,11 @@ def compare(
         raise InputError("a comparison needs a list of at least two models or results")
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
+    elif templates is None:
+        templates = _shared_templates(models)
     choices = {field.name: getattr(settings, field.name) for field in fields(ProbeSettings)}
     choices |= {"lean": lean, "cache": cache, "progress": progress}
-    results = [_probed(model, templates or "fitbert", base or "labor", choices) for model in models]
+    results = [_probed(model, templates, base or "labor", choices) for model in models]
     names = _names(models, results)
     numbers = itertools.combinations(range(len(results)), 2)
     rows = [
@@ -105,6 +116,13 @@ def _is_saved(model: Compared) -> bool:
     if not isinstance(model, str | Path):
         return False
     return str(model).endswith(".json") or (Path(model) / RESULT_FILE).is_file()
+
+
+def _shared_templates(models: Sequence[Compared]) -> str:
+    """Return the set for the models: that of a saved result, or one for all of their kinds."""
+    for saved in filter(_is_saved, models):
+        return templates_option(_probed(saved, None, None, {}).provenance["templates"])
+    return default_templates(*map(find_kind, models))
 
 
 def _probed(model: Compared, templates: Any, base: Any, choices: dict[str, Any]) -> ProbeResult:
@@ -254,7 +272,6 @@ def _compare(
         p_value=compared.p_value,
         p_value_unadjusted=compared.p_value,
         p_equivalence=compared.p_equivalence,
-        tasks=compared.tasks,
         notes=(*compared.notes, *notes),
     )
     return row_of_pair, compared
@@ -304,25 +321,18 @@ def _family_wise(
     p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")
     p_equivalence = [math.nan if row.p_equivalence is None else row.p_equivalence for row in rows]
     same = adjusted(np.array(p_equivalence), "holm")
-    task_p_values = np.array([task.p_value for row in rows for task in row.tasks])
-    holm = iter(adjusted(task_p_values, "holm"))
-    rate = iter(adjusted(task_p_values, "benjamini-hochberg"))
+    tasks = task_differences(
+        [{} if found is None else found.tasks for _, found in compared], settings.confidence
+    )
     return tuple(
         replace(
             row,
             p_value=float(p),
             p_equivalence=None if row.margin is None else float(equivalent),
-            tasks=tuple(
-                replace(
-                    task.at_once(len(task_p_values)),
-                    p_holm=float(next(holm)),
-                    p_benjamini_hochberg=float(next(rate)),
-                )
-                for task in row.tasks
-            ),
+            tasks=moved,
             notes=(*row.notes, *_multiplicity_notes(len(rows), settings)),
         )
-        for row, p, equivalent in zip(rows, p_values, same, strict=True)
+        for row, p, equivalent, moved in zip(rows, p_values, same, tasks, strict=True)
     )
 
 

@@ -155,7 +155,7 @@ class ComparisonRow:
             "tasks": [
                 {"task": task.task}
                 | {name: nullable(getattr(task, name)) for name in _TASK}
-                | {"interval": task.interval.to_dict(), "units": task.units}
+                | {"interval": task.interval.to_dict()}
                 for task in self.tasks
             ],
             "notes": [note.to_dict() for note in self.notes],
@@ -194,7 +194,6 @@ def _read_task(task: Mapping[str, Any], confidence: float) -> TaskDifference:
         interval=Interval.from_dict(ends)
         if ends
         else Interval.undefined(confidence, "bonferroni-t"),
-        units=int(task.get("units", 0)),
     )
 
 

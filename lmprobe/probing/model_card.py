@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from lmprobe import __version__
 from lmprobe.probing.command import run_again
 from lmprobe.probing.notes import uses_masks
+from lmprobe.probing.page import mass_warnings
 from lmprobe.probing.result import LIMITS, ProbeResult
 from lmprobe.probing.tables import direction_tables
 from lmprobe.report.markdown import escaped, fenced, table_lines
+from lmprobe.results import Obstacle
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 # The hub's names of what a model is for.
 _MASKED = ("fill-mask", "Masked language modelling")
 _GENERATION = ("text-generation", "Text generation")
+
+
+# A number that nothing may be concluded from is not published as a result.
+_UNSAID = (Obstacle.UNINFORMED, Obstacle.NO_LEAN)
 
 
 def eval_results(result: ProbeResult) -> list[EvalResult]:
@@ -55,6 +61,16 @@ def eval_results(result: ProbeResult) -> list[EvalResult]:
             },
         )
         for row in result.rows
+        if row.obstacle not in _UNSAID
+    ]
+
+
+def _without_result(result: ProbeResult) -> list[str]:
+    """Return the rows that are not among the results, each with its reason."""
+    return [
+        f"No result for {row.base}, {row.direction}: {row.obstacle.reason}."
+        for row in result.rows
+        if row.obstacle is not None and row.obstacle in _UNSAID
     ]
 
 
@@ -63,7 +79,7 @@ def model_card(result: ProbeResult) -> str:
     from huggingface_hub import ModelCardData
 
     data = ModelCardData(
-        model_name=str(result.provenance["model"]), eval_results=eval_results(result)
+        model_name=str(result.provenance["model"]), eval_results=eval_results(result) or None
     )
     return "\n".join(
         [
@@ -77,7 +93,10 @@ def model_card(result: ProbeResult) -> str:
             "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
             "exaggerate the base, negative ones weaken it.",
             "",
-            *(f"- {escaped(limit)}" for limit in LIMITS),
+            *(
+                f"- {escaped(text)}"
+                for text in (*_without_result(result), *mass_warnings(result.rows), *LIMITS)
+            ),
             "",
             f"Measured by lmprobe {__version__}:",
             "",

@@ -86,7 +86,7 @@ def base_notes(estimate: Estimate, tables: RowTables) -> tuple[Note, ...]:
     if estimate.obstacle is Obstacle.SMALL_BASE:
         text += "; this is too little for a verdict"
     if value.proportional < _GOOD:
-        enough = sentences_needed(tables.base, tables.direction, reliable=_GOOD)
+        enough = sentences_needed(tables.base, tables.direction, reliable=_GOOD, more=True)
         text += (
             "; no number of sentences would show more, because the table has no clear link"
             if enough is None

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmprobe.core.direction import Direction
+import numpy as np
+
+from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.probing.command import run_again
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
 from lmprobe.probing.notes import by_direction, gathered_notes
 from lmprobe.probing.tables import (
     direction_tables,
+    error_table,
     margin_tables,
     pair_table,
     part_table,
     robustness_table,
+    strength_table,
     verdict_table,
     words_table,
 )
-from lmprobe.results import Page, Section, Statement, Verdict
+from lmprobe.results import NoteKind, Page, Section, Statement, Verdict
 from lmprobe.results.figure import MOST_DOTS
 from lmprobe.results.format import (
     describe_interval,
@@ -83,9 +88,41 @@ def probe_page(result: ProbeResult) -> Page:
 
 def headline(rows: Sequence[ProbeRow]) -> tuple[Statement, ...]:
     """Return what the probe found: each comparison of a few, or how many of each verdict."""
+    warnings = [Statement(text, Verdict.UNINFORMED) for text in mass_warnings(rows)]
+    strengths = [Statement(text) for text in strength_sentences(rows)]
     if len(rows) <= 2:
-        return tuple(Statement(_sentence(row), row.verdict) for row in rows)
-    return (verdict_counts([row.verdict for row in rows]),)
+        found = [Statement(_sentence(row), row.verdict) for row in rows]
+    else:
+        found = [verdict_counts([row.verdict for row in rows])]
+    return (*found, *strengths, *warnings)
+
+
+def strength_sentences(rows: Sequence[ProbeRow]) -> list[str]:
+    """Return how many times as strong the links are as those of each base, given the task.
+
+    Against a base without links, such as uniform, it is how far shares are from the base's.
+    """
+    sentences = []
+    for base in _unique([row.base] for row in rows):
+        able = [row for row in rows if row.base == base and row.obstacle is None]
+        row = min(able, key=lambda row: DIRECTIONS.index(row.direction), default=None)
+        if row is None:
+            continue
+        if row.strength is None:
+            away = float(np.abs(row.predicted.mean(axis=0) - row.base_rate).mean())
+            sentences.append(f"Shares are {100 * away:.2g} points from those of {base} on average.")
+        elif not math.isnan(row.strength.value):
+            ends = row.strength.interval
+            sure = f"{format_percent(ends.confidence)} interval {ends.low:.2f} to {ends.high:.2f}"
+            text = f"Its links are {row.strength.value:.2f} times as strong as those of {base}"
+            sentences.append(f"{text} ({sure})." if ends.bounded else f"{text}.")
+    return sentences
+
+
+def mass_warnings(rows: Sequence[ProbeRow]) -> list[str]:
+    """Return one sentence for each direction in which the candidates had next to no mass."""
+    notes = [(row.direction, note) for row in rows for note in row.notes]
+    return _unique([f"{to}: {note.text}."] for to, note in notes if note.kind is NoteKind.MASS)
 
 
 def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
@@ -142,9 +179,14 @@ def _parts(result: ProbeResult) -> Section:
         "the model's overall preferences for single words are removed. Preference is the rest: it "
         "comes from preferring a word in every sentence."
     )
-    table = part_table(result.rows)
-    tables = (table,) if table.rows else ()
-    return Section("Association and preference", (text,), tables=tables, name="parts")
+    strength = (
+        "Strength is how many times as strong the model's links are as the base's: the slope of "
+        "its log odds on those of the base. 1 is the base itself, 0 no links."
+    )
+    tables = tuple(
+        table for table in (part_table(result.rows), strength_table(result.rows)) if table.rows
+    )
+    return Section("Association and preference", (text, strength), tables=tables, name="parts")
 
 
 def _unevenness(result: ProbeResult) -> Section:
@@ -187,12 +229,14 @@ def _templates(result: ProbeResult, rows: Rows) -> Section:
             dots,
             "SD is the standard deviation over templates, not an interval. “Without one template” "
             "is the range of the value when any one template is left out. “Other sign” is the "
-            "share of templates whose value has the opposite sign.",
+            "share of templates whose value has the opposite sign. “Verdict flips” counts the "
+            "families of templates and the tasks each of which would change the verdict if it were "
+            "left out. The standard errors are what the choice of templates and of tasks adds.",
         ),
         parts=tuple(
             Section(
                 direction,
-                tables=(robustness_table(direction, its_rows),),
+                tables=(robustness_table(direction, its_rows), error_table(direction, its_rows)),
                 figures=(template_figure(its_rows, result.templates),),
             )
             for direction, its_rows in rows.items()

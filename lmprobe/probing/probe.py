@@ -17,6 +17,7 @@ from lmprobe.core.choices import LeanWeighting, Missing, Resample
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.progress import Progress, silent
 from lmprobe.models import as_model
+from lmprobe.models.kind import default_templates
 from lmprobe.probing.baseline import Baseline, baseline
 from lmprobe.probing.groups import group_notes, grouped_words, margins
 from lmprobe.probing.perplexity import perplexity
@@ -43,7 +44,7 @@ Base = Any
 
 def probe(
     model: Any,
-    templates: str | Path | TemplateSet = "fitbert",
+    templates: str | Path | TemplateSet | None = None,
     base: Base | Sequence[Base] = "labor",
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
@@ -72,7 +73,8 @@ def probe(
         Anything that `load_model` accepts (a hub id, a folder, `reference:amplified`, a model of
         transformers in memory), or a loaded model.
     templates
-        A template set, or its name or path.
+        A template set, or its name or path; by default `fitbert` for a masked model and
+        `everyday` for a causal one.
     base
         The base rates to compare with: a name, the path of a table, a DataFrame, an object with
         the `Source` protocol, or a list of these. The model is run once for all bases.
@@ -105,8 +107,10 @@ def probe(
     """
     chosen = locals() | {"lean": lean if isinstance(lean, str) else None}
     settings: ProbeSettings = from_mapping(ProbeSettings, chosen)
-    template_set = templates if isinstance(templates, TemplateSet) else load_templates(templates)
+    if templates is not None and not isinstance(templates, TemplateSet):
+        templates = load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
+    template_set = templates or load_templates(default_templates(loaded.kind))
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
     settings = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.

@@ -20,6 +20,8 @@ from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import LanguageModel
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.sheet import SEED, Sheet, answers, described, sampled
+from lmprobe.results import Note, NoteKind
+from lmprobe.results.format import format_percent
 from lmprobe.scorers.mass import MassQueries, mass_queries
 from lmprobe.scorers.scorer import Scorer, choose_scorer, sums
 from lmprobe.templates import TemplateSet
@@ -31,6 +33,9 @@ Random checkpoints of ten masked and seven causal architectures, five seeds each
 directions: with initial weights of 0.02 none of 170 ratios exceeded 1.5, with 0.1 one exceeded
 2 (2.19). Trained models have hundreds and more.
 """
+
+TINY_MASS = 1e-3
+"""With less, the candidates for a blank of one word are answers that a model hardly ever gives."""
 
 # Conditions (a template and a given word) that are looked at, and candidates in each.
 _CONDITIONS = 8
@@ -82,6 +87,21 @@ def is_informed(scores: Scores, min_mass: float | None) -> bool:
     if min_mass is not None:
         return bool(scores.candidate_mass().mean() >= min_mass)
     return scores.mass_ratio is None or scores.mass_ratio >= LEAST_RATIO
+
+
+def tiny_mass_notes(scores: Scores) -> tuple[Note, ...]:
+    """Return the warning that the model expects other words than the candidates, if it does.
+
+    Where candidates differ in several words, their mass is small by nature.
+    """
+    mass = float(scores.candidate_mass().mean())
+    if not scores.one_word or mass >= TINY_MASS:
+        return ()
+    text = (
+        f"the candidates together have {format_percent(mass)} of the probability: the model "
+        "expects other words, so the value is about answers that it hardly ever gives"
+    )
+    return (Note(NoteKind.MASS, text),)
 
 
 def _conditions(scores: Scores) -> list[list[tuple[int, int, int]]]:

@@ -17,7 +17,7 @@ from lmprobe.core.choices import LeanWeighting
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.results import Estimate, Interval, Note, Obstacle, Verdict
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict
 from lmprobe.results.estimate import nullable, read_obstacle
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import Unevenness
@@ -113,6 +113,11 @@ class ProbeRow:
     def undefined_pairs(self) -> int:
         """How many (attribute, task) pairs are undefined and so left out of the mean."""
         return int(np.isnan(self.by_pair).sum())
+
+    @property
+    def tiny_mass(self) -> bool:
+        """Whether the candidates for a blank of one word had next to no probability."""
+        return any(note.kind is NoteKind.MASS for note in self.notes)
 
     @property
     def foreign_lean(self) -> bool:

@@ -12,7 +12,7 @@ from lmprobe.errors import InputError
 from lmprobe.models.kind import kinds
 from lmprobe.probing.baseline import Baseline
 from lmprobe.probing.notes import base_notes, preference_notes
-from lmprobe.probing.random_words import is_informed
+from lmprobe.probing.random_words import is_informed, tiny_mass_notes
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
@@ -74,10 +74,10 @@ def _bare_row(
         families=families,
         dropped_attributes=rates.dropped_attributes,
         dropped_tasks=rates.dropped_tasks,
-        notes=(*baseline.notes, *_article_notes(scores)),
+        notes=(*baseline.notes, *_article_notes(scores), *tiny_mass_notes(scores)),
         mass_ratio=scores.mass_ratio,
         obstacle=obstacle,
-        task_units=getattr(rates, "task_units", ()),
+        task_units=rates.task_units,
         base_table=labels.joint if labels.counts is None else labels.counts,
         counted=sampling is not None and sampling.counts,
         base_errors=None if sampling is None else sampling.standard_errors,

@@ -50,6 +50,8 @@ class Scores:
     """The word of each row; by default the attribute."""
     task_words: tuple[str, ...] = ()
     """The word of each column; by default the task."""
+    one_word: bool = False
+    """Whether the candidates differ in one word in every template."""
     mass_ratio: float | None = None
     """How many times the probability of random words the candidates have, where it was asked."""
     threads: int = 1

@@ -136,6 +136,7 @@ def _tables(
     return tables | {
         "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1},
         "articles": tuple(sorted(articles)),
+        "one_word": all(sheet.one_word(direction) for sheet in sheets),
     }
 
 

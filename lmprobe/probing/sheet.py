@@ -73,6 +73,13 @@ class Sheet:
         articles = {cloze.text[slice(*cloze.article)] for cloze in clozes if cloze.article}
         return articles if len(articles) > 1 else set()
 
+    def one_word(self, direction: Direction) -> bool:
+        """Tell whether the candidates differ in one word and nothing else."""
+        return all(
+            len(cloze.differing) == 1 and " " not in cloze.text[slice(*cloze.differing[0])]
+            for cloze in self.clozes[direction]
+        )
+
     def key(self, model: LanguageModel, scorer: ChosenScorer, prior: bool) -> str:
         """Return the name of the cache entry with the answers of a model."""
         return store.key_of(

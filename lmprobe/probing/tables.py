@@ -115,6 +115,9 @@ def direction_table(direction: Direction, rows: list[ProbeRow], *, with_undefine
             Column(part, ColumnKind.SIGNED, essential=part == "association"),
             Column(f"{part} interval", ColumnKind.INTERVAL, essential=False),
         ]
+    with_strength = any(row.strength is not None for row in rows)
+    if with_strength:
+        columns.append(Column("strength", ColumnKind.NUMBER))
     if with_undefined:
         columns.append(Column("undefined", essential=False, key="undefined_pairs"))
 
@@ -125,6 +128,8 @@ def direction_table(direction: Direction, rows: list[ProbeRow], *, with_undefine
         for part in parts:
             estimate: Estimate | None = getattr(row, part)
             line += [None, None] if estimate is None else [estimate.claimed, estimate.interval]
+        if with_strength:
+            line.append(None if row.strength is None else row.strength.value)
         if with_undefined:
             line.append(f"{row.undefined_pairs} of {row.by_pair.size}")
         return tuple(line)
@@ -161,6 +166,43 @@ def part_table(rows: Sequence[ProbeRow]) -> Table:
             for row in sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
             for name, part in (("association", row.association), ("preference", row.preference))
             if part is not None
+        ),
+    )
+
+
+def strength_table(rows: Sequence[ProbeRow]) -> Table:
+    """Return how many times as strong the model's links are as those of each base."""
+    level = format_percent(rows[0].interval.confidence)
+    return Table(
+        "strength",
+        (
+            Column("direction", ColumnKind.DIRECTION),
+            Column("base"),
+            Column("strength", ColumnKind.NUMBER),
+            Column(f"{level} interval", ColumnKind.RANGE, "interval"),
+            Column("verdict", ColumnKind.VERDICT),
+        ),
+        tuple(
+            (row.direction, row.base, strength.value, strength.interval, strength.verdict)
+            for row in sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
+            if (strength := row.strength) is not None
+        ),
+    )
+
+
+def error_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
+    """Return what the choice of templates and of tasks adds to the error of each value."""
+    parts = ("templates", "tasks", "both")
+    return Table(
+        f"errors_{direction.slug}",
+        (
+            Column("base"),
+            *(Column(f"error by {part}", ColumnKind.NUMBER, f"error_{part}") for part in parts),
+        ),
+        tuple(
+            (row.base, *(row.standard_errors[part] for part in parts))
+            for row in rows
+            if row.standard_errors
         ),
     )
 

@@ -20,8 +20,9 @@ from lmprobe.sources.description import (
     description_text,
     read_description,
     sampling_of,
+    units_of,
 )
-from lmprobe.sources.table import Table, provenance_of
+from lmprobe.sources.table import UNIT, Table, provenance_of
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -36,7 +37,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
     except OSError as problem:
         raise problem_in(path, str(problem.strerror)) from problem
     sha256, beside = hashlib.sha256(raw).hexdigest(), path.with_suffix(".toml")
-    attributes, rows = _read_rows(path, _decode(path, raw))
+    attributes, rows, column = _read_rows(path, _decode(path, raw))
     description = read_description(beside, sha256)
     aliases = description.get("aliases", {})
     unknown = [word for word in aliases.values() if word not in rows]
@@ -54,6 +55,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
         provenance_of(description, title=path.name, sha256=sha256),
         aliases,
         sampling_of(description, beside, attributes, tuple(rows)),
+        column | units_of(description, beside, rows),
     )
 
 
@@ -93,13 +95,16 @@ def _decode(path: Path, raw: bytes) -> str:
     return text
 
 
-def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[float]]]:
-    """Return the attributes and, for each task, its numbers."""
+def _read_rows(
+    path: Path, text: str
+) -> tuple[tuple[str, ...], dict[str, list[float]], dict[str, str]]:
+    """Return the attributes, the numbers of each task, and the units of those that have one."""
     lines = _cells(path, text)
     line, header = next(lines)
     if message := next(_header_mistakes(header), ""):
         raise problem_in(path, message, line=line)
     rows: dict[str, list[float]] = {}
+    units: dict[str, str] = {}
     first: dict[str, int] = {}
     mistakes: list[Problem] = []
     for line, cells in lines:
@@ -110,12 +115,15 @@ def _read_rows(path: Path, text: str) -> tuple[tuple[str, ...], dict[str, list[f
         first.setdefault(cells[0], line)
         mistakes += wrong
         if not wrong:
-            rows[cells[0]] = [float(cell) for cell in cells[1:]]
+            row = dict(zip(header[1:], cells[1:], strict=True))
+            if unit := row.pop(UNIT, ""):
+                units[cells[0]] = unit
+            rows[cells[0]] = [float(cell) for cell in row.values()]
     if mistakes:
         raise FileProblems(mistakes)
     if not rows:
         raise problem_in(path, "there is a header but no task below it")
-    return tuple(header[1:]), rows
+    return tuple(name for name in header[1:] if name != UNIT), rows, units
 
 
 def _mistakes(
@@ -134,6 +142,8 @@ def _mistakes(
         yield "", f'the task "{task}" is already on line {first[task]}; keep one of them'
     for attribute, cell in zip(header[1:], cells[1:], strict=True):
         column = f'column "{attribute}"'
+        if attribute == UNIT:
+            continue
         if not _NUMBER.fullmatch(cell):
             what = "looks like a formula" if cell.startswith(_FORMULA) else "is not a number"
             yield column, f'"{cell}" {what}; write a count such as 12 or 0.5'
@@ -161,11 +171,9 @@ def _header_mistakes(header: list[str]) -> Iterator[str]:
             f'the first column must be called "task", found "{header[0]}"; '
             "a base-rate table starts with a line such as task,he,she, with commas"
         )
-    if len(attributes) < 2:
-        yield (
-            f"found {len(attributes)} attribute columns; rates need at least two, "
-            "such as task,he,she"
-        )
+    number = len(attributes) - attributes.count(UNIT)
+    if number < 2:
+        yield f"found {number} attribute columns; rates need at least two, such as task,he,she"
     seen: set[str] = set()
     for number, attribute in enumerate(attributes, start=2):
         if not attribute:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from lmprobe.io.problems import problem_in
 from lmprobe.sources.source import PROVENANCE, Provenance
 from lmprobe.sources.table import Sampling, Table
 
-_KEYS = (*PROVENANCE, "counts", "standard_errors", "rows", "aliases")
+_KEYS = (*PROVENANCE, "counts", "standard_errors", "units", "rows", "aliases")
 # What an entry must be; text where nothing else is listed.
 _KINDS = {
     "year": "a whole number or text",
     "notes": "text or a list of texts",
     "aliases": "a table of words, each with the task it means",
+    "units": "a table of tasks, each with the row of the source that it was read from",
     "rows": "a table of tasks, each with the row of the source that it was read from",
     "counts": "true or false",
     "standard_errors": "a table of tasks, each with a list of numbers, one per attribute",
@@ -78,6 +79,20 @@ def check_free(path: Path) -> None:
         )
 
 
+def units_of(table: Mapping[str, Any], path: Path, tasks: Collection[str]) -> dict[str, str]:
+    """Return the row of the source that each task was read from, where the TOML says so.
+
+    Tables written before `units` have them as `rows`.
+    """
+    key = "units" if "units" in table else "rows"
+    units: dict[str, str] = table.get(key, {})
+    unknown = [task for task in units if task not in tasks]
+    if unknown:
+        hint = did_you_mean(unknown[0], tasks)
+        raise problem_in(path, f'{key}: no task "{unknown[0]}" in the table; {hint}')
+    return units
+
+
 def sampling_of(
     table: Mapping[str, Any], path: Path, attributes: Sequence[str], tasks: Sequence[str]
 ) -> Sampling | None:
@@ -121,15 +136,16 @@ def description_text(table: Table, sha256: str) -> str:
         assert errors is not None
         for task, row in zip(table.tasks, errors.T.tolist(), strict=True):
             lines.append(f"{_quoted(task)} = {row}")
-    if table.aliases:
-        lines += ["", "[aliases]"]
-        lines += [f"{_quoted(one)} = {_quoted(meant)}" for one, meant in table.aliases.items()]
+    for key, words in (("units", table.units), ("aliases", table.aliases)):
+        if words:
+            lines += ["", f"[{key}]"]
+            lines += [f"{_quoted(word)} = {_quoted(meant)}" for word, meant in words.items()]
     return "\n".join(lines) + "\n"
 
 
 def _fits(key: str, value: Any) -> bool:
     match key:
-        case "aliases" | "rows":
+        case "aliases" | "units" | "rows":
             return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
         case "counts":
             return isinstance(value, bool)

@@ -75,6 +75,7 @@ def _described(name: str) -> dict[str, Any]:
         **{key: found.provenance.get(key) if found else None for key in PROVENANCE},
         "tasks": len(table.tasks) if table else None,
         "attributes": list(table.attributes) if table else None,
+        "units": dict(table.units) if table else None,
         "file": str(_own(name)) if _own(name).is_file() else None,
         "problem": problem,
     }

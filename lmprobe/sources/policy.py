@@ -37,6 +37,9 @@ class AlignedBaseRates:
     """How the numbers were sampled; None where they are not, or nobody says."""
     taken_as_exact: bool = False
     """Whether they are a table of a sample, perhaps, that does not say how it was drawn."""
+    task_units: tuple[str, ...] = ()
+    """For each task of the association the row of the source that it was read from; tasks of
+    one row are resampled together."""
 
     def merged(self, owner: Mapping[str, str]) -> AlignedBaseRates:
         """Return the rates with the attributes of one owner taken together."""
@@ -105,6 +108,7 @@ def align_base_rates(
         empty_tasks,
         sampling=_sampling(source, found),
         taken_as_exact=_taken_as_exact(source),
+        task_units=_units(source, found.tasks),
     )
 
 
@@ -142,6 +146,11 @@ def _sampling(source: Source, found: Association) -> Sampling | None:
         return None
     chosen = source.sampling_of(found.attributes, found.tasks)  # type: ignore[attr-defined]
     return chosen if isinstance(chosen, Sampling) else None
+
+
+def _units(source: Source, tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the unit of each task; one of a source that does not say is its own."""
+    return tuple(source.units_of(tasks)) if hasattr(source, "units_of") else tasks
 
 
 def _taken_as_exact(source: Source) -> bool:
@@ -215,6 +224,7 @@ def _smoothed(
         source.provenance,
         smoothed_cells=cells,
         taken_as_exact=_taken_as_exact(source),
+        task_units=_units(source, smoothed.tasks),
     )
 
 

@@ -24,7 +24,8 @@ class Source(Protocol):
     A source may also have a `lean_source`, the name of the source that says which way the
     world leans when this one cannot (see `uniform`), and a method `of(model)` that returns
     the source for one model (see `corpus`). A source whose numbers were sampled has
-    `sampling` and `sampling_of(attributes, tasks)` (see `Table`); one without is exact.
+    `sampling` and `sampling_of(attributes, tasks)` (see `Table`); one without is exact. One
+    in which tasks share a row of what it was read from has `units_of(tasks)`.
     """
 
     @property

@@ -18,6 +18,9 @@ from lmprobe.sources.source import PROVENANCE, MissingLabels, Provenance
 if TYPE_CHECKING:
     import pandas as pd
 
+UNIT = "unit"
+"""The column of a table that names the row of the source; it is not an attribute."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling:
@@ -45,6 +48,8 @@ class Table:
     """Other spellings that mean a task of the table; nothing else is matched loosely."""
     sampling: Sampling | None = None
     """How the numbers were sampled; None if nobody says, and they are taken as exact."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The row of the source that a task was read from; tasks of one row are one unit."""
     complete: bool = False
     """Whether the table counts everything there is, such as a model's whole training text."""
 
@@ -66,6 +71,10 @@ class Table:
         if self.sampling is None or self.sampling.standard_errors is None:
             return self.sampling
         return Sampling(self._chosen(self.sampling.standard_errors, attributes, tasks))
+
+    def units_of(self, tasks: Sequence[str]) -> tuple[str, ...]:
+        """Return the unit of each task; a task that shares no row is its own."""
+        return tuple(self.units.get(task) or task for task in self._meant(tasks))
 
     def _meant(self, tasks: Sequence[str]) -> list[str]:
         known = set(self.tasks)
@@ -119,17 +128,16 @@ def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:
     """Return the table in a DataFrame: a column `task` or tasks as index, attributes beside."""
     if "task" in frame.columns:
         frame = frame.set_index("task")
+    units: Mapping[Any, Any] = {}
+    if list(frame.columns).count(UNIT) == 1:
+        units, frame = dict(frame[UNIT].dropna()), frame.drop(columns=UNIT)
     if len(frame.columns) < 2:
         raise DataFileError(
             f"{name}: found {len(frame.columns)} attribute columns; rates need at least two"
         )
     if frame.empty or frame.index.hasnans:
         raise DataFileError(f"{name}: found {len(frame)} rows; each must name a task")
-    # Composed, as the words of templates are, so that the same word is the same.
-    tasks, attributes = (
-        [unicodedata.normalize("NFC", str(label)) for label in labels]
-        for labels in (frame.index, frame.columns)
-    )
+    tasks, attributes = ([_label(label) for label in labels] for labels in (frame.index, frame))
     for kind, labels in (("task", tasks), ("column", attributes)):
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:
@@ -147,7 +155,13 @@ def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:
             f'{name}: task "{tasks[column]}", column "{attributes[row]}": found '
             f"{counts[row, column]}; counts must be finite and not negative"
         )
-    return table_of(name, counts, attributes, tasks)
+    named = {_label(task): _label(unit) for task, unit in units.items()}
+    return replace(table_of(name, counts, attributes, tasks), units=named)
+
+
+def _label(value: Any) -> str:
+    """Return a label composed, as the words of templates are, so that equal words are equal."""
+    return unicodedata.normalize("NFC", str(value))
 
 
 def _cell(text: str) -> str:

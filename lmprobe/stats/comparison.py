@@ -1,22 +1,21 @@
 """Compares two models on the same templates, tasks and base: paired, always.
 
-Every cell of one model has its twin in the other, so what is resampled and tested is the
-difference of the twins. An unpaired test would count the spread over templates twice.
+Every number of one model has its twin in the other, made with the same draws, so what is resampled
+and tested is the difference of the twins. An unpaired test would count what they share twice.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.results import Interval, Note, NoteKind
+from lmprobe.results import Interval, Note
 from lmprobe.stats.resampling import Replicates, Spread
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Choices, interval_notes
@@ -26,10 +25,6 @@ SMALLEST = 0.00005
 CONTROLS = ("holm", "benjamini-hochberg")
 
 _TASK_METHOD = "bonferroni-t"
-# Up to so many pairs, every way of flipping signs is tried; beyond, so many at random.
-_EXACT_PAIRS, _FLIPS = 12, 9_999
-# Six sign flips are the first that can reach 0.05: 2 / 2**6.
-_ENOUGH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +34,11 @@ class TaskDifference:
     task: str
     value: float
     p_value: float
-    """Of the sign-flip test over templates (or families); NaN where the task is undefined."""
+    """Of Student's test over templates (or families); NaN where the task is undefined."""
     p_holm: float
     p_benjamini_hochberg: float
     interval: Interval = field(default_factory=lambda: Interval.undefined(0.95, _TASK_METHOD))
-    """Student's, over templates (or families)."""
-    units: int = 0
-    """How many templates or families the interval rests on."""
+    """Student's, over templates (or families), such that all tasks are covered at once."""
 
     def differs(self, level: float) -> bool:
         """Whether the family-wise test and the interval both say so, of a difference that shows."""
@@ -55,22 +48,6 @@ class TaskDifference:
             and self.interval.bounded
             and 0.0 not in self.interval
         )
-
-    def at_once(self, claims: int) -> TaskDifference:
-        """Return the task with an interval that covers together with so many others."""
-        ends = self.interval
-        if self.units < 2 or not ends.bounded:
-            return self
-        quantiles = [_quantile(ends.confidence, number, self.units) for number in (1, claims)]
-        half = ends.width / 2 * quantiles[1] / quantiles[0]
-        return replace(self, interval=replace(ends, low=self.value - half, high=self.value + half))
-
-
-def _quantile(confidence: float, claims: int, units: int) -> float:
-    """Return Student's quantile for so many claims at once (Bonferroni)."""
-    from scipy import special
-
-    return float(special.stdtrit(units - 1, 1 - (1 - confidence) / (2 * claims)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +66,8 @@ class TableComparison:
     """Of the tests against a difference of the margin or more; None without a margin."""
     middle: Interval
     """Of the mean of both: its side of zero says which way is away from the base."""
-    tasks: tuple[TaskDifference, ...]
+    tasks: dict[str, Spread]
+    """The difference of each task, and how much it varies between families."""
     number: Replicates
     bound: float
     """The largest size that the difference can have."""
@@ -113,12 +91,9 @@ def compare_tables(
     bound = first.bound + second.bound
     interval = choices.interval(number, choices.confidence, bound)
     spread = number.spread(choices.drawn)
-    cells = second.claimed_cells() - first.claimed_cells()
-    by_unit = unit_task_means(cells, first.families)
-    task_means = np.asarray(defined_mean(cells, axis=(0, 1)))
     values = [float(np.nanmean(table.published()["value"])) for table in (first, second)]
-    few = () if len(by_unit) >= _ENOUGH else (_too_few(len(by_unit)),)
-    rng = np.random.default_rng(choices.seed)
+    # (K, T): the mean over the attributes of each task.
+    by_task = np.asarray(defined_mean(second.claimed_cells() - first.claimed_cells(), axis=1))
     return TableComparison(
         values=(values[0], values[1]),
         corrected=number.value if first.sampled or second.sampled else None,
@@ -126,96 +101,46 @@ def compare_tables(
         p_value=spread.p_value(),
         p_equivalence=None if margin is None else equivalence_p_value(spread, margin),
         middle=choices.interval(middle, choices.confidence, bound),
-        tasks=_task_differences(by_unit, task_means, first.tasks, choices.confidence, rng),
+        tasks={
+            task: Replicates.of_templates(values, first.families).spread("templates")
+            for task, values in zip(first.tasks, by_task.T, strict=True)
+        },
         number=number,
         bound=bound,
-        notes=(*interval_notes(number, interval, choices), *few),
+        notes=interval_notes(number, interval, choices),
     )
 
 
-def _too_few(units: int) -> Note:
-    text = (
-        f"with {units} templates or families the permutation test of a task cannot go below "
-        f"{2 / 2**units:.2g}"
-    )
-    return Note(NoteKind.FEW_UNITS, text)
+def task_differences(
+    rows: Sequence[dict[str, Spread]], confidence: float
+) -> list[tuple[TaskDifference, ...]]:
+    """Return the tasks of every row with tests controlled over all of them, the largest first."""
+    every = [spread for row in rows for spread in row.values()]
+    p_values = np.array([spread.p_value() for spread in every])
+    holm, rate = (iter(adjusted(p_values, control)) for control in CONTROLS)
+    each = 1 - (1 - confidence) / max(len(every), 1)
+    differences = []
+    for row in rows:
+        tasks = [
+            TaskDifference(
+                task,
+                spread.value,
+                spread.p_value(),
+                float(next(holm)),
+                float(next(rate)),
+                _at(confidence, spread.interval(each, _TASK_METHOD)),
+            )
+            for task, spread in row.items()
+        ]
+        # An undefined difference comes last.
+        tasks.sort(key=lambda task: math.inf if math.isnan(task.value) else -abs(task.value))
+        differences.append(tuple(tasks))
+    return differences
 
 
-def _task_differences(
-    by_unit: Floats,
-    means: Floats,
-    tasks: Sequence[str],
-    confidence: float,
-    rng: np.random.Generator,
-) -> tuple[TaskDifference, ...]:
-    """Return every task with its test, controlled over all tasks, the largest first."""
-    p = np.full(len(tasks), np.nan)
-    whole = ~np.isnan(by_unit).any(axis=0)
-    if whole.any():
-        p[whole] = sign_flip_p_value(by_unit[:, whole], rng)
-    holm, bh = adjusted(p, "holm"), adjusted(p, "benjamini-hochberg")
-    # An undefined mean comes last.
-    order = np.argsort(-np.abs(means), kind="stable")
-    return tuple(
-        TaskDifference(
-            str(tasks[number]),
-            float(means[number]),
-            float(p[number]),
-            float(holm[number]),
-            float(bh[number]),
-            _task_interval(float(means[number]), by_unit[:, number], confidence),
-            len(by_unit),
-        )
-        for number in order
-    )
-
-
-def _task_interval(mean: float, by_unit: Floats, confidence: float) -> Interval:
-    """Return Student's interval of one task's difference, undefined where a unit has none."""
-    units = len(by_unit)
-    if units < 2 or np.isnan(by_unit).any():
-        return Interval.undefined(confidence, _TASK_METHOD)
-    error = float(by_unit.std(ddof=1)) / math.sqrt(units)
-    half = _quantile(confidence, 1, units) * error
-    return Interval(mean - half, mean + half, confidence, _TASK_METHOD)
-
-
-def unit_task_means(cells: Floats, families: Sequence[str] | None) -> Floats:
-    """Return the mean of each family (or template) and task, (F, T), of cells (K, A, T).
-
-    A family in which nothing is defined is left out; a single undefined mean is NaN.
-    """
-    names = np.arange(len(cells)) if families is None else np.asarray(families, dtype=str)
-    units, family = np.unique(names, return_inverse=True)
-    means = [defined_mean(cells[family == unit], axis=(0, 1)) for unit in range(len(units))]
-    table: Floats = np.stack(means)
-    return table[~np.isnan(table).all(axis=1)]
-
-
-def sign_flip_p_value(differences: Floats, rng: np.random.Generator) -> Floats:
-    """Return the two-sided p-value of "the differences are as often up as down", (...,).
-
-    `differences` is (n, ...): n paired differences of each of many statistics. Under the null
-    hypothesis each is as likely with the other sign; the p-value is the share of sign flips
-    whose mean is at least as far from zero. With n pairs it cannot be below 2 / 2**n.
-    """
-    n = len(differences)
-    if not n:
-        raise InputError("a paired test needs at least one pair")
-    flat = differences.reshape(n, -1)
-    observed = np.abs(flat.mean(axis=0))
-    if n <= _EXACT_PAIRS:
-        signs = np.array(list(itertools.product((1.0, -1.0), repeat=n)))
-        extra = 0
-    else:
-        signs = rng.integers(0, 2, size=(_FLIPS, n)) * 2.0 - 1.0
-        # What was observed is one of the flips (Phipson & Smyth 2010): never a p-value of 0.
-        extra = 1
-    flipped = np.abs(signs @ flat / n)
-    # The identity is among the flips; rounding must not make it smaller than itself.
-    extreme = flipped >= observed * (1 - 1e-12)
-    p = (extreme.sum(axis=0) + extra) / (len(signs) + extra)
-    return np.asarray(p).reshape(differences.shape[1:])
+def _at(confidence: float, ends: Interval) -> Interval:
+    """Return the interval under the confidence that all of them have together."""
+    return Interval(ends.low, ends.high, confidence, ends.method, ends.status)
 
 
 def adjusted(p_values: Floats, control: str) -> Floats:

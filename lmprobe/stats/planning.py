@@ -1,40 +1,39 @@
 """How much data a claim needs: rows for a disparity, templates for a probe, sentences for a base.
 
 As in equation (4) of Bernstein-Bounded Unfairness, a claim of `effect` needs an interval
-whose half-width is smaller than the estimate `effect`. This is not power: where the true
-effect is exactly that large, about half of such samples show an estimate at least as large.
+whose half-width is smaller than the estimate `effect`. Where the true effect is exactly that
+large, about half of such samples show an estimate at least as large; `power` asks for more.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
+from statistics import NormalDist
 
 import numpy as np
 
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, check_numbers, did_you_mean
+from lmprobe.metrics.directional import defined_mean
 from lmprobe.stats.base_uncertainty import checked_counts, reliability
-from lmprobe.stats.comparison import unit_task_means
-from lmprobe.stats.crossed import MeanSquares
 from lmprobe.stats.exact_test import ScoreTest
 from lmprobe.stats.method import checked_confidence, intervals
 from lmprobe.stats.methods import bernstein, betting
 from lmprobe.stats.methods.bernstein import checked_group_share
 
-_WITHIN = "of the cost within a group"
-VARIANCE_IS = {
-    "bernstein": "of the amortized disparity",
-    "exact": _WITHIN,
-    "betting": _WITHIN,
-    "score": _WITHIN,
-    "bootstrap": _WITHIN,
-}
+VARIANCE_IS = {"bernstein": "of the amortized disparity"} | dict.fromkeys(
+    ("exact", "betting", "score", "bootstrap"), "of the cost within a group"
+)
 """What `variance` is the variance of, for each method that rows can be planned for."""
 
+HOLDS = 0.9
+"""The share of probes whose half-width is to be as small as a pilot's plan says."""
+
+_quantile = NormalDist().inv_cdf
 # No sample is larger than this; a claim that needs more is out of reach.
 _MOST, _MOST_SENTENCES = 2**60, 2**40
 # The exact test is asked first for this many times the large-sample number of rows, and from
@@ -44,6 +43,8 @@ _MARGIN, _TRIED = 1.1, 200
 _PARTS = 2**24
 # Sizes of a base that are tried are a factor of 2 ** (1 / 8) apart.
 _STEPS = 8
+# With fewer sentences a task, a share has a standard error of more than 0.16.
+_LEAST_PER_TASK = 10
 
 
 def smallest(
@@ -92,7 +93,7 @@ def claimable_effect(
     check_numbers(n=n)
     if not n > 0:
         raise InputError(f"`n` must be positive: found {n}")
-    return _Rows(group_share, cost_bound, confidence, variance, method).halfwidth(n)
+    return _Rows(group_share, cost_bound, confidence, variance, method).claimable(n)
 
 
 def sample_size(
@@ -103,8 +104,12 @@ def sample_size(
     confidence: float = 0.95,
     variance: float | None = None,
     method: str = "bernstein",
+    power: float | None = None,
 ) -> int:
     """Return the smallest number of rows that can claim a disparity of `effect`.
+
+    As published, an estimate of `effect` is then a claim. With `power`, about that share of
+    samples make the claim, or more of them, if the true effect is exactly `effect`.
 
     `group_share` is that of the smaller group. Without a `variance` the worst case is
     planned for; what it is the variance of depends on the method: for `bernstein` the
@@ -114,9 +119,14 @@ def sample_size(
 
     >>> sample_size(0.05), sample_size(0.05, method="exact")
     (11903, 1641)
+    >>> sample_size(0.05, method="exact", power=0.8)
+    3237
     """
-    check_numbers(effect=effect)
-    rows = _Rows(group_share, cost_bound, confidence, variance, method)
+    above = 0.5 if power is None else power
+    check_numbers(effect=effect, power=above)
+    if not 0 < above < 1:
+        raise InputError(f"`power` must lie between 0 and 1, both excluded: found {power}")
+    rows = _Rows(group_share, cost_bound, confidence, variance, method, _quantile(above))
     if not 0 < effect <= cost_bound:
         raise InputError(
             f"`effect` must be positive and at most the largest cost, {cost_bound}: found {effect}"
@@ -132,7 +142,7 @@ def sample_size(
             steps=(2 * math.ceil((_MARGIN - 1) * start / _TRIED / 2) - 1, 1),
         )
     else:
-        n = smallest(lambda n: rows.halfwidth(n) < effect)
+        n = smallest(lambda n: rows.claimable(n) < effect)
     if n is None:
         raise InputError(f"no sample is large enough to claim {effect}; plan for a larger one")
     return n
@@ -147,6 +157,8 @@ class _Rows:
     confidence: float
     variance: float | None
     method: str
+    margin: float = 0.0
+    """An estimate so many standard errors below the true effect must still be a claim."""
 
     def __post_init__(self) -> None:
         """Raise an error that names the argument which cannot be planned with."""
@@ -160,59 +172,58 @@ class _Rows:
             raise InputError(f"`variance` must be finite and not negative: found {variance}")
         if self.method not in VARIANCE_IS:
             intervals.refuse_removed(self.method)
-            raise InputError(
-                f'no plan for "{self.method}"; {did_you_mean(self.method, VARIANCE_IS)}'
-            )
+            hint = did_you_mean(self.method, VARIANCE_IS)
+            raise InputError(f'no plan for "{self.method}"; {hint}')
         if variance == 0 and self.method in ("score", "bootstrap"):
             raise InputError(
                 f'`variance` must be positive for "{self.method}": without it none is needed'
             )
 
-    def halfwidth(self, n: float) -> float:
-        """Return the half-width of the interval of n rows; infinite where none excludes zero."""
+    def claimable(self, n: float) -> float:
+        """Return the half-width of n rows plus the margin; infinite where none excludes zero."""
         share, bound = self.group_share, self.cost_bound
         if self.method == "bernstein":
-            worst = (bound / share) ** 2
-            variance = worst if self.variance is None else self.variance
-            return bernstein.halfwidth(n, variance, bound / share, self.confidence)
+            variance = (bound / share) ** 2 if self.variance is None else self.variance
+            half = bernstein.halfwidth(n, variance, bound / share, self.confidence)
+            return half + self.margin * math.sqrt(variance / n)
         if self.method == "exact":
-            parts = smallest(
-                lambda parts: self.excludes_zero(int(n), parts / _PARTS),
-                _PARTS,
-                least=1,
-                most=_PARTS,
-            )
+            rejects = partial(self.excludes_zero, int(n))
+            parts = smallest(lambda k: rejects(k / _PARTS), _PARTS, least=1, most=_PARTS)
             return math.inf if parts is None else bound * (parts / _PARTS)
-        largest = bound**2 / 4
-        within = largest if self.variance is None else min(self.variance, largest)
+        within = min(bound**2 / 4, math.inf if self.variance is None else self.variance)
+        reach = -_quantile((1 - self.confidence) / 2)
         # Large-sample widths. For betting it is Hoeffding's, with the true variance in place of
         # the largest; `score` and `bootstrap` approach that of the normal law.
         if self.method == "betting":
-            goal = math.log(2 / ((1 - self.confidence) * (1 - betting.ON_LIMITS)))
-            return math.sqrt(2 * goal * within / (n * share * (1 - share)))
-        reach = _normal_quantile(self.confidence)
-        return reach * math.sqrt(within / (n * share * (1 - share)))
+            reach = math.sqrt(2 * math.log(2 / ((1 - self.confidence) * (1 - betting.ON_LIMITS))))
+        return (reach + self.margin) * math.sqrt(within / (n * share * (1 - share)))
 
     def excludes_zero(self, n: int, difference: float) -> bool:
         """Tell whether the exact test of n rows, with this difference of rates, rejects zero.
 
         The rates at which the two groups have the largest cost lie around that of the variance,
-        or as near to it as the difference allows.
+        or as near to it as the difference allows, and are closer to each other by the margin: each
+        moves by its share of the variance, which makes it the most likely outcome of that kind.
         """
         n_a = round(n * self.group_share)
         n_b = n - n_a
         if min(n_a, n_b) < 1:
             return False
         middle, half = self._middle_rate(difference), difference / 2
-        counts = (round(n_a * (middle + half)), n_a, round(n_b * (middle - half)), n_b)
-        test = ScoreTest(*counts, 1 - self.confidence)
+        rate_a, rate_b = middle + half, middle - half
+        variance_a, variance_b = rate_a * (1 - rate_a) / n_a, rate_b * (1 - rate_b) / n_b
+        move = self.margin / (math.sqrt(variance_a + variance_b) or 1.0)
+        rate_a, rate_b = min(1.0, rate_a - move * variance_a), max(0.0, rate_b + move * variance_b)
+        if rate_a <= rate_b:
+            return False
+        test = ScoreTest(round(n_a * rate_a), n_a, round(n_b * rate_b), n_b, 1 - self.confidence)
         return bool(test.rejects(np.zeros(1), np.zeros(1))[0])
 
     def large_sample(self, difference: float) -> float:
         """Return the rows that the normal law asks for, when counts fall short by rounding."""
         middle = self._middle_rate(difference)
         spread = self.group_share * (1 - self.group_share)
-        reach = _normal_quantile(self.confidence) ** 2
+        reach = max(0.0, -_quantile((1 - self.confidence) / 2) + self.margin) ** 2
         n = max(4.0, reach * middle * (1 - middle) / (difference**2 * spread))
         lost = min(0.5, 1 / (2 * n * spread * difference))
         return n / (1 - lost) ** 2
@@ -238,12 +249,40 @@ class Components:
     n_templates: int
     """Templates, or paraphrase families where the set has them."""
     n_tasks: int
+    evenness: float = 1.0
+    """The effective share of the families: those of uneven sizes n count as (Σn)² / Σn²."""
 
-    def halfwidth(self, n_templates: float, n_tasks: float, confidence: float) -> float:
-        """Return the half-width that such a probe may expect, by the normal law."""
-        variance = self.templates / n_templates + self.tasks / n_tasks
-        variance += self.rest / (n_templates * n_tasks)
-        return _normal_quantile(confidence) * math.sqrt(variance)
+    def halfwidth(
+        self, k: int, t: int, confidence: float, holds: float = HOLDS, *, fixed_tasks: bool = False
+    ) -> float:
+        """Return a half-width that the share `holds` of probes, k templates by t tasks, stay below.
+
+        It is that of Student's interval over templates and tasks, whose squared standard error
+        is the sum of those over each. The pilot estimated both and the probe will do so again:
+        the ratio of two estimates has an F distribution. The excesses of its quantiles are added
+        as squares (Graybill & Wang 1980).
+        """
+        from scipy import special
+
+        pilot = np.array([self.evenness * self.n_templates, self.n_tasks])
+        units = np.array([self.evenness * k, t])
+        if not units.min() > 1:
+            return math.inf
+        # Units vary by their own part and by the rest, averaged over the units of the other axis.
+        variance = np.array([self.templates, self.tasks]) + self.rest / pilot[::-1]
+        change = self.rest / units[::-1] - self.rest / pilot[::-1]
+        factor = special.fdtri(units - 1, pilot - 1, holds)
+        # The rest has by far the most degrees of freedom: what it takes away is known.
+        limits = (factor * variance + np.maximum(change, factor * change)) / units
+        squares = (variance + change) / units
+        if fixed_tasks:
+            limits[1] = squares[1] = 0.0
+        if not squares.any():
+            return 0.0
+        total = squares.sum() + np.hypot(*(limits - squares))
+        degrees = squares.sum() ** 2 / (squares**2 / (units - 1)).sum()
+        reach = special.stdtrit([degrees, *(units - 1)], (1 + confidence) / 2)
+        return float((reach * np.sqrt([total, *limits])).max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +299,16 @@ class TemplatePlan:
     fixed_tasks: int
     """Templates, when the pilot's tasks are all that one wants to speak of."""
     halfwidth: float
-    """What the pilot itself may expect."""
+    """That of the pilot itself."""
 
 
 def variance_components(cells: Floats, families: Sequence[str] | None = None) -> Components:
     """Estimate the parts of the variance from a pilot's cells (K, A, T), NaN undefined."""
-    table = unit_task_means(cells, families)
+    names = np.arange(len(cells)) if families is None else np.asarray(families, dtype=str)
+    defined = ~np.isnan(cells).all(axis=(1, 2))
+    units, sizes = np.unique(names[defined], return_counts=True)
+    means = [defined_mean(cells[names == unit], axis=(0, 1)) for unit in units]
+    table = np.reshape(means, (len(units), cells.shape[2]))
     table = table[:, ~np.isnan(table).any(axis=0)]
     k, t = table.shape
     if k < 2 or t < 2:
@@ -273,49 +316,48 @@ def variance_components(cells: Floats, families: Sequence[str] | None = None) ->
             "a pilot needs at least two templates (or families) and two tasks that are defined "
             f"in all of them: found {k} and {t}"
         )
-    squares = MeanSquares.of(table)
-    # A part that comes out negative is one that the pilot cannot tell from none.
-    templates = max(0.0, (squares.rows - squares.rest) / t)
-    tasks = max(0.0, (squares.columns - squares.rest) / k)
-    return Components(templates, tasks, squares.rest, n_templates=k, n_tasks=t)
+    # A two-way analysis of variance. A part that comes out negative is one that the pilot
+    # cannot tell from none.
+    rows, columns = table.mean(axis=1), table.mean(axis=0)
+    residuals = table - rows[:, None] - columns + table.mean()
+    rest = float((residuals**2).sum()) / ((k - 1) * (t - 1))
+    templates = max(0.0, float(rows.var(ddof=1)) - rest / t)
+    tasks = max(0.0, float(columns.var(ddof=1)) - rest / k)
+    evenness = float(sizes.sum() ** 2 / (sizes**2).sum()) / k
+    return Components(templates, tasks, rest, n_templates=k, n_tasks=t, evenness=evenness)
 
 
 def templates_needed(
-    cells: Floats,
-    effect: float,
-    *,
-    families: Sequence[str] | None = None,
-    confidence: float = 0.95,
+    cells: Floats, effect: float, *, families: Sequence[str] | None = None, confidence: float = 0.95
 ) -> TemplatePlan:
-    """Return how many templates (or families) a claim of `effect` needs, from a pilot."""
+    """Return how many templates (or families) a claim of `effect` needs, from a pilot.
+
+    With so many, the half-width is below `effect` in about 90 % of samples, or in more, if the
+    effects of templates and tasks are normal and families as uneven as those of the pilot.
+    """
     checked_confidence(confidence)
     if not effect > 0:
         raise InputError(f"`effect` must be positive: found {effect}")
     parts = variance_components(cells, families)
     k, t = parts.n_templates, parts.n_tasks
-    fixed = replace(parts, tasks=0.0)
-
-    def needed(halfwidth: Callable[[float], float]) -> int | None:
-        if halfwidth(math.inf) >= effect:
-            return None
-        n = smallest(lambda n: halfwidth(n) < effect)
-        if n is None:
-            raise InputError("no number is large enough to claim that; plan for a larger effect")
-        return n
-
-    by_templates = needed(lambda n: parts.halfwidth(n, t, confidence))
-    by_tasks = needed(lambda n: parts.halfwidth(k, n, confidence))
-    alone = needed(lambda n: fixed.halfwidth(n, t, confidence))
-    assert alone is not None
-    expected = parts.halfwidth(k, t, confidence)
-    return TemplatePlan(effect, confidence, parts, by_templates, by_tasks, alone, expected)
+    templates = smallest(lambda n: parts.halfwidth(n, t, confidence) < effect)
+    tasks = smallest(lambda n: parts.halfwidth(k, n, confidence) < effect)
+    fixed = smallest(lambda n: parts.halfwidth(n, t, confidence, fixed_tasks=True) < effect)
+    if fixed is None:
+        raise InputError("no number is enough; plan for a larger effect, or from a larger pilot")
+    # As many units as in the pilot vary by more or by less than those, in half of samples each.
+    own = parts.halfwidth(k, t, confidence, 0.5)
+    return TemplatePlan(effect, confidence, parts, templates, tasks, fixed, own)
 
 
-def sentences_needed(counts: Floats, direction: Direction, *, reliable: float = 0.9) -> int | None:
+def sentences_needed(
+    counts: Floats, direction: Direction, *, reliable: float = 0.9, more: bool = False
+) -> int | None:
     """Return how many sentences a base like this needs to show `reliable` of an amplification.
 
-    The tasks keep their shares of the sentences. None where no number is enough: the table
-    shows no link that sentences could make clear.
+    With `more`, those counted are known to be too few. The tasks keep their shares of the
+    sentences. None where no number is enough: the table shows no link that sentences could
+    make clear.
     """
     if not 0 < reliable < 1:
         raise InputError(f"`reliable` must lie between 0 and 1, both excluded: found {reliable}")
@@ -327,16 +369,13 @@ def sentences_needed(counts: Floats, direction: Direction, *, reliable: float = 
         return reliability(table, direction, rng=rng, factor=factor).proportional >= reliable
 
     most = math.floor(_STEPS * math.log2(_MOST_SENTENCES / total))
-    step = smallest(enough, 0, grow=lambda step: step + _STEPS, steps=(4, 2, 1), least=0, most=most)
+    step = smallest(
+        enough, more, grow=lambda step: step + _STEPS, steps=(4, 2, 1), least=more, most=most
+    )
     if step is None:
         return None
-    number = 2.0 ** (step / _STEPS) * total
+    # A prior fitted to a handful of sentences takes their links for certain: of 5 it plans 13.
+    number = max(2.0 ** (step / _STEPS) * total, float(_LEAST_PER_TASK * table.shape[1]))
     # Two digits, rounded up: the estimate is no better than that.
     unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return int(math.ceil(number / unit) * unit)
-
-
-def _normal_quantile(confidence: float) -> float:
-    from scipy import special
-
-    return float(special.ndtri((1 + confidence) / 2))

@@ -81,6 +81,12 @@ class Replicates:
     noise: float = 0.0
     """The standard error that a base alone adds when its tasks are not drawn anew."""
 
+    @classmethod
+    def of_templates(cls, by_template: Floats, families: tuple[str, ...]) -> Replicates:
+        """Return a number that does not depend on the choice of tasks."""
+        one = np.zeros(1)
+        return cls(by_template, families, ("",), one, np.zeros(2), np.ones((2, 1)))
+
     @property
     def value(self) -> float:
         """The mean over the templates for which it is defined."""

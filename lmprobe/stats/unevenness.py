@@ -81,7 +81,8 @@ def unevenness(
     np.add.at(sums, family, deviation)
     value = float(defined_mean(np.abs(sums.sum(axis=0)))) / len(family)
     if len(sums) > 1:
-        error = float(np.quantile(_errors(sums, np.bincount(family), rng), confidence))
+        sizes = np.bincount(family).astype(np.float64)
+        error = float(np.quantile(_errors(sums, sizes, rng), confidence))
         # A mean of shares differs from another by 1 at most.
         interval = Interval(value - error, value + error, confidence, METHOD).clipped(0.0, 1.0)
     else:

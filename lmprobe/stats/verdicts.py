@@ -19,12 +19,14 @@ from lmprobe.errors import InputError, did_you_mean
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
 from lmprobe.results.format import format_percent
 from lmprobe.stats.method import Sample, checked_confidence, interval, traits_of
-from lmprobe.stats.resampling import Replicates, TaskDraws, joint_confidence
+from lmprobe.stats.resampling import Replicates, Spread, TaskDraws, joint_confidence
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 
 FEW, FEW_TASKS = 10, 25
 """Below so many templates or families, or tasks, skewed effects may make an interval too short."""
 
+# The share of the variance from which the skewness of a part matters.
+_COUNTS = 0.2
 _COVERS = (
     "the interval describes templates and tasks like these; it covers neither people nor other "
     "training runs of the model"
@@ -281,27 +283,24 @@ def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tupl
     words = {name: f"{n} {one if n == 1 else name}" for name, (one, n, _) in counts.items()}
     if tasks < len(number.units):
         words["tasks"] = f"{len(number.units)} tasks in {tasks} units"
-    if choices.drawn == "templates":
-        how, watched = f"the sample is {words[many]}, the tasks are taken as fixed", [many]
-    elif choices.drawn == "tasks":
-        how, watched = (
-            f"the sample is {words['tasks']}, the templates are taken as fixed",
-            ["tasks"],
-        )
-    else:
-        how, watched = f"the sample is {words[many]} crossed with {words['tasks']}", list(counts)
-    traits = traits_of(choices.method)
+    how = {
+        "templates": f"{words[many]}, the tasks are taken as fixed",
+        "tasks": f"{words['tasks']}, the templates are taken as fixed",
+        "both": f"{words[many]} crossed with {words['tasks']}",
+    }[choices.drawn]
+    traits, spread = traits_of(choices.method), number.spread(choices.drawn)
     notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
-    for name in watched:
+    for part, name in (("families", many), ("tasks", "tasks")):
+        if part not in spread.parts:
+            continue
         one, n, few = counts[name]
         if n == 1:
             text = f"no interval: with one {one} the spread cannot be estimated"
             notes.append(Note(NoteKind.NO_INTERVAL, text))
-        elif traits.approximate and (n < few or _skewed(number, name == "tasks")):
-            level = format_percent(ends.confidence)
+        elif traits.approximate and (n < few or _skewed(number, spread, part)):
             text = (
                 f"{n} {name}: where effects are skewed the interval may cover the truth less often "
-                f"than {level}"
+                f"than {format_percent(ends.confidence)}"
             )
             notes.append(Note(NoteKind.FEW_UNITS, text))
     if math.isnan(ends.low):
@@ -312,15 +311,15 @@ def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tupl
     return tuple(notes)
 
 
-def _skewed(number: Replicates, tasks: bool) -> bool:
+def _skewed(number: Replicates, spread: Spread, part: str) -> bool:
     """Tell whether the units are too few for the skewness of their effects.
 
     Cochran's rule (1977, Sampling Techniques, 2.15): a mean needs more than 25 times the square
-    of the skewness.
+    of the skewness. A part that adds little to the variance may be as skewed as it likes.
     """
-    values = number.influence[1 if tasks else 0]
-    away = values - values.mean()
-    spread = math.sqrt(float((away**2).mean()))
-    if not spread > 0:
+    if not spread.parts[part].variance > _COUNTS * spread.variance:
         return False
-    return len(values) < 25 * float((away**3).mean() / spread**3) ** 2
+    values = number.influence[1 if part == "tasks" else 0]
+    away = values - values.mean()
+    skewness = float((away**3).mean()) / float((away**2).mean()) ** 1.5
+    return bool(len(values) < 25 * skewness**2)

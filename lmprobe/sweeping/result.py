@@ -59,6 +59,8 @@ class SweepRow:
     """The amplification of each task, the mean over its groups and templates."""
     step: int | None = None
     """The training step of a checkpoint."""
+    strength: Estimate | None = None
+    """How many times as strong the model's links are as the base's."""
     ranks: tuple[int, int] | None = None
     """The lowest and the highest rank that the intervals allow, 1 the lowest value."""
 
@@ -82,6 +84,7 @@ class SweepRow:
             estimate=row.estimate,
             association=row.association,
             preference=row.preference,
+            strength=row.strength,
             candidate_mass=float(row.candidate_mass.mean()),
             perplexity=perplexity,
             undefined_pairs=row.undefined_pairs,
@@ -101,6 +104,7 @@ class SweepRow:
             **self.estimate.to_dict(),
             "association": self.association and self.association.to_dict(),
             "preference": self.preference and self.preference.to_dict(),
+            "strength": self.strength and self.strength.to_dict(),
             "candidate_mass": self.candidate_mass,
             "perplexity": nullable(self.perplexity),
             "undefined_pairs": self.undefined_pairs,
@@ -111,10 +115,15 @@ class SweepRow:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> SweepRow:
         """Read the JSON form."""
-        values = {
-            field.name: document[field.name] for field in fields(cls) if field.name != "estimate"
+        values: dict[str, Any] = {
+            # Documents of earlier versions have no strength.
+            field.name: document.get(field.name)
+            if field.name == "strength"
+            else document[field.name]
+            for field in fields(cls)
+            if field.name != "estimate"
         }
-        for name in ("association", "preference"):
+        for name in ("association", "preference", "strength"):
             values[name] = values[name] and Estimate.from_dict(values[name])
         for name in ("attributes", "ranks"):
             values[name] = values[name] and tuple(values[name])
@@ -374,6 +383,7 @@ def _line(row: SweepRow) -> dict[str, Any]:
         "high": nullable(row.estimate.interval.high),
         "verdict": row.estimate.verdict.value,
         "corrected": row.estimate.corrected,
+        "strength": row.strength and nullable(row.strength.value),
         "association": None if association is None else association.value,
         "candidate_mass": row.candidate_mass,
         "perplexity": row.perplexity,

@@ -7,6 +7,7 @@ result does not depend on the engine, the number of workers or the order in whic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,8 @@ from typing import Any
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.io.atomic import remove_leftovers
 from lmprobe.io.progress import Progress, silent
+from lmprobe.models import find_kind
+from lmprobe.models.kind import default_templates
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
@@ -33,7 +36,7 @@ PROBES = "probes"
 
 def sweep(
     models: str | Path | Sequence[str | Path],
-    templates: str | Path | Sequence[str | Path] = ("fitbert",),
+    templates: str | Path | Sequence[str | Path] | None = None,
     base: str | Path | Sequence[str | Path] = ("labor",),
     *,
     engine: str = SweepSettings.engine,
@@ -52,7 +55,8 @@ def sweep(
     models
         Hub ids, folders, `.gguf` files, bundled models, or text files that list such names.
     templates, base
-        Template sets and base rates, each a name or a path, or a list of them.
+        Template sets and base rates, each a name or a path, or a list of them. By default all
+        models have the set `fitbert`, or `everyday` if any of them is causal.
     engine, workers
         `local` runs probes in `workers` processes on this machine, with one thread each on a CPU
         and one process per GPU; `ray` runs them as tasks of a Ray cluster.
@@ -83,7 +87,9 @@ def sweep(
         if settings.revisions:
             raise InputError("give a revision or several revisions, not both")
         settings = replace(settings, revisions=(loading.revision,))
-    given = {"models": _listed(models), "templates": _listed(templates), "base": _listed(base)}
+    names = _listed(models)
+    sets = _default_templates(names, settings, loading.kind) if templates is None else templates
+    given = {"models": names, "templates": _listed(sets), "base": _listed(base)}
     cache = bool(options.get("cache", True))
     jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)
     with TemporaryDirectory() as temporary:
@@ -138,6 +144,15 @@ def _options(options: Mapping[str, Any]) -> tuple[ProbeSettings, ModelSettings]:
     if isinstance(values.get("batch_size"), int):
         values["batch_size"] = str(values["batch_size"])
     return from_mapping(ProbeSettings, values), from_mapping(ModelSettings, values)
+
+
+def _default_templates(models: list[str], settings: SweepSettings, kind: str) -> str:
+    """Return the set for all models; one that cannot be read fails when it is probed."""
+    revisions, checkpoints, names = settings.revisions or (), settings.checkpoints, []
+    for subject in subjects(models, revisions=revisions, checkpoints=checkpoints):
+        with suppress(LmprobeError, OSError):
+            names.append(find_kind(subject.model, kind=kind, revision=subject.revision))
+    return default_templates(*names)
 
 
 def _jobs(

@@ -125,6 +125,14 @@ class TestPlan:
         assert (sizes["bernstein"], sizes["exact"], sizes["betting"]) == (11903, 1641, 2993)
         assert list(sizes) == ["bernstein", "exact", "betting", "score", "bootstrap"]
 
+    def test_power(self, run: Run) -> None:
+        for power, options in ((0.8, ()), (0.9, ("--power", "0.9"))):
+            _, out, _ = run("plan", "--effect", "0.1", "--method", "score", *options, "--json")
+            (row,) = json.loads(out)["rows"]
+            assert json.loads(out)["power"] == power
+            assert row["n"] == lmprobe.sample_size(0.1, method="score")
+            assert row["n_power"] == lmprobe.sample_size(0.1, method="score", power=power)
+
     def test_turned_round(self, run: Run) -> None:
         _, out, _ = run("plan", "--rows", "3160", "--method", "bernstein", "--json")
         assert json.loads(out)["rows"][0]["effect"] == pytest.approx(0.09742, abs=5e-6)
@@ -135,6 +143,7 @@ class TestPlan:
         assert "11,903" in out
         assert "about half" in " ".join(err.split())
         assert "1,641" in out
+        assert "3,237 for a power of 0.8" in out
         assert PlanResult.from_json(tmp_path).effect == 0.05
 
     def test_what_no_rows_can_claim(self, run: Run) -> None:
@@ -182,6 +191,7 @@ class TestPlan:
             (["--effect", "0.1", "--variance", "0.1"], "give a method too"),
             (["--effect", "0.1", "--pilot", "nowhere.json"], "nowhere.json"),
             (["--effect", "-1"], "`effect` must be positive"),
+            (["--effect", "0.1", "--power", "80"], "`power` must lie between 0 and 1"),
             (["--effect", "0.1", "--pilot", "x.json", "--method", "score"], "no method"),
         ],
     )

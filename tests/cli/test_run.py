@@ -6,6 +6,7 @@ import inspect
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from lmprobe.models import load_model
 from lmprobe.probing.command import run_again
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult
+from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.settings import ModelSettings
 from lmprobe.report.loading import load_result
-from lmprobe.results import NoteKind
+from lmprobe.results import Estimate, NoteKind
 from lmprobe.results.settings import options_of
+from lmprobe.results.verdict import Obstacle
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -41,6 +44,32 @@ def test_the_commands_it_proposes_work(
     assert run(*proposed)[0] in (0, 1, 3)
     assert "lmprobe run YOUR-MODEL --templates fitbert --base uniform" in hints["next"]
     assert "add --output DIR to save this result" in run("run", *words)[2]
+
+
+@pytest.mark.parametrize(
+    ("open_rows", "proposed"),
+    [("labor A->T, uniform T->A", "--base labor --direction 'A->T'"),
+     ("uniform A->T", "--base uniform --direction 'A->T'"), ("", None)],
+)  # fmt: skip
+def test_no_check_is_proposed_where_no_verdict_is_possible(
+    command: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    open_rows: str,
+    proposed: str | None,
+) -> None:
+    estimate = ProbeRow.estimate.fget  # type: ignore[attr-defined]
+
+    def obstructed(row: ProbeRow) -> Estimate:
+        possible = f"{row.base} {row.direction.short}" in open_rows
+        made: Estimate = estimate(row)
+        return replace(made, obstacle=None if possible else Obstacle.SMALL_BASE)
+
+    monkeypatch.setattr(ProbeRow, "estimate", property(obstructed))
+    err = command("run")("--task", "nurse,cook,lawyer", "--output", tmp_path)[2]
+    checks = [line for line in err.splitlines() if line.startswith("check ")]
+    assert len(checks) == (proposed is not None)
+    assert all(str(proposed) in line for line in checks)
 
 
 def test_quiet_prints_no_notes(command: Callable[..., Run]) -> None:

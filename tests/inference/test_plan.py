@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -37,13 +38,15 @@ BASE = table_of("counted", COUNTS, GROUPS, TASKS, sampling=Sampling())
 
 class TestQuestions:
     def test_an_effect_is_planned_for_every_method(self) -> None:
-        result = plan(0.5, confidence=0.9, group_share=0.3)
+        result = plan(0.5, confidence=0.9, group_share=0.3, power=0.7)
         assert (result.question, result.confidence) == (PlanQuestion.ROWS, 0.9)
+        assert (result.power, plan(0.5, method="score").power) == (0.7, 0.8)
         methods = ["bernstein", "exact", "betting", "score", "bootstrap"]
         assert [row.method for row in result.rows] == list(VARIANCE_IS) == methods
         for row in result.rows:
             options = {"confidence": 0.9, "group_share": 0.3, "method": row.method}
             assert row.n == sample_size(0.5, **options)
+            assert row.n_power == sample_size(0.5, **options, power=0.7)
             assert row.effect == 0.5
             assert row.variance_is == VARIANCE_IS[row.method]
         assert [note.kind for note in result.notes] == [NoteKind.METHOD, NoteKind.ASSUMPTION]
@@ -52,10 +55,12 @@ class TestQuestions:
         for row in plan(rows=60).rows:
             effect = claimable_effect(60, method=row.method)
             assert (row.n, row.effect) == (60, effect if effect <= 1 else math.inf)
+            assert row.n_power == sample_size(effect, method=row.method, power=0.8)
         # An effect as large as the largest cost is possible; one that is larger is not.
         assert plan(3.0, cost_bound=3.0, method="bernstein").rows[0].effect == 3.0
         assert claimable_effect(3) > 1
-        assert plan(rows=3, method="bernstein").rows[0].effect == math.inf
+        (none,) = plan(rows=3, method="bernstein").rows
+        assert (none.effect, none.n_power) == (math.inf, None)
 
     def test_a_variance_belongs_to_a_method(self) -> None:
         (row,) = plan(0.1, variance=0.1, method="score").rows
@@ -103,6 +108,7 @@ class TestQuestions:
             ({"base": BASE, "method": "exact"}, "has its own variance: no method, no variance"),
             ({"base": BASE, "variance": 0.1}, "has its own variance: no method, no variance"),
             ({"effect": 0.1, "pilot": PILOT, "variance": 0.1}, "has its own variance"),
+            ({"effect": 0.1, "power": 1.5}, "`power` must lie between 0 and 1"),
             ({"effect": 0.1, "method": "exct"}, 'no plan for "exct"; did you mean "exact"'),
             ({"effect": 0.1, "pilot": "missing.json"}, "missing.json: no such result file"),
             ({"effect": 0.1, "pilot": 3}, "a result, its JSON or its path is expected: found 3"),
@@ -124,7 +130,7 @@ class TestQuestions:
 
 
 def rows_plan(*rows: tuple[str, int, float], effect: float | None = None) -> PlanResult:
-    planned = tuple(RowsPlan(*row, "of costs") for row in rows)
+    planned = tuple(RowsPlan(*row, "of costs", 2 * row[1] if row[2] <= 1 else None) for row in rows)
     return PlanResult(PlanQuestion.ROWS, planned, effect)
 
 
@@ -146,15 +152,15 @@ def base_plan(*needed: int | None) -> PlanResult:
         (
             rows_plan(("score", 8, 0.05), ("bernstein", 11_903, 0.05), ("exact", 1641, 0.05),
                       effect=0.05),
-            "A claim of 0.05 needs 1,641 rows (exact).",
+            "A claim of 0.05 needs 1,641 rows (exact), 3,282 for a power of 0.8.",
         ),
         (
             rows_plan(("score", 800, 0.05), ("bootstrap", 700, 0.05), effect=0.05),
-            "A claim of 0.05 needs 700 rows (bootstrap).",
+            "A claim of 0.05 needs 700 rows (bootstrap), 1,400 for a power of 0.8.",
         ),
         (
             rows_plan(("score", 3160, 0.03), ("exact", 3160, 0.035), ("bernstein", 3160, 0.1)),
-            "3,160 rows can claim 0.0350 (exact).",
+            "3,160 rows can claim 0.0350 (exact), 6,320 for a power of 0.8.",
         ),
         (
             rows_plan(("exact", 2, math.inf), ("bernstein", 2, math.inf)),
@@ -182,8 +188,13 @@ def test_the_headline(result: PlanResult, headline: str) -> None:
 @pytest.mark.parametrize(
     ("result", "rows", "title", "caption"),
     [
-        (rows_plan(("exact", 9, 0.05), effect=0.05), [("exact", 9, 0.05)], "to claim 0.05", ""),
-        (rows_plan(("exact", 9, math.inf)), [("exact", 9, None)], "", "Empty: only a difference"),
+        (rows_plan(("exact", 9, 0.05), effect=0.05), [("exact", 9, 18, 0.05)], "to claim 0.05", ""),
+        (
+            rows_plan(("exact", 9, math.inf)),
+            [("exact", 9, None, None)],
+            "",
+            "Empty: only a difference",
+        ),
         (templates_plan(9, 8), [("labor", UP, 0.25, 9, 8, 7)], "to claim 0.1", ""),
         (
             templates_plan(None, 8),
@@ -209,7 +220,8 @@ def test_the_page() -> None:
     assert [section.title for section in page.sections if section.collapsed] == ["Provenance"]
     assert page.sections[2].facts == {"seed": "3"}
     assert page.notes == (note,)
-    assert page.subtitle == "at a confidence of 0.9"
+    assert page.subtitle == "at a confidence of 0.9 and a power of 0.8"
+    assert base_plan(5000).page().subtitle == "at a confidence of 0.95"
 
 
 @pytest.mark.parametrize(
@@ -225,6 +237,7 @@ def test_the_document_is_read_back(result: PlanResult) -> None:
     assert isinstance(again, PlanResult)
     assert (again.rows, again.question) == (result.rows, result.question)
     assert (again.effect, again.confidence) == (result.effect, result.confidence)
+    assert again.power == result.power
     assert again.to_json() == result.to_json()
 
 
@@ -232,3 +245,11 @@ def test_a_document_with_a_missing_number_is_damaged() -> None:
     text = base_plan(5000).to_json().replace('"needed"', '"wanted"')
     with pytest.raises(LmprobeError, match="damaged result"):
         PlanResult.from_json(text)
+
+
+def test_a_document_of_an_earlier_version_has_no_power() -> None:
+    document = json.loads(rows_plan(("exact", 9, 0.05), effect=0.05).to_json())
+    del document["power"], document["rows"][0]["n_power"]
+    again = PlanResult.from_json(json.dumps(document))
+    assert again.rows[0].n_power is None
+    assert again.page().headline[0].text == "A claim of 0.05 needs 9 rows (exact)."

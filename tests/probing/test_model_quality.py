@@ -15,12 +15,13 @@ import torch
 import lmprobe
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.models import Cloze, TokenQuery, cache, load_model
+from lmprobe.probing.model_card import model_card
 from lmprobe.probing.perplexity import count_words, perplexity, sample
 from lmprobe.probing.random_words import LEAST_RATIO, is_informed, mass_ratio
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.scoring import score_directions
 from lmprobe.probing.sheet import Words
-from lmprobe.results import Verdict
+from lmprobe.results import NoteKind, Verdict
 from lmprobe.templates import load_templates
 from tests.checkpoints import checkpoint, own_cache
 from tests.scripted_model import MASK, ScriptedModel
@@ -267,3 +268,36 @@ def test_another_base_opens_no_model(own_cache: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["BertTokenizer", "masked"]
+
+
+class Reluctant(ScriptedModel):
+    """Gives every word the hundred-thousandth part of its probability."""
+
+    def answer(self, query: TokenQuery) -> float:
+        return super().answer(query) - 11.5
+
+
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_next_to_no_mass_is_in_the_headline_in_a_check_and_in_the_card(kind: str) -> None:
+    def probed(model: ScriptedModel, templates: str = "fitbert") -> lmprobe.ProbeResult:
+        tasks = ["nurse", "editor", "cook"]
+        return lmprobe.probe(model, templates, "labor", tasks=tasks, min_mass=0.0, cache=False)
+
+    result = probed(Reluctant(OTHERS, kind=kind))
+    again = type(result).from_json(result.to_json())
+    for row in (*result.rows, *again.rows):
+        assert row.candidate_mass.mean() < 1e-3
+        assert row.tiny_mass
+        assert row.verdict is not Verdict.UNINFORMED
+        (text,) = [note.text for note in row.notes if note.kind is NoteKind.MASS]
+        said = f"{row.direction}: {text}."
+        assert said in [statement.text for statement in again.page().headline]
+        assert f"- {said}" in model_card(again).replace("\\", "")
+        (checked,) = again.check(max=0.5, direction=row.direction).rows
+        assert checked.explanation.endswith(text)
+    enough = probed(ScriptedModel(OTHERS, kind=kind))
+    assert not any(row.tiny_mass for row in enough.rows)
+    assert len(enough.page().headline) == 2
+    # Of "a nurse" and "an editor" a small mass is natural.
+    phrase = probed(Reluctant(OTHERS, kind=kind), "neutral")
+    assert [row.tiny_mass for row in phrase.rows] == [True, False]

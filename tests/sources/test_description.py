@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.sources import Sampling, load_base_rates
+from lmprobe.sources import Sampling, align_base_rates, load_base_rates
 from lmprobe.sources.csv_file import read_table, write_table
 from lmprobe.sources.source import PROVENANCE
 from lmprobe.sources.table import Table, table_of
 
 CSV = "task,he,she\nnurse,1,9\ncook,6,4\n"
 HE_SHE = ["he", "she"]
+TASKS = ["nurse", "cook", "chef"]
 
 
 def described(folder: Path, toml: str, text: str = CSV) -> Table:
@@ -45,6 +47,11 @@ def errors_of(sampling: Sampling | None) -> list[list[float]]:
         ('notes = ["a", 3]', "notes must be text or a list of texts"),
         ("rows = { nurse = 3 }", "rows must be a table of tasks"),
         ('aliases = "nurse"', "aliases must be a table of words"),
+        ("units = { nurse = 3 }", "units must be a table of tasks"),
+        (
+            'units = { nurze = "Nurses" }',
+            'units: no task "nurze" in the table; did you mean "nurse"',
+        ),
         ('[aliases]\nsister = "nurze"', 'means "nurze".*did you mean "nurse"'),
         ('counts = "yes"', "counts must be true or false"),
         *(
@@ -98,7 +105,8 @@ def test_a_description_is_written_with_every_fact_and_read_again(tmp_path: Path)
     table = table_of(
         "t", [[1, 2], [3, 4]], HE_SHE, ["a b", "c"], provenance=facts, sampling=Sampling(errors)
     )
-    path = write_table(replace(table, aliases={"sea": "c"}), tmp_path / "t.csv")
+    aliases, units = {"sea": "c"}, {"a b": "row", "c": "row"}
+    path = write_table(replace(table, aliases=aliases, units=units), tmp_path / "t.csv")
     text = path.with_suffix(".toml").read_text("utf-8")
     assert "É" in text  # readable as it is
     assert "\x7f" not in text
@@ -106,12 +114,55 @@ def test_a_description_is_written_with_every_fact_and_read_again(tmp_path: Path)
         "title": 'É \x7f "q"', "source": "s", "year": 2020, "notes": ["ñ"],
         "sha256": table.provenance["sha256"],
         "standard_errors": {"a b": [0.5, 2.0], "c": [1.0, 0.0]},
-        "aliases": {"sea": "c"},
+        "aliases": aliases, "units": units,
     }  # fmt: skip
     again = read_table(path)
     assert again.provenance == table.provenance
     assert errors_of(again.sampling) == errors.tolist()
+    assert again.units == units
     assert again.association(HE_SHE, ["sea"]).joint[:, 0] == pytest.approx([1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("key", ["units", "rows"])
+def test_tasks_of_one_row_of_the_source_are_one_unit(tmp_path: Path, key: str) -> None:
+    csv = "task,he,she\nnurse,1,9\ncook,6,4\nchef,6,4\nghost,0,0\n"
+    toml = f'[{key}]\ncook = "Cooks"\nchef = "Cooks"\n[aliases]\nbaker = "chef"\n'
+    table = described(tmp_path, toml, csv)
+    asked = ["baker", "nurse", "ghost", "cook", "pilot"]
+    units = {missing: align_base_rates(table, HE_SHE, asked, missing=missing).task_units
+             for missing in ("drop", "smooth")}  # fmt: skip
+    assert units == {
+        "drop": ("Cooks", "nurse", "Cooks"),
+        "smooth": ("Cooks", "nurse", "ghost", "Cooks", "pilot"),
+    }
+
+
+def test_a_column_names_the_units_too(tmp_path: Path) -> None:
+    csv = "task,he,unit,she\nnurse,1,,9\ncook,6,Cooks,4\nchef,6,Cooks,4\n"
+    (tmp_path / "mine.csv").write_text(csv)
+    units = [None, "Cooks", "Cooks"]
+    frame = pd.DataFrame({"he": [1, 6, 6], "she": [9, 4, 4], "unit": units}, TASKS)
+    for source in (load_base_rates(tmp_path / "mine.csv"), load_base_rates(frame)):
+        aligned = align_base_rates(source, HE_SHE, TASKS)
+        assert aligned.task_units == ("nurse", "Cooks", "Cooks")
+        assert aligned.association.counts is not None
+        assert aligned.association.counts.tolist() == [[1, 6, 6], [9, 4, 4]]
+    assert list(frame.columns) == ["he", "she", "unit"]
+
+
+def test_each_task_of_a_source_without_units_is_its_own() -> None:
+    assert align_base_rates(load_base_rates("uniform"), HE_SHE, TASKS).task_units == tuple(TASKS)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [("task,he,unit", "found 1 attribute columns"), ("task,unit,he,she,unit", '"unit" appears')],
+)
+def test_a_column_of_units_is_no_attribute(tmp_path: Path, header: str, message: str) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{header}\nnurse,1,2,3,4\n")
+    with pytest.raises(DataFileError, match=message):
+        read_table(path)
 
 
 SET = 'sentences = ["x"]\nname = "mine"\n[slots]\nx = ["y"]\n'

@@ -131,7 +131,7 @@ def test_every_source_is_described_with_the_same_keys(own: Path) -> None:
     (own / "broken.csv").write_text("task\n")
     rows = {row["name"]: row for row in describe()}
     assert set(rows) == set(names())
-    keys = {"name", *PROVENANCE, "tasks", "attributes", "file", "problem"}
+    keys = {"name", *PROVENANCE, "tasks", "attributes", "units", "file", "problem"}
     assert all(set(row) == keys for row in rows.values())
     chosen = ("tasks", "attributes", "title", "file", "problem")
     assert [rows["mine"][key] for key in chosen] == [

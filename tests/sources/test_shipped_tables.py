@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import tomllib
 from decimal import Decimal
 from pathlib import Path
 
@@ -61,9 +60,7 @@ YEARS = [f"labor-acs-{year}" for year in (2013, 2014, 2015, 2016)]
 
 
 def source_rows(name: str) -> dict[str, str]:
-    with (FOLDER / f"{name}.toml").open("rb") as stream:
-        found: dict[str, str] = tomllib.load(stream)["rows"]
-    return found
+    return dict(table(name).units)
 
 
 @needs_reference("acs_occupations_2013_2016.csv")
@@ -123,13 +120,33 @@ def test_the_direction_that_uniform_takes_is_the_majority() -> None:
             assert leans[1].tolist() == (-leans[0]).tolist()
 
 
-@pytest.mark.parametrize("name", ["labor", "labor-2022"])
-def test_words_that_share_a_labour_force_row_have_equal_numbers(name: str) -> None:
+PAIRS = [{"laborer", "constructor"}, {"cleaner", "housekeeper"}, {"accountant", "auditor"}]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tasks_that_share_a_row_of_the_source_have_equal_numbers(name: str) -> None:
     found = table(name)
-    for pair in (("laborer", "constructor"), ("cleaner", "housekeeper"), ("accountant", "auditor")):
-        one, other = (found.counts[:, found.tasks.index(task)].tolist() for task in pair)
-        assert one == other
-        assert any(all(word in note for word in pair) for note in found.provenance["notes"])
+    shared: dict[str, set[str]] = {}
+    for task, unit in zip(found.tasks, found.units_of(found.tasks), strict=True):
+        shared.setdefault(unit, set()).add(task)
+    groups = [tasks for tasks in shared.values() if len(tasks) > 1]
+    for tasks in groups:
+        columns = found.counts[:, [found.tasks.index(task) for task in tasks]]
+        assert (columns == columns[:, :1]).all()
+    if name.startswith(("labor", "winobias")):
+        assert sorted(groups, key=min) == sorted(PAIRS, key=min)
+    elif name == "winogender-bls":
+        assert [len(tasks) for tasks in groups] == [2, 3, 2]
+    else:
+        assert groups == []
+
+
+@needs_reference("occupations.csv")
+def test_units_are_the_rows_of_the_labour_force() -> None:
+    for row in rows("occupations.csv"):
+        for name in ("labor", "winobias", "winobias-majority"):
+            unit = table(name).units.get(row["occupation"], row["bls_row_title"])
+            assert unit == row["bls_row_title"]
 
 
 @needs_reference("occupations.csv")

@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from benchmarks.coverage import plans
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
 from lmprobe.stats.base_uncertainty import reliability
+from lmprobe.stats.exact_test import ScoreTest
+from lmprobe.stats.methods import score
 from lmprobe.stats.methods.exact import of_counts
 from lmprobe.stats.planning import (
     VARIANCE_IS,
@@ -196,6 +199,64 @@ class TestSampleSize:
             sample_size(1e-10)
 
 
+def exact_power(n: int, effect: float, share: float, middle: float) -> float:
+    """The chance of an outcome that the exact test rejects, by enumeration."""
+    n_a = round(n * share)
+    n_b = n - n_a
+    chances = np.outer(
+        stats.binom.pmf(range(n_a + 1), n_a, middle + effect / 2),
+        stats.binom.pmf(range(n_b + 1), n_b, middle - effect / 2),
+    )
+    zero = np.zeros(1)
+    return sum(
+        chances[x, y]
+        for x, y in np.argwhere(chances > 1e-6).tolist()
+        if x * n_b > y * n_a and ScoreTest(x, n_a, y, n_b, 0.05).rejects(zero, zero)[0]
+    )
+
+
+class TestPower:
+    @pytest.mark.parametrize("power", [0.1, 0.8, 0.95])
+    @pytest.mark.parametrize("method", ["score", "bootstrap", "betting", "bernstein"])
+    def test_the_effect_exceeds_the_half_width_by_a_quantile_of_the_estimate(
+        self, method: str, power: float
+    ) -> None:
+        n = sample_size(0.2, group_share=0.3, method=method, power=power)
+        # The amortized disparity varies by (1 / 0.3)², a cost of 0 or 1 within a group by 1/4.
+        variance = 1 / 0.09 if method == "bernstein" else 1 / 4 / (0.3 * 0.7)
+
+        def short(n: int) -> float:
+            half = claimable_effect(n, group_share=0.3, method=method)
+            return half + stats.norm.ppf(power) * math.sqrt(variance / n) - 0.2
+
+        assert short(n) < 0 <= short(n - 1)
+
+    @pytest.mark.parametrize("method", VARIANCE_IS)
+    def test_the_published_definition_is_a_power_of_one_half(self, method: str) -> None:
+        sizes = [sample_size(0.3, method=method, power=power) for power in (0.2, 0.5, 0.8, 0.9)]
+        assert sizes == sorted(set(sizes))
+        assert sizes[1] == sample_size(0.3, method=method)
+
+    @pytest.mark.parametrize(
+        ("effect", "share", "variance", "middle"),
+        [(0.5, 0.5, None, 0.5), (0.4, 0.3, None, 0.5), (0.35, 0.15, 0.16, 0.2), (0.4, 0.5, 0, 0.2)],
+    )
+    def test_the_exact_test_claims_in_that_share_of_samples(
+        self, effect: float, share: float, variance: float | None, middle: float
+    ) -> None:
+        options: dict[str, Any] = {"group_share": share, "variance": variance, "method": "exact"}
+        n = sample_size(effect, **options, power=0.8)
+        assert 0.8 <= exact_power(n, effect, share, middle) < 0.9
+        assert exact_power(sample_size(effect, **options), effect, share, middle) < 0.7
+
+    def test_the_score_test_claims_in_that_share_of_samples(self) -> None:
+        n = sample_size(0.2, method="score", power=0.8)
+        draw = np.random.default_rng(0)
+        counts = (draw.binomial(n // 2, 0.6, 4000), draw.binomial(n - n // 2, 0.4, 4000))
+        low, _ = score.of_counts(counts[0], n // 2, counts[1], n - n // 2, confidence=0.95)
+        assert 0.78 < np.mean(low > 0) < 0.84
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -203,6 +264,10 @@ class TestSampleSize:
         ({"effect": 3.01, "cost_bound": 3.0}, "`effect` must be positive and at most"),
         ({"effect": math.nan}, "`effect`"),
         ({"effect": "much"}, "`effect`"),
+        ({"effect": 0.1, "power": 0}, "`power` must lie between 0 and 1, both excluded: found 0"),
+        ({"effect": 0.1, "power": 1.0}, "`power` must lie between 0 and 1, both excluded"),
+        ({"effect": 0.1, "power": math.nan}, "`power` must lie between 0 and 1"),
+        ({"effect": 0.1, "power": "most"}, "`power` must be a number: found 'most'"),
         ({"n": 0}, "`n` must be positive: found 0"),
         ({"n": math.nan}, "`n`"),
         ({"n": 9, "cost_bound": 0}, "`cost_bound` must be positive and finite: found 0"),
@@ -289,25 +354,55 @@ class TestPilot:
         assert families.rest == pytest.approx(alone.rest)
         assert (families.n_templates, families.n_tasks) == (4, 5)
 
-    @pytest.mark.parametrize(("effect", "confidence"), [(0.45, 0.95), (0.3, 0.8), (50.0, 0.95)])
+    def test_uneven_families_count_as_fewer(self) -> None:
+        assert variance_components(cells_of(PILOT)).evenness == 1.0
+        cells = cells_of(np.vstack([PILOT, PILOT[:1]]))
+        cells[6] = math.nan
+        # What is nowhere defined does not count: 4, 1, 1 and 1 templates.
+        assert variance_components(cells, list("abcdaaga")).evenness == pytest.approx(49 / 19 / 4)
+        even, uneven = (Components(0.1, 0.0, 0.0, 8, 9, share) for share in (1.0, 0.5))
+        # Eight uneven families, and twice as many planned ones, are as good as half of them.
+        half = Components(0.1, 0.0, 0.0, 4, 9).halfwidth(20, 9, 0.95)
+        assert uneven.halfwidth(40, 9, 0.95) == pytest.approx(half)
+        assert even.halfwidth(20, 9, 0.95) < half
+        assert uneven.halfwidth(2, 9, 0.95) == math.inf
+
+    @pytest.mark.parametrize(("effect", "confidence"), [(0.6, 0.95), (0.25, 0.8), (50.0, 0.95)])
     def test_the_plan_counts_up_to_the_first_that_is_enough(
         self, effect: float, confidence: float
     ) -> None:
-        plan = templates_needed(cells_of(PILOT), effect, confidence=confidence)
-        parts = plan.components
+        cells = crossed(3, 9, 8, (0.3, 0.1, 0.4))[:, None]
+        plan = templates_needed(cells, effect, confidence=confidence)
+        parts, tail = plan.components, (1 - confidence) / 2
 
-        def halfwidth(k: int, t: int, tasks: float = parts.tasks) -> float:
-            variance = parts.templates / k + tasks / t + parts.rest / (k * t)
-            return float(stats.norm.isf((1 - confidence) / 2)) * math.sqrt(variance)
+        def limit(part: float, pilot: tuple[int, int], n: int, other: int) -> tuple[float, float]:
+            """The expected square of a standard error, and what 90 % of them stay below."""
+            own, across = pilot
+            factor = float(stats.f.ppf(0.9, n - 1, own - 1))
+            pooled, more = part + parts.rest / across, parts.rest / other - parts.rest / across
+            upper = factor * pooled + (factor * more if more > 0 else more)
+            return (pooled + more) / n, upper / n
 
-        def first(of: Callable[[int], float]) -> int:
-            return next(n for n in range(2, 999) if of(n) < effect)
+        def halfwidth(k: int, t: int, *, fixed: bool = False) -> float:
+            rows, upper_rows = limit(parts.templates, (9, 8), k, t)
+            columns, upper_columns = (0.0, 0.0) if fixed else limit(parts.tasks, (8, 9), t, k)
+            degrees = (rows + columns) ** 2 / (rows**2 / (k - 1) + columns**2 / (t - 1))
+            total = rows + columns + math.hypot(upper_rows - rows, upper_columns - columns)
+            squares = ((degrees, total), (k - 1, upper_rows), (t - 1, upper_columns))
+            return max(float(stats.t.isf(tail, of)) * math.sqrt(square) for of, square in squares)
 
-        assert plan.templates == first(lambda n: halfwidth(n, 5))
-        assert plan.tasks == first(lambda n: halfwidth(7, n))
-        assert plan.fixed_tasks == first(lambda n: halfwidth(n, 5, 0.0))
-        assert plan.halfwidth == pytest.approx(halfwidth(7, 5))
+        def first(of: Callable[[int], float]) -> int | None:
+            return next((n for n in range(2, 999) if of(n) < effect), None)
+
+        assert plan.templates == first(lambda n: halfwidth(n, 8))
+        assert plan.tasks == first(lambda n: halfwidth(9, n))
+        assert plan.fixed_tasks == first(lambda n: halfwidth(n, 8, fixed=True))
         assert (plan.effect, plan.confidence) == (effect, confidence)
+
+    def test_the_half_width_of_the_pilot_is_that_of_its_interval(self) -> None:
+        cells = crossed(3, 9, 8, (0.3, 0.3, 0.4))[:, None]
+        own = plans.halfwidth(cells, np.arange(9))
+        assert templates_needed(cells, 0.5).halfwidth == pytest.approx(own)
 
     def test_an_effect_as_large_as_the_half_width_needs_one_more(self) -> None:
         cells = cells_of(PILOT)
@@ -320,9 +415,21 @@ class TestPilot:
         assert plan.templates is None
         assert plan.tasks is not None
         assert plan.tasks > 100
-        parts = Components(0.02, 0.05, 0.7, n_templates=3, n_tasks=4)
-        limit = stats.norm.isf(0.1) * math.sqrt(0.05 / 9)
-        assert parts.halfwidth(math.inf, 9, 0.8) == pytest.approx(limit)
+        parts = Components(0.02, 0.05, 0.0, n_templates=3, n_tasks=4)
+        limit = stats.t.isf(0.1, 8) * math.sqrt(0.05 / 9 * stats.f.ppf(0.9, 8, 3))
+        assert parts.halfwidth(2**60, 9, 0.8) == pytest.approx(limit)
+
+    def test_cells_that_are_all_alike_need_no_more(self) -> None:
+        plan = templates_needed(np.full((3, 2, 4), 0.5), 1e-9)
+        assert (plan.templates, plan.tasks, plan.fixed_tasks, plan.halfwidth) == (2, 2, 2, 0.0)
+
+    @pytest.mark.parametrize("number", [0, 3, 6, 10])
+    def test_plans_hold_in_nine_of_ten_samples(self, number: int) -> None:
+        pilot = plans.PILOTS[number]
+        before, after = plans.pilot_study(pilot, 100, np.random.default_rng(number))
+        assert before.held < 65
+        assert len(after.units) - after.held <= 17  # 0.01 by chance if one in ten misses
+        assert after.held > 75
 
     @pytest.mark.parametrize(
         ("cells", "arguments", "message"),
