@@ -50,10 +50,9 @@ _WAYS, _WAYS_RESAMPLED = 4000, 300
 _REDRAWN, _WAYS_REDRAWN = 100, 60
 # Of more templates than these, as many evenly spaced ones show how a number changes with the tasks.
 _TEMPLATES = 200
-# Below this share of the variance of a base's links that its counts show, no strength is given: a
-# higher one would choose the samples whose links are too strong by chance. With more than three
-# attributes the slope is up to a fifth too small unless nearly all is shown.
-_CLEAR, _CLEAR_OF_MANY = 0.25, 0.9
+# Below this share of the variance of a base's links that its counts show, no strength is given. A
+# higher one would choose the samples whose links are too strong by chance.
+_CLEAR = 0.25
 # Numbers held at a time.
 _HELD = 4_000_000
 
@@ -123,7 +122,9 @@ class RowTables:
         return min(1.0, 2 * float(conditions) / max(float(defined.sum()), 1.0))
 
     def reliability(self, part: str) -> Reliability:
-        """Return how much of an amplification the base shows, by value or by association."""
+        """Return how much of an amplification, or of the strength, the base shows."""
+        if part == STRENGTH:
+            return EXACT if self._log_odds is None else self._log_odds.reliability
         if not (self.sampled and self.counted and self.divides):
             return EXACT
         return self._reliabilities["association" if part == "association" else "value"]
@@ -292,7 +293,7 @@ class RowTables:
         """Return the strength of each template, (N, K), NaN where the counts show too little."""
         if self._log_odds is None:
             return np.asarray(strength(logs, logarithms(self.base), weight[:, None]))
-        if not self._log_odds.shown >= (_CLEAR if len(self.base) <= 3 else _CLEAR_OF_MANY):
+        if not self._log_odds.shown >= _CLEAR:
             return np.full((len(weight), len(logs)), np.nan)
         return strength_by_odds(logs, self._log_odds.expected(weight)[0], weight)
 
