@@ -13,10 +13,10 @@ from lmprobe.stats.unevenness import unevenness
 
 # Families, templates of each, tasks, noise of a family and of a template; the version before.
 CASES = (
-    (8, 4, 16, 0.3, 0.1, 0.91),
-    (5, 8, 16, 0.3, 0.1, 0.91),
-    (12, 2, 16, 0.3, 0.3, 0.60),
-    (20, 1, 16, 0.0, 0.3, 0.05),
+    (8, 4, 16, 0.3, 0.1, 0.98),
+    (5, 8, 16, 0.3, 0.1, 1.00),
+    (12, 2, 16, 0.3, 0.3, 0.27),
+    (20, 1, 16, 0.0, 0.3, 0.02),
 )
 
 
