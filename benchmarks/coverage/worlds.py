@@ -21,7 +21,7 @@ from lmprobe.stats.verdicts import Choices, estimate_rows
 from lmprobe.templates import load_templates
 
 # The tasks and templates that stand for all there are.
-_ALL_TASKS, _ALL_TEMPLATES = 10_000, 20
+_ALL_TASKS, _ALL_TEMPLATES = 10_000, 200
 
 
 @dataclass(frozen=True)
