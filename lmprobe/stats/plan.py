@@ -13,7 +13,6 @@ import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.inference.settings import PlanSettings
 from lmprobe.report.loading import load_result
 from lmprobe.report.result import Result
 from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
@@ -31,6 +30,7 @@ from lmprobe.stats.planning import (
     sentences_needed,
     templates_needed,
 )
+from lmprobe.stats.settings import PlanSettings
 
 LIMITS = (
     "If the true effect is exactly the planned one, about half of such samples show an estimate "
