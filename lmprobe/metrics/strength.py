@@ -9,6 +9,8 @@ log odds of the tasks.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from lmprobe.core.association import ratio
@@ -47,6 +49,19 @@ def strength(logs: Floats, base: Floats, task_weight: Floats | None = None) -> F
     smallest = _ROUNDING**2 * cell_weight.sum(axis=(-2, -1))
     slope = ratio((cell_weight * links * table).sum(axis=(-2, -1)), size)
     return np.where(size > smallest, slope, np.nan)[()]
+
+
+def strength_by_odds(logs: Floats, log_odds: Floats, task_weight: Floats) -> Floats:
+    """Return the slopes (N, K) of tables (K, A, T) on log odds of every two attributes, (N, P, T).
+
+    Where the log odds are those of a table they are `strength`: the squares of the links of a
+    task are the squares of the differences of every two of them, over the number of attributes.
+    """
+    first, second = np.array(list(combinations(range(logs.shape[-2]), 2))).T
+    mean = (log_odds * task_weight[:, None]).sum(axis=-1) / task_weight.sum(axis=-1)[:, None]
+    links = (log_odds - mean[..., None]) * task_weight[:, None]
+    found = np.einsum("npt,kpt->nk", links, logs[:, first] - logs[:, second], optimize=True)
+    return ratio(found, np.einsum("npt,npt->n", links, log_odds)[:, None])
 
 
 def additive_rest(table: Floats, weight: Floats) -> Floats:

@@ -23,12 +23,12 @@ from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.metrics.raking import rake
-from lmprobe.metrics.strength import logarithms, strength
+from lmprobe.metrics.strength import logarithms, strength, strength_by_odds
 from lmprobe.stats.base_uncertainty import (
     EXACT,
+    ExpectedLogOdds,
     Reliability,
     checked_counts,
-    concentration,
     posterior_rates,
     redraw,
     reliability,
@@ -50,8 +50,9 @@ _WAYS, _WAYS_RESAMPLED = 4000, 300
 _REDRAWN, _WAYS_REDRAWN = 100, 60
 # Of more templates than these, as many evenly spaced ones show how a number changes with the tasks.
 _TEMPLATES = 200
-# Below this share of the variance of a base's links that its counts show, no strength is given.
-_CLEAR = 0.5
+# Below this share of the variance of a base's links that its counts show, no strength is given. A
+# higher one would choose the samples whose links are too strong by chance.
+_CLEAR = 0.25
 # Numbers held at a time.
 _HELD = 4_000_000
 
@@ -121,7 +122,9 @@ class RowTables:
         return min(1.0, 2 * float(conditions) / max(float(defined.sum()), 1.0))
 
     def reliability(self, part: str) -> Reliability:
-        """Return how much of an amplification the base shows, by value or by association."""
+        """Return how much of an amplification, or of the strength, the base shows."""
+        if part == STRENGTH:
+            return EXACT if self._log_odds is None else self._log_odds.reliability
         if not (self.sampled and self.counted and self.divides):
             return EXACT
         return self._reliabilities["association" if part == "association" else "value"]
@@ -212,6 +215,11 @@ class RowTables:
                 self.base.sum(axis=0) if part in _WEIGHED else None,
                 noise.get(part, 0.0),
             )
+        if noise:
+            # The counts of each task have noise of their own, so the tasks show it.
+            found[STRENGTH] = replace(
+                found[STRENGTH], noise=math.sqrt(found[STRENGTH].spread("tasks").variance)
+            )
         return found
 
     def _split(self, ways: int) -> SplitBase:
@@ -241,7 +249,7 @@ class RowTables:
                 self._raked(logs, weight), split.leaning(self.rule, GIVEN_TASK, weight), weight
             )
             numbers = self._named(value, association)
-            numbers[STRENGTH] = np.asarray(strength(logs, self.base_logs, weight[:, None]))
+            numbers[STRENGTH] = self._strength(logs, weight)
             for part, values in numbers.items():
                 parts.setdefault(part, []).append(values)
         return {part: np.concatenate(values) for part, values in parts.items()}
@@ -281,35 +289,26 @@ class RowTables:
         found = np.einsum("nat,nkat->nk", factor, np.where(factor[:, None] == 0, 0.0, raked))
         return ratio(found - offset[:, None], pairs[:, None])
 
+    def _strength(self, logs: Floats, weight: Floats) -> Floats:
+        """Return the strength of each template, (N, K), NaN where the counts show too little."""
+        if self._log_odds is None:
+            return np.asarray(strength(logs, logarithms(self.base), weight[:, None]))
+        if not self._log_odds.shown >= _CLEAR:
+            return np.full((len(weight), len(logs)), np.nan)
+        return strength_by_odds(logs, self._log_odds.expected(weight)[0], weight)
+
     @cached_property
-    def base_logs(self) -> Floats:
-        """The logarithms of the base, NaN where it has nothing; of counts, what they make likely.
-
-        Regressing on the expected logarithms given the counts, instead of on those of the counts,
-        is what keeps their noise from making the slope smaller (regression calibration); the prior
-        is that of `concentration`. NaN throughout where the counts show too little of the links.
-        """
-        return self._logs_of(self.base)
-
-    def _logs_of(self, base: Floats) -> Floats:
-        if not (self.counted or self.standard_errors is not None):
-            return logarithms(base)
-        from scipy import special
-
-        counts = base
+    def _log_odds(self) -> ExpectedLogOdds | None:
+        """The log odds that a sampled base makes likely; None for one that is exact."""
+        counts = self.base
         if self.standard_errors is not None:
             # As many observations as have the same standard errors of the log odds.
-            counted = np.maximum(base, np.finfo(np.float64).tiny)
+            counted = np.maximum(counts, np.finfo(np.float64).tiny)
             size = (1 / counted).sum(axis=0) / ((self.standard_errors / counted) ** 2).sum(axis=0)
-            counts = base * np.minimum(size, 1e12)
-        alpha = concentration(counts) * (counts.sum(axis=1) / counts.sum())[:, None] + counts
-        if not (alpha > 0).all():
-            return np.full(base.shape, np.nan)
-        expected = special.psi(alpha)
-        links = expected - expected.mean(axis=0)
-        shown = float(links.var(axis=1).sum())
-        hidden = float(special.polygamma(1, alpha).mean(axis=1).sum()) * (1 - 1 / len(alpha))
-        return expected if shown >= _CLEAR * (shown + hidden) else np.full(alpha.shape, np.nan)
+            counts = counts * np.minimum(size, 1e12)
+        elif not self.counted:
+            return None
+        return ExpectedLogOdds.of_counts(counts)
 
     def _base_noise(self) -> dict[str, float]:
         """Return the standard error that the sampling of the base alone adds to each number."""
@@ -336,8 +335,6 @@ class RowTables:
                 weight,
             ),
         )
-        slopes = [defined_mean(strength(self.logs, self._logs_of(base))) for base in bases]
-        numbers[STRENGTH] = np.array(slopes)
         return {
             part: float(np.nanstd(values, ddof=1)) if not np.isnan(values).all() else 0.0
             for part, values in numbers.items()

@@ -252,7 +252,7 @@ def _strength(
             return None
         ends = Interval.too_few_units(choices.confidence, choices.method)
         return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
-    ends = choices.interval(number, confidence)
+    ends = row.reliability(STRENGTH).stretched(choices.interval(number, confidence))
     # A base too small to show its leans says so by the width of this interval.
     forbids = obstacle if obstacle is Obstacle.UNINFORMED else None
     return Estimate(
