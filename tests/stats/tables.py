@@ -45,18 +45,13 @@ def random_tables(
     return row_tables(model, base, direction, **options)
 
 
-def amplified_tables(
-    by_template: Any, by_task: Any, noise: float = 0.0, seed: int = 0, **options: Any
-) -> RowTables:
-    """Return two groups whose share moves by so much per template and task, all lean known.
+def moved_tables(moved: Any, **options: Any) -> RowTables:
+    """Return two groups whose shares move by (K, T) towards a declared lean from an even base.
 
-    With a declared lean the value is the plain mean over templates and tasks of what was planted.
+    The value is the plain mean of what was planted, over templates and over tasks.
     """
-    first, second = np.asarray(by_template, dtype=float), np.asarray(by_task, dtype=float)
-    moved = first[:, None] + second
-    moved = moved + noise * np.random.default_rng(seed).normal(size=moved.shape)
-    model = np.stack([0.5 + moved, 0.5 - moved], axis=1)
-    base = np.full(model.shape[1:], 0.5)
-    lean = np.stack([np.ones(len(second)), -np.ones(len(second))])
-    direction = Direction.TASK_TO_ATTRIBUTE
-    return row_tables(model, base, direction, **({"declared": lean} | options))
+    shares = 0.5 + np.asarray(moved, dtype=float)
+    model = np.stack([shares, 1 - shares], axis=1)
+    lean = np.ones(model.shape[1:]) * [[1.0], [-1.0]]
+    chosen = {"declared": lean} | options
+    return row_tables(model, np.full(lean.shape, 0.5), Direction.TASK_TO_ATTRIBUTE, **chosen)
