@@ -16,7 +16,7 @@ from lmprobe import ComparisonResult
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
-from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Verdict
+from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
 
 FORWARD, BACKWARD = DIRECTIONS
@@ -36,9 +36,9 @@ def row(
     **options: Any,
 ) -> ComparisonRow:
     """Return a difference that can be claimed."""
-    ends = Interval(value - 0.1, value + 0.1, options.pop("confidence", 0.95), "t-crossed")
+    ends = Interval(value - 0.1, value + 0.1, options.pop("confidence", 0.95), "bootstrap")
     chosen: dict[str, Any] = {"p_value": 0.01, "p_value_unadjusted": 0.01, "tasks": ()} | options
-    return ComparisonRow(first, second, base, direction, (0.0, value), value, ends, **chosen)
+    return ComparisonRow(first, second, base, direction, (0.0, value), ends, **chosen)
 
 
 def result(*rows: ComparisonRow, **facts: Any) -> ComparisonResult:
@@ -77,10 +77,12 @@ def test_a_claim_needs_the_adjusted_p_value_and_the_interval(
 
 
 def test_a_difference_that_no_table_shows_is_not_claimed() -> None:
-    ends = Interval(SMALLEST / 2, 2 * SMALLEST, 0.95, "t-crossed")
-    assert replace(row(), value=SMALLEST, interval=ends).verdict is Verdict.HIGHER
-    smaller = replace(row(), value=np.nextafter(SMALLEST, 0), interval=ends)
-    assert smaller.verdict is Verdict.UNDECIDED
+    ends = Interval(SMALLEST / 2, 2 * SMALLEST, 0.95, "bootstrap")
+    for value, verdict in (
+        (SMALLEST, Verdict.HIGHER),
+        (np.nextafter(SMALLEST, 0), Verdict.UNDECIDED),
+    ):
+        assert replace(row(), values=(0.0, value), interval=ends).verdict is verdict
 
 
 numbers = st.floats(-1, 1)
@@ -101,7 +103,6 @@ p_values = st.floats(0, 1) | st.just(math.nan)
         base=st.sampled_from(["labor", "our town, 2020"]),
         direction=st.sampled_from(Direction),
         values=st.tuples(numbers, numbers),
-        value=numbers,
         interval=intervals,
         p_value=p_values,
         p_value_unadjusted=p_values,
@@ -110,6 +111,9 @@ p_values = st.floats(0, 1) | st.just(math.nan)
         tasks=st.lists(
             st.builds(TaskDifference, st.text(), p_values, p_values, p_values, p_values), max_size=2
         ).map(tuple),
+        corrected=st.none() | numbers,
+        middle=st.none() | intervals,
+        obstacle=st.none() | st.sampled_from(Obstacle),
         foreign_lean=st.booleans(),
         notes=st.lists(st.builds(Note, st.sampled_from(NoteKind), st.text()), max_size=2).map(
             tuple
@@ -143,9 +147,9 @@ WHOLE = """\
 task->attribute: given the task, the model predicts the group
 model  base     difference  95% interval           p  verdict
 ─────────────────────────────────────────────────────────────────────────
-b      labor       +0.2000  +0.1000 to +0.3000  0.01  amplifies more
+b      labor       +0.2000  +0.1000 to +0.3000  0.01  higher
 c      labor       +0.2000  +0.1000 to +0.3000   0.9  not enough evidence
-b      uniform     +0.2000  +0.1000 to +0.3000  0.01  amplifies more
+b      uniform     +0.2000  +0.1000 to +0.3000  0.01  higher
 
 Tasks that differ
                                                                            p

@@ -11,12 +11,14 @@ from scipy import stats
 
 from lmprobe.core.direction import Direction
 from lmprobe.probing.result import ProbeResult
-from lmprobe.results import Interval, Verdict
+from lmprobe.probing.row import ProbeRow
+from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.sweeping.jobs import Subject, subjects
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.result import Question, SweepResult, SweepRow
 from lmprobe.sweeping.runs import run_mean
 from lmprobe.sweeping.summary import Entry, summarise
+from tests.conftest import OCCUPATIONS
 
 TASKS = ("nurse", "baker", "cook")
 TEMPLATES = ("one [task]", "two [task]", "three [task]")
@@ -73,12 +75,15 @@ def test_models_are_compared_on_the_tasks_that_all_have(probe: Any) -> None:
     assert list(order.models) == sorted(value, key=lambda label: value[label])
 
 
+def surer(row: ProbeRow) -> np.ndarray:
+    """Return what a model predicts that goes further where the base leans."""
+    table: np.ndarray = row.predicted * np.exp(2 * row.lean)
+    return table / table.sum(axis=row.direction.axis, keepdims=True)
+
+
 def test_ranks_belong_to_their_models_and_the_note_says_the_risk(probe: Any) -> None:
-    result = probe(0)
-    high = replace(
-        result,
-        rows=tuple(replace(row, base_rate=row.base_rate - 0.4 * row.lean) for row in result.rows),
-    )
+    result = probe(0, tasks=OCCUPATIONS[:16])
+    high = replace(result, rows=tuple(replace(row, predicted=surer(row)) for row in result.rows))
     entries = [entry("high", high), entry("low", result)]
     found = summarise(entries, settings={"base": ["labor"]}, confidence=0.9, seed=4)
     for row in found.rows:
@@ -161,9 +166,11 @@ def test_the_verdict_over_runs_is_that_of_the_least_certain(probe: Any) -> None:
     def verdict(**changes: Any) -> Verdict:
         mean = run_mean(QUESTION, [rows[0], replace(rows[1], **changes)], 0.95)
         assert mean is not None
+        # What forbids a verdict travels with the estimate.
+        assert mean.estimate.obstacle is mean.over_runs.obstacle is changes.get("obstacle")
         return mean.estimate.verdict
 
     assert verdict() is Verdict.AMPLIFIES
-    assert verdict(informed=False) is Verdict.UNINFORMED
-    assert verdict(base_reliability=0.0) is Verdict.UNDECIDED
+    assert verdict(obstacle=Obstacle.UNINFORMED) is Verdict.UNINFORMED
+    assert verdict(obstacle=Obstacle.SMALL_BASE) is Verdict.UNDECIDED
     assert verdict(lean_source="elsewhere") is Verdict.FOLLOWS
