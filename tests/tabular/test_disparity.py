@@ -16,9 +16,9 @@ from lmprobe.metrics.disparity import MEASURES
 from lmprobe.results import IntervalStatus, NoteKind, Verdict
 from lmprobe.stats.methods.bernstein import bernstein_halfwidth
 from lmprobe.stats.methods.exact import of_counts
-from lmprobe.tabular.settings import DisparitySettings
 from lmprobe.tabular.disparity import group_disparities, group_disparity, table_disparities
 from lmprobe.tabular.disparity_result import Disparity, DisparityResult
+from lmprobe.tabular.settings import DisparitySettings
 
 GROUPS = ["a"] * 20 + ["b"] * 60
 GUESSES = [1] * 6 + [0] * 14 + [1] * 40 + [0] * 20
