@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +65,14 @@ class Interval:
     def width(self) -> float:
         """The length of the range."""
         return self.high - self.low
+
+    def clipped(self, low: float, high: float) -> Interval:
+        """Return the part inside the range of the quantity; an end that is missing stays so."""
+
+        def inside(end: float) -> float:
+            return end if math.isinf(end) else min(max(end, low), high)
+
+        return replace(self, low=inside(self.low), high=inside(self.high))
 
     def __contains__(self, value: float) -> bool:
         """Tell whether `value` lies in the range, ends included."""

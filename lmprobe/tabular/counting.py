@@ -89,7 +89,7 @@ class Counted:
             lines = added_by(unit, int(unit.max()) + 1, lines)
             times = np.ones(lines.shape[0], dtype=np.int64)
         directions = tuple(direction for direction, _ in predicted)
-        return RowSums(lines, times, attributes, tasks, directions)
+        return RowSums(lines, times, attributes, tasks, directions, self.rows)
 
     def rows_with(self, sums: RowSums, direction: Direction) -> Floats:
         """Return about how many rows have each label that the direction is given."""
