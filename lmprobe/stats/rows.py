@@ -40,8 +40,8 @@ _RESAMPLES, _FEWEST, _WAYS = 400, 100, 8
 _DRAWN = 100_000_000
 # Numbers held at a time.
 _HELD = 5_000_000
-# A smaller reliability is not divided by.
-_LEAST = 1 / 3
+# A smaller reliability is not divided by; the interval is stretched as if it were lower still.
+_LEAST, _LOWEST = 1 / 3, 1 / 4
 # The prior of a link in standard errors: it is one with a chance, and then normal with a scale.
 _CHANCES = np.array([0.1, 0.2, 0.35, 0.5, 0.7, 1.0])
 _SCALES = 0.25 * 2 ** (np.arange(17) / 2)
@@ -49,6 +49,8 @@ _SCALES = 0.25 * 2 ** (np.arange(17) / 2)
 _CAUTION = 0.1
 # Pairs that the prior is fitted to, at most, and points of each pair's posterior.
 _FITTED, _POINTS = 2000, 41
+# Resamples for the errors of an unevenness.
+_ERRORS = 1000
 # What the logarithms of a strength need: units in every cell, and links beyond their noise.
 _CELL, _RELIABLE = 5, 0.7
 
@@ -115,7 +117,7 @@ def cross_fitted_amplification(
     for direction, ways in estimates.items():
         shown = reliability(labels, direction)
         divisor = max(shown.proportional, _LEAST)
-        stretch = max(1.0, divisor / max(shown.even, _LEAST))
+        stretch = max(1.0, divisor / max(shown.even, _LOWEST))
         value, half = float(ways.mean()) / divisor, errors * spread.get(direction, 0.0) / divisor
         # The end away from zero is stretched: the verdict does not depend on it.
         low, high = min(value - half, (value - half) * stretch), value + half
@@ -306,7 +308,7 @@ def unevenness(
     interval = Interval.too_few_units(confidence, "bootstrap-deviation")
     if rows.units > 1:
         errors = []
-        for part in slices(rows.replicates, max(rows.features.shape), HELD):
+        for part in slices(_ERRORS, max(rows.features.shape), HELD):
             again = _dependence(rows.resampled(part.stop - part.start, rng), direction)
             errors.append(defined_mean(np.abs(again - by_pair), axis=(1, 2)))
         # Resampling n units loses a factor (n - 1) / n of the variance.

@@ -183,7 +183,7 @@ def test_the_cross_fitted_value_and_its_spread_are_those_of_a_loop(
         variance = np.nanvar(ways.mean(axis=1), ddof=1) - noise
         half = stats.t.ppf(0.95, 29) * math.sqrt(variance)
         # The end away from zero also covers an even exaggeration.
-        most = min(divisor, max(shown.even, 1 / 3))
+        most = min(divisor, max(shown.even, 1 / 4))
         low, high = values.mean() - half, values.mean() + half
         ends = (low / (most if low < 0 else divisor), high / (most if high > 0 else divisor))
         interval = found[direction].interval

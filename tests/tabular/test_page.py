@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from lmprobe.results import (
     Interval,
     Note,
     NoteKind,
+    Obstacle,
     Page,
     Section,
     SeriesPlot,
@@ -348,6 +350,9 @@ def test_without_a_lean_the_headline_says_how_uneven_the_predictions_are() -> No
     row = made_up_row([[0.2, 0.1]], unevenness=UNEVEN, notes=notes)
     (statement,) = made_up_amplification(row).page().headline
     assert statement.text == "attribute->task: the labels show no link."
+    small = replace(ROW, estimate=replace(ROW.estimate, obstacle=Obstacle.SMALL_BASE))
+    (statement,) = made_up_amplification(small).page().headline
+    assert Obstacle.SMALL_BASE.reason in statement.text
 
 
 def test_a_document_without_rows_is_refused() -> None:

@@ -131,19 +131,6 @@ def test_labels_without_a_link_have_no_direction_and_predictions_may_be_uneven()
     assert measured(EVEN, train=CLEAR).row("A->T").unevenness is None
 
 
-def test_what_labels_too_few_to_lean_show_is_no_verdict() -> None:
-    """Weak links of six jobs, of which one is beyond chance."""
-    jobs = "uvwxyz"
-    kinds = [
-        kind
-        for number, job in enumerate(jobs)
-        for kind in (("f", job, job, 20 + 3 * (number % 2)), ("m", job, job, 22 if number else 45))
-    ]
-    row = measured(people(*kinds)).row("A->T")
-    assert row.estimate.obstacle in (None, Obstacle.SMALL_BASE)
-    assert row.strength is not None
-
-
 def test_predictions_that_equal_the_labels_are_as_strong() -> None:
     row = measured(MIXED.assign(said=MIXED["job"])).row("A->T")
     assert row.strength is not None
