@@ -17,13 +17,13 @@ from lmprobe.stats.methods.t import interval_over_runs
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import bootstrap_interval, links, strength
 from lmprobe.tabular.counting import Counted
-from lmprobe.tabular.rows import AmplificationRow, Measurement, measured_rows
+from lmprobe.tabular.rows import AmplificationRow, measured_rows
 from lmprobe.tabular.settings import AmplifySettings
 
 GIVEN = Direction.ATTRIBUTE_TO_TASK
 
 
-def lines(group: np.ndarray, labels: np.ndarray, guess: np.ndarray) -> Counted:
+def counted(group: np.ndarray, labels: np.ndarray, guess: np.ndarray) -> RowSums:
     """Count the kinds of rows, as `amplify` does: groups 0, 1, ..., tasks (n, T)."""
     kinds, times = np.unique(np.column_stack([group, labels, guess]), axis=0, return_counts=True)
     tasks = labels.shape[1]
@@ -37,22 +37,14 @@ def lines(group: np.ndarray, labels: np.ndarray, guess: np.ndarray) -> Counted:
         times=times,
         unit=None,
         added=False,
-    )
-
-
-def counted(group: np.ndarray, labels: np.ndarray, guess: np.ndarray) -> RowSums:
-    groups = tuple(range(int(group.max()) + 1))
-    return lines(group, labels, guess).row_sums(groups, tuple(range(labels.shape[1])))
+    ).row_sums(tuple(range(int(group.max()) + 1)), tuple(range(tasks)))
 
 
 def amplified(
     group: np.ndarray, labels: np.ndarray, guesses: list[np.ndarray], rng: np.random.Generator
 ) -> AmplificationRow:
     """Return the row of `amplify`; each of the guesses is a training run on the same rows."""
-    runs = [
-        Measurement(str(number), lines(group, labels, guess), counted(group, labels, guess))
-        for number, guess in enumerate(guesses)
-    ]
+    runs = [(str(number), counted(group, labels, guess)) for number, guess in enumerate(guesses)]
     settings = AmplifySettings(
         attribute=("group",),
         task=("task",),
@@ -306,7 +298,7 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
     yield f"### Strength of links, {few} samples a line\n"
     yield (
         "| groups | tasks | rows | power | labels copied | truth | plain slope: mean | strength: "
-        "mean | coverage (median width not shown) | withheld |"
+        "mean | coverage | withheld |"
     )
     yield "|---:|---|---:|---:|---:|---:|---:|---:|---|---:|"
     for groups, uneven, n, power, copied in STRENGTHS:

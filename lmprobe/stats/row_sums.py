@@ -130,6 +130,11 @@ class RowSums:
         return int(self.times.sum())
 
     @property
+    def number(self) -> int:
+        """How many rows there are, whatever the units."""
+        return self.units if self.rows is None else self.rows
+
+    @property
     def total(self) -> Sums:
         """What all units add up to, as one sample."""
         return self.sums((self.features.T @ self.times.astype(np.float64))[None, :])

@@ -235,9 +235,8 @@ def links(rows: RowSums, direction: Direction | None = None) -> Links:
         products += [[np.tensordot(times, one * other, 1) for other in added] for one in added]
     variance = products[0, 0]
     group, task = shares[0][0][:, None], shares[0][1][None, :]
-    number = rows.rows or rows.units
-    independent = np.minimum(group * (1 - group), number * squares[0][:, None]) / number
-    independent = independent * np.minimum(task * (1 - task), number * squares[1])
+    independent = np.minimum(group * (1 - group), rows.number * squares[0][:, None]) / rows.number
+    independent = independent * np.minimum(task * (1 - task), rows.number * squares[1])
     widened = np.maximum(1.0, ratio(independent, variance))
     if direction is not None:
         slope = np.nan_to_num(ratio(products[0, 1], products[1, 1]))

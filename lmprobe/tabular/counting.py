@@ -91,12 +91,6 @@ class Counted:
         directions = tuple(direction for direction, _ in predicted)
         return RowSums(lines, times, attributes, tasks, directions, self.rows)
 
-    def rows_with(self, sums: RowSums, direction: Direction) -> Floats:
-        """Return about how many rows have each label that the direction is given."""
-        (whole,), attribute, task, _ = (part[0] for part in sums.total.marginals)
-        given = attribute if direction == Direction.ATTRIBUTE_TO_TASK else task
-        return np.asarray(given * (self.rows / whole))
-
     def task_shares(self) -> Floats:
         """Return the share of all weight that each task has, where tasks are amounts."""
         # A line of sums has all its rows already; a kind of row stands for as many as there are.

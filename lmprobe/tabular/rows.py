@@ -27,22 +27,12 @@ from lmprobe.stats.rows import (
 from lmprobe.stats.runs import mean_of_runs, runs_note
 from lmprobe.stats.unevenness import Unevenness
 from lmprobe.tabular.columns import listed
-from lmprobe.tabular.counting import Counted
 from lmprobe.tabular.settings import AmplifySettings
 
 # With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.
 _FEW_ROWS, _FEW = 100, 20
 # The labels show no link if the largest is as likely as this by chance.
 _CHANCE = 0.05
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measurement:
-    """What was counted of one training run."""
-
-    run: str
-    counted: Counted
-    sums: RowSums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,35 +111,36 @@ class AmplificationRow:
 
 
 def measured_rows(
-    runs: Sequence[Measurement], train: RowSums | None, settings: AmplifySettings
+    runs: Sequence[tuple[str, RowSums]], train: RowSums | None, settings: AmplifySettings
 ) -> tuple[tuple[AmplificationRow, ...], tuple[Note, ...]]:
-    """Return one row per direction, and the notes that belong to all of them."""
+    """Return one row per direction, and the notes that belong to all; runs have a name."""
     rng = np.random.default_rng(settings.seed)
-    labels = [
-        links(run.sums) if train is None and settings.interval != "none" else None for run in runs
-    ]
+    sums = [counted for _, counted in runs]
+    fitted = train is None and settings.interval != "none"
+    labels = [links(run) if fitted else None for run in sums]
     measured = [
-        _of_run(run, own, train, settings, rng) for run, own in zip(runs, labels, strict=True)
+        _of_run(*run, own, train, settings, rng) for run, own in zip(runs, labels, strict=True)
     ]
     rows = tuple(
-        _row(runs, tuple(run[direction] for run in measured), settings, rng)
+        _row(sums, tuple(run[direction] for run in measured), settings, rng)
         for direction in measured[0]
     )
-    unseen = _unseen_notes(runs, train, settings)
+    unseen = _unseen_notes(sums, train, settings)
     close = max((own.close, own.pairs) if own else (0, 0) for own in labels)
     no_lean = any(row.estimate.obstacle is Obstacle.NO_LEAN for row in rows)
-    return rows, (*unseen, *_interval_notes(runs, close, settings, no_lean=no_lean))
+    return rows, (*unseen, *_interval_notes(sums, close, settings, no_lean=no_lean))
 
 
 def _of_run(
-    run: Measurement,
+    name: str,
+    sums: RowSums,
     labels: Links | None,
     train: RowSums | None,
     settings: AmplifySettings,
     rng: np.random.Generator,
 ) -> dict[Direction, RunAmplification]:
     """Return each direction of one run; `labels` are the links that its lean comes from."""
-    sums, confidence = run.sums, settings.confidence
+    confidence = settings.confidence
     options: dict[str, Any] = {"keep_unseen": settings.keep_unseen}
     world = None
     if train is not None:
@@ -170,13 +161,13 @@ def _of_run(
             obstacle = Obstacle.SMALL_BASE
         interval = intervals.get(pairs.direction) or Interval.undefined(confidence, "none")
         measured[pairs.direction] = RunAmplification(
-            run.run, pairs, interval, None if fit is None else fit.value, obstacle
+            name, pairs, interval, None if fit is None else fit.value, obstacle
         )
     return measured
 
 
 def _row(
-    runs: Sequence[Measurement],
+    runs: Sequence[RowSums],
     measured: tuple[RunAmplification, ...],
     settings: AmplifySettings,
     rng: np.random.Generator,
@@ -191,9 +182,9 @@ def _row(
     options: dict[str, Any] = {"confidence": settings.confidence, "rng": rng}
     each: list[Any]
     if estimate.obstacle is not Obstacle.NO_LEAN:
-        each = [strength(run.sums, direction, **options) for run in runs]
+        each = [strength(run, direction, **options) for run in runs]
         return replace(row, strength=None if None in each else mean_of_runs(each, reference=1.0))
-    each = [unevenness(run.sums, direction, **options) for run in runs]
+    each = [unevenness(run, direction, **options) for run in runs]
     values = [Estimate(run.value, run.interval, run.verdict) for run in each]
     mean = mean_of_runs(values, span=(0, 1))
     uneven = Unevenness(mean.value, mean.interval, max(run.p_value for run in each))
@@ -221,11 +212,11 @@ def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
 
 
 def _unseen_notes(
-    runs: Sequence[Measurement], train: RowSums | None, settings: AmplifySettings
+    runs: Sequence[RowSums], train: RowSums | None, settings: AmplifySettings
 ) -> Iterator[Note]:
     """Yield the labels that never occur where the lean comes from."""
-    marginals = [(train or run.sums).total.marginals for run in runs]
-    sums = runs[0].sums
+    marginals = [(train or run).total.marginals for run in runs]
+    sums = runs[0]
     names = [
         name
         for labels, part in ((sums.attributes, 1), (sums.tasks, 2))
@@ -239,7 +230,7 @@ def _unseen_notes(
 
 
 def _interval_notes(
-    runs: Sequence[Measurement],
+    runs: Sequence[RowSums],
     close: tuple[int, int],
     settings: AmplifySettings,
     *,
@@ -265,7 +256,7 @@ def _interval_notes(
             "the share of an amplification that it shows; a train table avoids it"
         )
         yield Note(NoteKind.TIE, text)
-    units = min(run.sums.units for run in runs)
+    units = min(run.units for run in runs)
     if units < _FEW_ROWS:
         text = f"only {units} {unit}: the interval may cover the true value less often"
         yield Note(NoteKind.FEW_UNITS, text)
@@ -274,13 +265,14 @@ def _interval_notes(
 
 
 def _few_notes(
-    runs: Sequence[Measurement], direction: Direction, settings: AmplifySettings
+    runs: Sequence[RowSums], direction: Direction, settings: AmplifySettings
 ) -> Iterator[Note]:
     """Yield the labels that few rows have, of those that the direction is given."""
-    if settings.interval == "none" or min(run.sums.units for run in runs) < _FEW_ROWS:
+    if settings.interval == "none" or min(run.units for run in runs) < _FEW_ROWS:
         return
-    sizes = np.min([run.counted.rows_with(run.sums, direction) for run in runs], axis=0)
-    sums = runs[0].sums
+    shares = [run.total.given(direction).ravel() / run.total.marginals[0] for run in runs]
+    sizes = np.min([run.number * share[0] for run, share in zip(runs, shares, strict=True)], axis=0)
+    sums = runs[0]
     names = sums.attributes if direction == Direction.ATTRIBUTE_TO_TASK else sums.tasks
     few = [name for name, size in zip(names, sizes, strict=True) if 0 < size < _FEW]
     if few:
