@@ -71,6 +71,16 @@ class Sums:
         a, t = self.attributes, self.tasks
         return self._part(1 + a + t + a * t * (1 + self.directions.index(direction)), a, t)
 
+    def table(self, direction: Direction | None = None) -> tuple[Floats, Floats, Floats]:
+        """Return groups (R, A), tasks (R, T) and both (R, A, T): of labels, or as predicted."""
+        _, attribute, task, joint = self.marginals
+        if direction is None:
+            return attribute, task, joint
+        both = self.predicted(direction)
+        if direction == Direction.ATTRIBUTE_TO_TASK:
+            return attribute, both.sum(axis=1), both
+        return self.columns[:, -self.attributes :], task, both
+
     def lean(self, *, keep_unseen: bool = False) -> Floats:
         """Return which way each sample leans, (R, A, T); NaN where a label never occurs."""
         total, attribute, task, joint = self.marginals
@@ -101,7 +111,8 @@ class RowSums:
     """What each unit adds to the sums of the metric.
 
     The columns of `features` (U, F) are: total, attributes (A), tasks (T), both (A x T), then
-    predicted with true labels (A x T) for each of `directions`.
+    predicted with true labels (A x T) for each of `directions`, and for task->attribute the
+    predicted attributes (A).
     """
 
     features: Sparse
@@ -110,11 +121,18 @@ class RowSums:
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
     directions: tuple[Direction, ...]
+    rows: int | None = None
+    """How many rows there are, where units are not rows."""
 
     @property
     def units(self) -> int:
         """How many units there are to draw."""
         return int(self.times.sum())
+
+    @property
+    def number(self) -> int:
+        """How many rows there are, whatever the units."""
+        return self.units if self.rows is None else self.rows
 
     @property
     def total(self) -> Sums:
@@ -179,9 +197,12 @@ def features(
 
     weights = sparse.csr_array(weight[:, None])
     parts = [weights, _row_products(group, weights), task, _row_products(group, task)]
+    margins = []
     for direction, guess in predicted:
         about_group = direction == Direction.TASK_TO_ATTRIBUTE
         parts.append(_row_products(guess, task) if about_group else _row_products(group, guess))
+        margins += [_row_products(guess, weights)] if about_group else []
+    parts += margins
     return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=np.float64))
 
 
