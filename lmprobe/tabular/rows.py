@@ -155,7 +155,9 @@ def _of_run(
     for pairs in found.directions:
         fit, obstacle = fitted.get(pairs.direction), None
         if (labels is not None and labels.p_value >= _CHANCE) or not np.nansum(np.abs(pairs.lean)):
-            obstacle = Obstacle.NO_LEAN
+            # Without a direction there is neither a corrected value nor an interval around it.
+            fit, obstacle = None, Obstacle.NO_LEAN
+            intervals.pop(pairs.direction, None)
         elif fit is not None and not fit.reliability.is_enough:
             obstacle = Obstacle.SMALL_BASE
         interval = intervals.get(pairs.direction) or Interval.undefined(confidence, "none")

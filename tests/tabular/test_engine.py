@@ -329,11 +329,20 @@ class TestRuns:
 
     def test_an_interval_is_shown_beside_the_value_it_belongs_to(self) -> None:
         draw = np.random.default_rng(1)
+        sex = draw.integers(0, 2, 400)
+        # One task is linked to the group, the other is close to a tie.
+        labels = {"strong": draw.random(400) < 0.3 + 0.4 * sex, "weak": draw.random(400) < 0.5}
         frames = [
-            pd.DataFrame(draw.integers(0, 2, (200, 3)), columns=["sex", "t", "said"])
+            pd.DataFrame({"sex": sex})
+            .assign(**labels, **{f"{name}_said": draw.random(400) < 0.5 for name in labels})
+            .astype(int)
             for _ in range(2)
         ]
-        choices: dict[str, Any] = {"attribute": "sex", "task": "t", "task_prediction": "said"}
+        choices: dict[str, Any] = {
+            "attribute": "sex",
+            "task": list(labels),
+            "task_prediction": [f"{name}_said" for name in labels],
+        }
         result = lmprobe.amplify(frames, **choices, runs=True)
         corrected = [one.corrected for one in result.rows[0].runs]
         assert None not in corrected
