@@ -13,12 +13,16 @@ from benchmarks.coverage import (
     counted_bases,
     disparities,
     exact,
+    leakage,
     plans,
     probes,
     raking,
     rows,
     small_groups,
+    strength,
     together,
+    uneven_bases,
+    unevenness,
 )
 from benchmarks.coverage.tally import REPLICATES, Study
 
@@ -28,10 +32,14 @@ STUDIES: dict[str, Study] = {
     "betting": betting.study,
     "small_groups": small_groups.study,
     "probes": probes.study,
+    "uneven_bases": uneven_bases.study,
     "counted_bases": counted_bases.study,
+    "strength": strength.study,
     "raking": raking.study,
     "together": together.study,
     "comparisons": comparisons.study,
+    "unevenness": unevenness.study,
+    "leakage": leakage.study,
     "rows": rows.study,
     "plans": plans.study,
 }

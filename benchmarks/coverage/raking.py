@@ -6,31 +6,28 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.coverage.counted_bases import MODELS, model, predicted, world
-from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.metrics.lean import lean_of_counts
-from lmprobe.metrics.raking import raked_conditional
+from benchmarks.coverage.worlds import Setting
+from lmprobe.core.direction import DIRECTIONS
 
-STRENGTHS = (0.0, 0.5, 1.0, 2.0)
+FACTORS = (0.0, 0.5, 1.0, 2.0)
+MODELS = {"tells the truth": 1.0, "amplifies strong links most": 1.6}
 
 
 def factor_study(
-    kind: str, direction: Direction, strength: float, runs: int, rng: np.random.Generator
+    setting: Setting, strength: float, runs: int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """The mean value, the mean association, and the largest change of the latter."""
     values, parts, change = [], [], 0.0
     for _ in range(runs):
-        joint = world(rng)
-        tables = model(joint, kind, 10, rng)
+        joint = setting.world(rng)
+        logs = setting.model(joint, rng)
         factors = rng.normal(0, strength, (10, 2, 1)) + rng.normal(0, strength, (10, 1, 32))
-        base, lean = predicted(joint, direction), lean_of_counts(joint, direction)
         plain, distorted = (
-            (lean * (raked_conditional(logs, joint, direction) - base)).mean(axis=(1, 2))
-            for logs in (np.log(tables), np.log(tables) + factors)
+            setting.tables(table, joint).published() for table in (logs, logs + factors)
         )
-        values.append((lean * (predicted(tables * np.exp(factors), direction) - base)).mean())
-        parts.append(distorted.mean())
-        change = max(change, float(np.abs(plain - distorted).max()))
+        values.append(distorted["value"].mean())
+        parts.append(distorted["association"].mean())
+        change = max(change, float(np.abs(plain["association"] - distorted["association"]).max()))
     return float(np.mean(values)), float(np.mean(parts)), change
 
 
@@ -47,10 +44,11 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
         "largest change of a template's association |"
     )
     yield "|---|---|---:|---:|---:|---:|"
-    for kind in MODELS[:2]:
+    for kind, power in MODELS.items():
         for direction in DIRECTIONS:
-            for strength in STRENGTHS:
-                value, part, change = factor_study(kind, direction, strength, runs, rng)
+            for strength in FACTORS:
+                setting = Setting(direction, templates=10, power=power)
+                value, part, change = factor_study(setting, strength, runs, rng)
                 yield (
                     f"| {kind} | {direction.short} | {strength:g} | {value:+.4f} | {part:+.4f} | "
                     f"{change:.0e} |"

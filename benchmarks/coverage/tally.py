@@ -23,20 +23,41 @@ class Study(Protocol):
 
 @dataclass
 class Tally:
-    """How many intervals held the truth, how wide they were, how many there were not."""
+    """How many intervals covered the truth, how wide they were, how many there were not."""
 
     runs: int = 0
     held: int = 0
     none: int = 0
     width: float = 0.0
+    claims: int = 0
+    """How many samples had a verdict other than undecided."""
+    refused: int = 0
+    """How many had something that forbids a verdict."""
+    noted: int = 0
+    """How many had a note about few units."""
 
-    def add(self, found: Interval, truth: float) -> None:
+    def add(
+        self,
+        found: Interval,
+        truth: float,
+        *,
+        claims: bool = False,
+        refused: bool = False,
+        noted: bool = False,
+    ) -> None:
+        self.claims += claims
+        self.refused += refused
+        self.noted += noted
         if not np.isfinite(found.width):
             self.none += 1
             return
         self.runs += 1
         self.held += truth in found
         self.width += found.width
+
+    def share(self, number: int) -> str:
+        """Return a number of samples as a share of all."""
+        return f"{number / (self.runs + self.none):.3f}"
 
     @property
     def coverage(self) -> float:

@@ -15,11 +15,13 @@ from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
 from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.results import NoteKind, Verdict
+from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 from lmprobe.stats.verdicts import Choices, estimate_rows
+from lmprobe.templates import load_templates
 
 # The tasks and templates that stand for all there are.
-_ALL_TASKS, _ALL_TEMPLATES = 10_000, 20
+_ALL_TASKS, _ALL_TEMPLATES = 10_000, 200
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,16 @@ class Setting:
     cell_sd: float = 0.2
     sentences: int = 0
     """How many were counted for the base; 0 for a base that is known."""
+    rates: str = "normal"
+    """Of the log odds of the groups; or "labor", that of the occupations of the bundled base."""
+    known_lean: bool = False
+    """Whether a lean is declared: quicker, where only the strength matters."""
 
     def world(self, rng: np.random.Generator) -> Floats:
         """Return shares of attributes and tasks, (A, T): weak and strong links."""
+        if self.rates == "labor":
+            drawn = _labor()[:, rng.integers(0, _labor().shape[1], self.tasks)]
+            return np.asarray(drawn / drawn.sum())
         sizes = np.exp(rng.normal(0, self.task_sizes, self.tasks))
         odds = np.exp(rng.normal(0.8, 1.1, (self.groups, self.tasks)))
         odds[-1] = 1.0
@@ -74,18 +83,22 @@ class Setting:
         )
 
     def draw(self, rng: np.random.Generator) -> RowTables:
-        """Draw a world, a model and a base; tasks that were never counted are left out."""
+        """Draw a world, a model and a base."""
         joint = self.world(rng)
         logs = self.model(joint, rng)
         base = joint
         if self.sentences:
             base = 1.0 * rng.multinomial(self.sentences, joint.ravel()).reshape(joint.shape)
-        seen = base.sum(axis=0) > 0
-        return row_tables(
-            self.direction, logs[..., seen], base[:, seen], counted=self.sentences > 0
-        )
+        return self.tables(logs, base)
 
-    @cache  # noqa: B019 (settings are few, and live as long as the studies)
+    def tables(self, logs: Floats, base: Floats) -> RowTables:
+        """Return the tables of a model and a base; tasks that were never counted are left out."""
+        seen = base.sum(axis=0) > 0
+        base, logs = base[:, seen], logs[..., seen]
+        declared = np.ones(base.shape) if self.known_lean else None
+        return row_tables(self.direction, logs, base, declared=declared, counted=self.sentences > 0)
+
+    @cache  # noqa: B019 - settings are few and live as long as the studies
     def truth(self) -> dict[str, float]:
         """Return the numbers of all tasks, as a probe of `tasks` of them would give them."""
         everything = replace(self, tasks=_ALL_TASKS, templates=_ALL_TEMPLATES, sentences=0)
@@ -114,6 +127,13 @@ class Setting:
                     noted=noted,
                 )
         return tallies
+
+
+@cache
+def _labor() -> Floats:
+    words = load_templates("fitbert")
+    rates = align_base_rates(load_base_rates("labor"), words.attributes, words.tasks)
+    return rates.association.joint
 
 
 def row_tables(

@@ -39,8 +39,12 @@ from lmprobe.stats.weights import slices
 
 PARTS = ("value", "association", "preference")
 STRENGTH = "strength"
-# Which a few tasks that most of the base is about may decide, through its margins.
-_WEIGHED = ("value", "preference")
+# Which a few tasks that most of the base is about may decide, through its margins; given an
+# attribute, through the size of each task as well.
+_WEIGHED = {
+    Direction.TASK_TO_ATTRIBUTE: ("value", "preference"),
+    Direction.ATTRIBUTE_TO_TASK: PARTS,
+}
 
 GIVEN_TASK = Direction.TASK_TO_ATTRIBUTE
 
@@ -212,7 +216,7 @@ class RowTables:
                 change[order],
                 change[1 + len(own) :],
                 draws.times[:, own],
-                self.base.sum(axis=0) if part in _WEIGHED else None,
+                self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
                 noise.get(part, 0.0),
             )
         if noise:
