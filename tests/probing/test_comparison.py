@@ -134,6 +134,12 @@ def test_documents_of_earlier_versions_and_without_rows() -> None:
     document = json.loads(result(row(tasks=(task("cook", 0.1),))).to_json())
     assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "comparison")
     assert document["rows"][0]["p_equivalence"] is None
+    # Names and keys of earlier versions.
+    assert Verdict("amplifies_more") is Verdict("follows_more") is Verdict.HIGHER
+    assert Verdict("amplifies_less") is Verdict("follows_less") is Verdict.LOWER
+    for key in ("corrected", "middle", "nearer", "obstacle"):
+        del document["rows"][0][key]
+    document["rows"][0]["verdict"] = "amplifies_more"
     for key in ("interval", "units"):
         del document["rows"][0]["tasks"][0][key]
     (read,) = ComparisonResult.from_body(document).rows[0].tasks

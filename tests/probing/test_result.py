@@ -30,7 +30,10 @@ from lmprobe.results import (
 )
 from tests.conftest import Made
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "probe-v1.json"
+FOLDER = Path(__file__).parents[1] / "golden"
+GOLDEN, SECOND, UNEVEN = (
+    FOLDER / name for name in ("probe-v1.json", "probe-v2.json", "probe-v2-uneven.json")
+)
 BACKWARD = Direction.ATTRIBUTE_TO_TASK
 Small = Callable[..., ProbeResult]
 
@@ -88,6 +91,65 @@ def test_a_document_of_version_1_is_read() -> None:
     assert result.to_dict()["schema"] == "lmprobe.result/2"
     assert result.to_dict()["kind"] == "probe"
     assert "--task nurse,lawyer,driver" in run_again(result)
+
+
+@pytest.mark.parametrize("path", [SECOND, UNEVEN])
+def test_a_document_of_version_2_is_read_and_reported(path: Path) -> None:
+    old = json.loads(path.read_text(encoding="utf-8"))
+    result = ProbeResult.from_json(path)
+    for row, was in zip(result.rows, old["rows"], strict=True):
+        assert row.verdict.value == was["verdict"]
+        found = row.to_dict()
+        assert found["value"] == pytest.approx(was["value"])
+        for name in ("corrected", "unevenness", "interval", "per_template"):
+            assert found[name] == was[name]
+        for name in ("association", "preference"):
+            assert found[name] == (was[name] and {**was[name], "obstacle": None})
+        assert (row.strength, row.base_table, row.standard_errors) == (None, None, {})
+    assert ProbeResult.from_json(result.to_json()).to_json() == result.to_json()
+    for text in (result.to_html(), result.to_markdown(), result.to_latex(), str(result)):
+        assert result.rows[0].base in text
+    assert "--task nurse,lawyer,driver" in run_again(result)
+
+
+@pytest.mark.parametrize("path", [GOLDEN, SECOND])
+def test_an_earlier_document_is_compared_with_itself_and_with_today(path: Path) -> None:
+    result = ProbeResult.from_json(path)
+    same = compare([path, path])
+    assert [row.values[0] for row in same.rows] == pytest.approx([row.value for row in result.rows])
+    assert {row.value for row in same.rows} == {0.0}
+    assert {row.verdict for row in same.rows} == {Verdict.UNDECIDED}
+    assert result.check(against=path).passed
+    names = "model", "scorer"
+    model, scorer = (result.provenance[name] for name in names)
+    today = probe(
+        model,
+        result.provenance["templates"]["name"],
+        base=["labor"],
+        attributes=result.rows[0].attributes,
+        tasks=result.rows[0].tasks,
+        scorer=scorer,
+    )
+    for row in compare([result, today]).rows:
+        assert row.value == pytest.approx(0, abs=1e-5)
+        assert row.verdict is Verdict.UNDECIDED
+
+
+def test_earlier_rows_without_a_verdict_have_none_today() -> None:
+    """Without a lean, or with a base that is too small, neither a check nor a comparison."""
+    document = json.loads(SECOND.read_text(encoding="utf-8"))
+    small = document["rows"][5]
+    assert small["interval"]["low"] > 0
+    small.update(base_reliability=0.4, verdict="undecided")
+    document["rows"] = [small]
+    for result, obstacle in (
+        (ProbeResult.from_json(json.dumps(document)), Obstacle.SMALL_BASE),
+        (ProbeResult.from_json(UNEVEN), Obstacle.NO_LEAN),
+    ):
+        assert {row.obstacle for row in result.rows} == {obstacle}
+        assert {row.verdict for row in result.rows} <= {Verdict.UNDECIDED, Verdict.UNEVEN}
+        assert result.check(max=0.05).exit_code == result.check(against=result).exit_code == 4
+        assert {row.obstacle for row in compare([result, result]).rows} == {obstacle}
 
 
 def test_the_numbers_of_version_1_are_still_measured() -> None:
