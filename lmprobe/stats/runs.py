@@ -30,7 +30,7 @@ def mean_of_runs(
 
     >>> ends = Interval(0.0, 0.2, 0.95, "bootstrap")
     >>> mean = mean_of_runs([Estimate(0.1, ends, decide(ends)) for _ in range(3)])
-    >>> mean.value, mean.interval.high
+    >>> round(mean.value, 6), round(mean.interval.high, 6)
     (0.1, 0.2)
     """
     if len(estimates) == 1:

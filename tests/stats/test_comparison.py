@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from scipy import stats
 from lmprobe import compare
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.results import Interval, NoteKind
+from lmprobe.results import Interval
 from lmprobe.stats.comparison import (
     SMALLEST,
     TableComparison,
@@ -24,8 +23,7 @@ from lmprobe.stats.comparison import (
     adjusted,
     compare_tables,
     equivalence_p_value,
-    sign_flip_p_value,
-    unit_task_means,
+    task_differences,
 )
 from lmprobe.stats.resampling import Part, Spread
 from lmprobe.stats.verdicts import Choices
@@ -33,7 +31,7 @@ from tests.conftest import Made
 from tests.stats.tables import moved_tables, row_tables
 
 CLEAR = Interval(0.05, 0.2, 0.95, "bonferroni-t")
-TASK = TaskDifference("nurse", 0.12, 0.01, 0.02, 0.02, CLEAR, 9)
+TASK = TaskDifference("nurse", 0.12, 0.01, 0.02, 0.02, CLEAR)
 ONE_UNIT = Spread(0.1, {"families": Part(0.0, 1.0, 1)})
 
 
@@ -54,48 +52,6 @@ def compared(
 ) -> TableComparison:
     tables = moved_tables(first), moved_tables(second)
     return compare_tables(*tables, Choices(**choices), margin=margin)
-
-
-class TestSignFlips:
-    @pytest.mark.parametrize("n", [1, 3, 8, 12])
-    def test_few_pairs_are_flipped_in_every_way(self, n: int) -> None:
-        values = rng(n).normal(0.3, 1, (n, 2, 3))
-        p = sign_flip_p_value(values, rng())
-        assert p.shape == (2, 3)
-        signs = np.array(list(itertools.product((1, -1), repeat=n)))
-        for place in np.ndindex(2, 3):
-            column = values[:, place[0], place[1]]
-            extreme = np.abs(signs @ column) >= abs(column.sum()) - 1e-9
-            assert p[place] == pytest.approx(extreme.mean(), abs=1e-12)
-
-    def test_many_pairs_are_flipped_at_random_as_scipy_does(self) -> None:
-        for n, seed in ((13, 2), (30, 1)):
-            values = rng(seed).normal(0.4, 1, n)
-            theirs = stats.permutation_test(
-                (values,), np.mean, permutation_type="samples", n_resamples=9999, rng=rng(2)
-            ).pvalue
-            ours = [float(sign_flip_p_value(values, rng(number))) for number in range(2)]
-            assert ours == pytest.approx([theirs] * 2, abs=0.015)
-            assert ours[0] != ours[1]
-        # What is observed counts among 10,000: never zero.
-        assert sign_flip_p_value(np.ones(40), rng()) == 1 / 10_000
-
-    def test_ties_are_those_of_rounding_alone(self) -> None:
-        assert sign_flip_p_value(np.array([1.0, -1.0]), rng()) == 1
-        assert sign_flip_p_value(np.zeros(3), rng()) == 1
-        # Flipping the smaller pair makes 0.96 of 1.04.
-        assert sign_flip_p_value(np.array([1.0, 0.04]), rng()) == 0.5
-        # 0.1 + 0.2 + 0.3 depends on the order of summation in the last digit.
-        for values in ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]):
-            assert sign_flip_p_value(np.array(values), rng()) == 2 / 8
-
-    def test_level_under_the_null(self) -> None:
-        p = sign_flip_p_value(rng(4).normal(size=(10, 2000)), rng())
-        assert stats.binomtest(int((p <= 0.05).sum()), 2000, 0.05).pvalue > 0.001
-
-    def test_at_least_one_pair(self) -> None:
-        with pytest.raises(InputError, match="at least one pair"):
-            sign_flip_p_value(np.empty((0, 2)), rng())
 
 
 class TestControl:
@@ -143,22 +99,6 @@ class TestEquivalence:
         assert f"{math.nextafter(SMALLEST, 0):.4f}" == "0.0000"
 
 
-@pytest.mark.parametrize("families", [None, ["b", "a", "b", "a", "c", "d"]])
-def test_means_of_units_and_tasks_are_those_of_a_loop(families: list[str] | None) -> None:
-    table = cells((6, 2, 3))
-    table[0, 1, 2] = math.nan  # one of several cells of a mean
-    table[4, :, 0] = math.nan  # a task of a unit
-    table[5] = math.nan  # a whole unit, which is left out
-    names = families or list("012345")
-    expected = [
-        [np.nanmean([table[k, :, t] for k in range(6) if names[k] == name]) for t in range(3)]
-        if name != names[4]
-        else [math.nan, *table[4, :, 1:].mean(axis=0)]
-        for name in sorted(set(names) - {names[5]})
-    ]
-    np.testing.assert_allclose(unit_task_means(table, families), expected)
-
-
 class TestTask:
     def test_test_size_and_interval_must_all_claim_it(self) -> None:
         assert TASK.differs(0.05)
@@ -176,35 +116,17 @@ class TestTask:
             assert not replace(TASK, **change).differs(0.05)
         assert not TaskDifference("nurse", 0.1, 0.01, 0.02, 0.02).differs(0.05)
 
-    @pytest.mark.parametrize(("units", "claims"), [(2, 3), (9, 3), (9, 1), (20, 64)])
-    def test_at_once_the_interval_is_widened_by_the_ratio_of_the_quantiles(
-        self, units: int, claims: int
-    ) -> None:
-        alone, together = (stats.t.isf(0.025 / number, units - 1) for number in (1, claims))
-        half = (0.2 - 0.05) / 2 * together / alone
-        widened = replace(TASK, units=units).at_once(claims).interval
-        assert (widened.low, widened.high) == pytest.approx((0.12 - half, 0.12 + half))
-        assert (widened.confidence, widened.method) == (0.95, "bonferroni-t")
-
-    def test_one_unit_or_no_interval_stay_as_they_are(self) -> None:
-        for task in (
-            replace(TASK, units=1),
-            replace(TASK, interval=Interval.too_few_units(0.95, "bonferroni-t")),
-            replace(TASK, interval=Interval.undefined(0.95, "bonferroni-t")),
-        ):
-            assert task.at_once(5) is task
-
 
 class TestTables:
     def test_each_task_has_its_test_and_its_interval(self) -> None:
         first, second = moves((7, 4)), moves((7, 4), 1)
         moved = second - first
-        # Seven templates: all flips are tried, so that no random number is drawn.
-        p = sign_flip_p_value(moved, rng())
-        tasks = compared(first, second, confidence=0.9).tasks
+        p = stats.ttest_1samp(moved, 0.0).pvalue
+        (tasks,) = task_differences([compared(first, second).tasks], 0.9)
         for task in tasks:
             number = int(task.task.split()[1])
-            known = stats.ttest_1samp(moved[:, number], 0.0).confidence_interval(0.9)
+            # Four tasks cover together: Bonferroni's share of the confidence.
+            known = stats.ttest_1samp(moved[:, number], 0.0).confidence_interval(1 - 0.1 / 4)
             assert task.value == pytest.approx(moved[:, number].mean())
             assert task.p_value == pytest.approx(p[number])
             assert task.p_holm == pytest.approx(adjusted(p, "holm")[number])
@@ -212,7 +134,6 @@ class TestTables:
             assert task.p_benjamini_hochberg == pytest.approx(false)
             assert (task.interval.low, task.interval.high) == pytest.approx(known)
             assert (task.interval.confidence, task.interval.method) == (0.9, "bonferroni-t")
-            assert task.units == 7
         sizes = [abs(task.value) for task in tasks]
         assert sizes == sorted(sizes, reverse=True)
 
@@ -253,7 +174,7 @@ class TestTables:
         first = rng(4).normal(0, 0.05, (20, 10))
         second = first + rng(5).normal(0, 0.02, first.shape)
         second[:, 3] += 0.2
-        tasks = compared(first, second).tasks
+        (tasks,) = task_differences([compared(first, second).tasks], 0.95)
         assert tasks[0].task == "task 003"
         assert [task.task for task in tasks if task.differs(0.05)] == ["task 003"]
         assert all(task.p_holm >= task.p_benjamini_hochberg >= task.p_value for task in tasks)
@@ -262,7 +183,7 @@ class TestTables:
         # One task alone moved, in every template alike: other tasks would not say the same.
         second = 0.001 * rng(9).normal(size=(20, 10))
         second[:, 0] += 0.4
-        assert float(sign_flip_p_value(second.mean(axis=1), rng())) < 0.01
+        assert stats.ttest_1samp(second.mean(axis=1), 0.0).pvalue < 0.01
         assert compared(np.zeros_like(second), second).p_value > 0.1
 
     def test_undefined_tasks_come_last_and_have_no_test(self) -> None:
@@ -273,10 +194,11 @@ class TestTables:
             moved_tables(first, declared=lean), moved_tables(second, declared=lean), Choices()
         )
         assert found.values == pytest.approx((first[:, 1:].mean(), second[:, 1:].mean()))
-        assert found.tasks[-1].task == "task 000"
-        for task in found.tasks:
+        (tasks,) = task_differences([found.tasks], 0.95)
+        assert tasks[-1].task == "task 000"
+        for task in tasks:
             undefined = task.task == "task 000"
-            assert math.isnan(task.p_value) == math.isnan(task.interval.low) == undefined
+            assert math.isnan(task.p_value) == (not task.interval.bounded) == undefined
 
     def test_a_sample_needs_two_templates_and_two_tasks(self) -> None:
         for shape in ((1, 4), (4, 1)):
@@ -284,26 +206,10 @@ class TestTables:
             assert math.isnan(found.p_value)
             assert math.isnan(found.p_equivalence or 0)
             assert found.interval.status == "too_few_units"
-        single = compared(moves((1, 4)), moves((1, 4), 1)).tasks[0]
-        assert (math.isnan(single.interval.low), single.units) == (True, 1)
-        two = compared(moves((2, 4)), moves((2, 4), 1)).tasks[0]
-        assert two.at_once(2).interval.width > two.interval.width
+        (tasks,) = task_differences([compared(moves((1, 4)), moves((1, 4), 1)).tasks], 0.95)
+        assert not any(task.interval.bounded for task in tasks)
         same = compared(moves((2, 4)), moves((2, 4)))
         assert math.isnan(same.interval.low)
-
-    @pytest.mark.parametrize(("units", "said"), [(5, "0.062"), (6, None)])
-    def test_six_units_are_the_fewest_that_a_test_of_a_task_needs(
-        self, units: int, said: str | None
-    ) -> None:
-        families = tuple(name for name in "abcdef"[:units] for _ in range(2))
-        first, second = (
-            moved_tables(moves((2 * units, 4), seed), families=families) for seed in (0, 1)
-        )
-        found = compare_tables(first, second, Choices())
-        notes = [note for note in found.notes if "permutation test" in note.text]
-        assert [note.kind for note in notes] == ([NoteKind.FEW_UNITS] if said else [])
-        assert all(f"with {units} templates or families" in note.text for note in notes)
-        assert all(str(said) in note.text for note in notes)
 
     @pytest.mark.parametrize("direction", DIRECTIONS)
     def test_a_truthful_model_and_itself_with_noise_do_not_differ_on_a_counted_base(

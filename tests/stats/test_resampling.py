@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from scipy import stats
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.stats.resampling import Replicates, Spread, effective_number, joint_confidence
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices
 from tests.stats.tables import moved_tables, random_tables, row_tables
 
 FORWARD, BACKWARD = DIRECTIONS
@@ -26,8 +26,8 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def numbers(tables: RowTables, **choices: Any) -> dict[str, Replicates]:
-    return tables.replicates(Choices(**choices).draws(tables.units))
+def numbers(tables: RowTables, seed: int = 0) -> dict[str, Replicates]:
+    return replace(tables, seed=seed).replicates()
 
 
 def number(moved: Any, **options: Any) -> Replicates:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.stats.resampling import TaskDraws
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 from tests.stats.tables import conditional, random_tables, row_tables
 
@@ -22,11 +21,10 @@ SEEDS = st.integers(0, 10**6)
 
 def numbers(tables: RowTables, times: Any = None) -> dict[str, Any]:
     """Return the claimed numbers, or those under weights (R, T) of the tasks, (R,)."""
-    weights = np.ones((1, len(tables.tasks))) if times is None else np.asarray(times, dtype=float)
-    found = tables.replicates(TaskDraws(tables.units, weights))
     if times is None:
-        return {part: number.value for part, number in found.items()}
-    return {part: number.value + number.resampled for part, number in found.items()}
+        return {part: number.value for part, number in tables.replicates().items()}
+    found = tables.numbers(np.asarray(times, dtype=float))
+    return {part: np.nanmean(values, axis=1) for part, values in found.items()}
 
 
 def looped_lean(base: np.ndarray, direction: Direction, weighting: str) -> np.ndarray:
@@ -142,7 +140,7 @@ def test_weights_are_tasks_repeated_or_left_out(
 def test_without_a_unit_is_without_all_of_its_tasks(direction: Direction) -> None:
     units = ("b", "a", "b", "c", "a", "d")
     tables = random_tables(direction, seed=3, units=units)
-    found = tables.replicates(TaskDraws(units, np.ones((1, 6))))
+    found = tables.replicates()
     for place, unit in enumerate("abcd"):
         left = [number for number in range(6) if units[number] != unit]
         rest = row_tables(tables.predicted[:, :, left], tables.base[:, left], direction)

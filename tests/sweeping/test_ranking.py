@@ -96,8 +96,7 @@ def test_more_claims_need_more_evidence() -> None:
     rng = np.random.default_rng(7)
     moved = [noisy(rng, shift, 0.02) for shift in (0.0, 0.02)]
     difference = moved_tables(moved[1] - moved[0])
-    choices = Choices()
-    p = difference.replicates(choices.draws(difference.units))["value"].spread().p_value()
+    p = difference.replicates()["value"].spread().p_value()
     barely = Choices(confidence=1 - 1.5 * p)
     others = contest(*(noisy(rng, 0, 0.02) for _ in range(2)))
     assert len(rank([contest(*moved)], barely)[0].groups) == 2
