@@ -142,7 +142,7 @@ def test_documents_of_earlier_versions_and_without_rows() -> None:
     document["rows"][0]["verdict"] = "amplifies_more"
     del document["rows"][0]["tasks"][0]["interval"]
     (read,) = ComparisonResult.from_body(document).rows[0].tasks
-    assert (read.p_value, read.p_holm, read.units) == (0.01, 0.01, 0)
+    assert (read.p_value, read.p_holm) == (0.01, 0.01)
     assert not read.interval.bounded
     with pytest.raises(ValueError, match="it has no rows"):
         ComparisonResult.from_body({"rows": [], "provenance": {}})
