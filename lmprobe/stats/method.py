@@ -1,14 +1,14 @@
 """What every interval method is given, and the registry that finds it by name.
 
-A method is one function in one file of this folder. It uses the part of the `Sample` that
-it needs: the independent observations, the resamples, or the two groups.
+A method is one function in one file of `methods`. It uses the part of the `Sample` that it
+needs: the independent observations, the resamples, or the two groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from lmprobe.stats.resampling import Spread
 
 REPLICATES = 10_000
 """Default number of bootstrap replicates: enough that the ends move by about 1 % of the width."""
-
-# Replicates that differ by less than this only differ by rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +60,6 @@ class IntervalMethod(Protocol):
 
     def __call__(self, sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
         """Return the interval; undefined (NaN) or infinite ends where none is honest."""
-        ...
 
 
 intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.stats.methods", REMOVED)
@@ -93,8 +89,7 @@ def declare(traits: Traits) -> Callable[[IntervalMethod], IntervalMethod]:
 
 def traits_of(method: str | IntervalMethod) -> Traits:
     """Return what a method, or the method of that name, is like."""
-    traits: Traits = getattr(_chosen(method), "traits", Traits())
-    return traits
+    return cast(Traits, getattr(_chosen(method), "traits", Traits()))
 
 
 def interval(
@@ -127,7 +122,7 @@ def checked_confidence(confidence: float) -> float:
 
 def constant(values: Floats) -> bool:
     """Tell whether the values are all alike but for rounding; no spread can be read off them."""
-    return bool(np.ptp(values) <= _ROUNDING * max(1.0, float(np.abs(values).max())))
+    return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
 
 
 def observations_of(sample: Sample, method: str) -> Floats:
