@@ -34,11 +34,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A statistic and what is known about how it came about.
+    """A statistic and what is known about how it came about; what it cannot offer is None.
 
     `observations` are independent, lie within `bounds`, and their mean is `value`.
-    `resampled(replicates, rng)` gives the statistic on so many resamples. What a statistic
-    cannot offer is None.
+    `resampled(replicates, rng)` gives the statistic on so many resamples.
     """
 
     value: float
@@ -46,17 +45,14 @@ class Sample:
     bounds: tuple[float, float] = (-1.0, 1.0)
     resampled: Callable[[int, np.random.Generator], Floats] | None = None
     units: int = 0
-    """How many units the smallest resampled axis has; decides how far a bootstrap is trusted."""
+    """How many units the smallest resampled axis has."""
     groups: Groups | None = None
     spread: Spread | None = None
     """The standard error of a probe's number, whose templates and tasks are both samples."""
 
 
 class IntervalMethod(Protocol):
-    """Puts an interval around the value of a sample.
-
-    The first line of the function's docstring is what `lmprobe ls intervals` shows.
-    """
+    """Puts an interval around a sample's value; `ls` shows the first line of its docstring."""
 
     def __call__(self, sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
         """Return the interval; undefined (NaN) or infinite ends where none is honest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from operator import itemgetter
@@ -300,7 +300,7 @@ def plan(
         raise InputError("a pilot or a base has its own variance: no method, no variance")
     if variance is not None and method is None:
         raise InputError("the variance means something else for each method; give a method too")
-    planned: tuple[PlanRow, ...]
+    planned: Iterator[PlanRow]
     if base is not None:
         question, planned = PlanQuestion.BASE, _sentences(base)
     elif pilot is not None and effect is not None:
@@ -308,11 +308,11 @@ def plan(
     else:
         question, planned = PlanQuestion.ROWS, _rows(effect, rows or 0, settings)
     given = {"settings": settings.to_dict()}
-    return PlanResult(question, planned, effect, confidence, _NOTES[question], given, power)
+    return PlanResult(question, tuple(planned), effect, confidence, _NOTES[question], given, power)
 
 
-def _rows(effect: float | None, rows: int, settings: PlanSettings) -> tuple[RowsPlan, ...]:
-    planned, given = [], settings.to_dict()
+def _rows(effect: float | None, rows: int, settings: PlanSettings) -> Iterator[RowsPlan]:
+    given = settings.to_dict()
     power = given.pop("power")
     for method in (settings.method,) if settings.method else VARIANCE_IS:
         options: dict[str, Any] = {**given, "method": method}
@@ -321,23 +321,21 @@ def _rows(effect: float | None, rows: int, settings: PlanSettings) -> tuple[Rows
         # More than the largest cost is no difference that could be found.
         claim = claim if claim <= settings.cost_bound else math.inf
         more = sample_size(claim, power=power, **options) if math.isfinite(claim) else None
-        planned.append(RowsPlan(method, n, claim, VARIANCE_IS[method], more))
-    return tuple(planned)
+        yield RowsPlan(method, n, claim, VARIANCE_IS[method], more)
 
 
-def _templates(pilot: Any, effect: float, confidence: float) -> tuple[TemplatesPlan, ...]:
+def _templates(pilot: Any, effect: float, confidence: float) -> Iterator[TemplatesPlan]:
     # The type of a probe's result is defined in a later package.
     if getattr(pilot, "kind", None) != "probe":
         read_document(pilot, kind="probe")
         pilot = load_result(pilot)
     options = {"families": pilot.families, "confidence": confidence}
-    return tuple(
-        TemplatesPlan(row.base, row.direction, templates_needed(row.cells, effect, **options))
-        for row in pilot.rows
-    )
+    for row in pilot.rows:
+        planned = templates_needed(row.cells, effect, **options)
+        yield TemplatesPlan(row.base, row.direction, planned)
 
 
-def _sentences(base: Any) -> tuple[BasePlan, ...]:
+def _sentences(base: Any) -> Iterator[BasePlan]:
     source: Any = load_base_rates(base)
     sampling = getattr(source, "sampling", None)
     if sampling is None or not sampling.counts:
@@ -348,9 +346,7 @@ def _sentences(base: Any) -> tuple[BasePlan, ...]:
     counts = checked_counts(source.counts)
     # Tasks and groups that were never counted take part in no comparison.
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    planned = []
     for direction in DIRECTIONS:
         share = reliability(counts, direction, rng=np.random.default_rng(0)).proportional
         needed = sentences_needed(counts, direction)
-        planned.append(BasePlan(source.name, direction, int(counts.sum()), share, needed))
-    return tuple(planned)
+        yield BasePlan(source.name, direction, int(counts.sum()), share, needed)

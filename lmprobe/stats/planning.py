@@ -1,8 +1,7 @@
 """How much data a claim needs: rows for a disparity, templates for a probe, sentences for a base.
 
 As in equation (4) of Bernstein-Bounded Unfairness, a claim of `effect` needs an interval
-whose half-width is smaller than the estimate `effect`. Where the true effect is exactly that
-large, about half of such samples show an estimate at least as large; `power` asks for more.
+whose half-width is smaller than the estimate `effect`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ VARIANCE_IS = {"bernstein": "of the amortized disparity"} | dict.fromkeys(
 """What `variance` is the variance of, for each method that rows can be planned for."""
 
 _quantile = NormalDist().inv_cdf
-# A claim that needs a larger sample is out of reach.
+# Larger samples are out of reach.
 _MOST, _MOST_SENTENCES = 2**60, 2**40
 # The search for the exact test starts at this many times the large-sample number of rows and
 # goes down to that number in this many steps.
@@ -40,7 +39,8 @@ _MARGIN, _TRIED = 1.1, 200
 _PARTS = 2**24
 # Sizes of a base that are tried are a factor of 2 ** (1 / 8) apart.
 _STEPS = 8
-# With fewer sentences a task, a share has a standard error of more than 0.16.
+# A prior fitted to a handful of sentences takes their links for certain: of 5 it plans 13. With
+# fewer sentences a task than this, a share has a standard error of more than 0.16.
 _LEAST_PER_TASK = 10
 
 
@@ -105,8 +105,8 @@ def sample_size(
 ) -> int:
     """Return the smallest number of rows that can claim a disparity of `effect`.
 
-    As published, an estimate of `effect` is then a claim. With `power`, about that share of
-    samples make the claim, or more of them, if the true effect is exactly `effect`.
+    As published, an estimate of `effect` is then a claim; if the true effect is exactly that
+    large, about half of the samples make it. With `power`, about that share or more do.
 
     `group_share` is that of the smaller group. Without a `variance` the worst case is planned
     for; it is that of the amortized disparity for `bernstein`, and of the cost within a group
@@ -263,7 +263,7 @@ class Components:
         units = np.array([self.evenness * k, t])
         if not units.min() > 1:
             return math.inf
-        # Units vary by their own part and by the rest, averaged over the units of the other axis.
+        # Units vary by their own part and by the rest, averaged over the other axis.
         variance = np.array([self.templates, self.tasks]) + self.rest / pilot[::-1]
         change = self.rest / units[::-1] - self.rest / pilot[::-1]
         factor = special.fdtri(units - 1, pilot - 1, holds)
@@ -282,7 +282,7 @@ class Components:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePlan:
-    """What a claim of `effect` needs; None where no number of that kind suffices alone."""
+    """What a claim of `effect` needs, None where no number is enough; the pilot's half-width."""
 
     effect: float
     confidence: float
@@ -294,7 +294,6 @@ class TemplatePlan:
     fixed_tasks: int
     """Templates, when the pilot's tasks are all that one wants to speak of."""
     halfwidth: float
-    """That of the pilot itself."""
 
 
 def variance_components(cells: Floats, families: Sequence[str] | None = None) -> Components:
@@ -367,7 +366,6 @@ def sentences_needed(
     )
     if step is None:
         return None
-    # A prior fitted to a handful of sentences takes their links for certain: of 5 it plans 13.
     number = max(2.0 ** (step / _STEPS) * total, float(_LEAST_PER_TASK * table.shape[1]))
     # Two digits, rounded up: the estimate is no better than that.
     unit = 10 ** max(0, math.floor(math.log10(number)) - 1)

@@ -129,21 +129,16 @@ def _estimates(
         held = rng.binomial(drawn, HOLDOUT)
         whole, out = (rows.sums((rows.features.T @ units.T).T) for units in (drawn, held))
         lean = rows.sums(whole.columns - out.columns).lean(keep_unseen=True)
+        _, attribute, task, _ = whole.marginals
+        both_seen = (attribute[:, :, None] > 0) & (task[:, None, :] > 0)
         for direction in rows.directions:
-            estimates[direction][part] = _values(whole, out, lean, direction, keep_unseen)
+            # lean * (predicted - true) of the units held out, scaled up to all.
+            given = whole.given(direction)
+            seen = np.broadcast_to(given > 0, lean.shape) if keep_unseen else both_seen
+            change = lean * (out.predicted(direction) - out.marginals[3])
+            scaled = change / np.where(seen, HOLDOUT * given, np.nan)
+            estimates[direction][part] = defined_mean(scaled, axis=(1, 2))
     return {direction: values.reshape(-1, ways) for direction, values in estimates.items()}
-
-
-def _values(
-    whole: Sums, out: Sums, lean: Floats, direction: Direction, keep_unseen: bool
-) -> Floats:
-    """Return lean * (predicted - true) of the units held out, scaled up to all, (S,)."""
-    _, attribute, task, joint = whole.marginals
-    given = whole.given(direction)
-    seen = given > 0 if keep_unseen else (attribute[:, :, None] > 0) & (task[:, None, :] > 0)
-    scale = np.where(np.broadcast_to(seen, joint.shape), HOLDOUT * given, np.nan)
-    change = out.predicted(direction) - out.marginals[3]
-    return np.asarray(defined_mean(lean * change / scale, axis=(1, 2)))
 
 
 def _spread(rows: RowSums, keep_unseen: bool, rng: np.random.Generator) -> dict[Direction, float]:
@@ -232,14 +227,10 @@ def links(rows: RowSums, direction: Direction | None = None) -> Links:
         rest = variance - slope * products[0, 1]
         variance = np.where(rest > 1e-9 * variance, rest, 0.0)
     error = np.sqrt(variance * np.nan_to_num(widened, nan=1.0))
-    varies = _varies(group) & _varies(task)
-    z = np.where(varies, np.nan_to_num(ratio(excess[0], error)), np.nan)
+    # Some rows have the label and some have not; sums of weights are rounded.
+    varies = [np.minimum(share, 1 - share) > 1e-12 for share in (group, task)]
+    z = np.where(varies[0] & varies[1], np.nan_to_num(ratio(excess[0], error)), np.nan)
     return Links(z, error, (group, task), rows.units)
-
-
-def _varies(share: Floats) -> NDArray[np.bool_]:
-    """Tell which labels some rows have and some have not; sums of weights are rounded."""
-    return (share > 1e-12) & (share < 1 - 1e-12)
 
 
 def reliability(labels: Links, direction: Direction) -> Reliability:

@@ -51,8 +51,8 @@ def of_counts(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the interval of p_a - p_b; arrays give arrays.
 
-    An end is where the score test of p_a - p_b = end is just not significant, found by
-    bisection. The library's own, in statsmodels, fails where a group is all 0 or all 1.
+    An end is where the score test of p_a - p_b = end is just not significant, by bisection.
+    The one of statsmodels fails where a group is all 0 or all 1.
     """
     from scipy import special
 
