@@ -2,9 +2,9 @@
 
 The lean may come from the same rows. A pair of labels that is close to independent then leans
 one way by chance, and the base rates of the same rows share that chance: the published value is
-too small, and its interval, which takes the lean as known, too narrow. Holding a random fifth of
-the units out makes the lean and the rates independent (see `leaning`, which does the same for
-counted sentences); what the lean of the others does not show of an amplification is divided out.
+too small, and its interval too narrow. Holding a random fifth of the units out makes the lean and
+the rates independent (as `leaning` does for counted sentences); what the lean of the others does
+not show of an amplification is divided out.
 """
 
 from __future__ import annotations
@@ -25,30 +25,26 @@ from lmprobe.stats.base_uncertainty import Reliability
 from lmprobe.stats.leaning import HOLDOUT
 from lmprobe.stats.method import checked_confidence
 from lmprobe.stats.methods.bootstrap import expanded, of_replicates
-from lmprobe.stats.row_sums import HELD, RowSums, Sums
+from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.unevenness import Unevenness
 from lmprobe.stats.weights import slices
 
 CLOSE = 2.0
 """A pair nearer to a tie than so many standard errors may lean the other way."""
 
-# Ways to hold units out of the sample.
-_DRAWS = 500
+# Ways to hold units out of the sample, and numbers held at a time.
+_DRAWS, _HELD = 500, 5_000_000
 # Resamples for the spread, and ways to hold out within each; the latter's own noise is
 # subtracted, so few are enough. Very many units are resampled fewer times.
-_RESAMPLES, _FEWEST, _WAYS = 400, 100, 8
-_DRAWN = 100_000_000
-# Numbers held at a time.
-_HELD = 5_000_000
+_RESAMPLES, _FEWEST, _WAYS, _DRAWN = 400, 100, 8, 100_000_000
 # The interval is stretched as if the reliability were as low as this.
 _LOWEST = 1 / 4
 # The prior of a link in standard errors: it is one with a chance, and then normal with a scale.
 _CHANCES = np.array([0.1, 0.2, 0.35, 0.5, 0.7, 1.0])
 _SCALES = 0.25 * 2 ** (np.arange(17) / 2)
-# Of the prior's posterior: how low `even` may be.
-_CAUTION = 0.1
-# Pairs that the prior is fitted to, at most, and points of each pair's posterior.
-_FITTED, _POINTS = 2000, 41
+# Pairs that the prior is fitted to, at most, points of each pair's posterior, and the quantile
+# that `even` is.
+_FITTED, _POINTS, _CAUTION = 2000, 41, 0.1
 # Resamples for the errors of an unevenness.
 _ERRORS = 1000
 # What the logarithms of a strength need: units in every cell, and links beyond their noise.
@@ -73,14 +69,13 @@ def bootstrap_interval(
         few = Interval.too_few_units(confidence, "bootstrap")
         return dict.fromkeys(rows.directions, few)
     lean = (train or rows).total.lean(keep_unseen=keep_unseen)
-    values: dict[Direction, list[Floats]] = {direction: [] for direction in rows.directions}
-    for part in slices(replicates or rows.replicates, max(rows.features.shape), HELD):
-        sums = rows.resampled(part.stop - part.start, rng)
-        for direction in rows.directions:
-            values[direction].append(sums.value(direction, lean))
+    values = [
+        [sums.value(direction, lean) for direction in rows.directions]
+        for sums in rows.resamples(replicates or rows.replicates, rng)
+    ]
     return {
         direction: of_replicates(np.concatenate(parts), units=rows.units, confidence=confidence)
-        for direction, parts in values.items()
+        for direction, parts in zip(rows.directions, zip(*values, strict=True), strict=True)
     }
 
 
@@ -94,18 +89,13 @@ class CrossFitted:
 
 
 def cross_fitted_amplification(
-    rows: RowSums,
-    *,
-    keep_unseen: bool = False,
-    confidence: float = 0.95,
-    rng: np.random.Generator,
+    rows: RowSums, *, keep_unseen: bool = False, confidence: float = 0.95, rng: np.random.Generator
 ) -> dict[Direction, CrossFitted]:
     """Return the amplification of each direction with a lean that owes nothing to its rows.
 
-    The interval is Student's around the cross-fitted value, with the spread of the same
-    estimate over resamples of the units. Both are divided by the share of an amplification
-    that shows if it is proportional to the links, and the interval reaches as far as if it
-    were the same for all links.
+    The interval is Student's, with the spread of the estimate over resamples of the units. Both
+    are divided by the share of an amplification that shows if it is proportional to the links,
+    and the interval reaches as far as if it were the same for all links.
     """
     from scipy import special
 
@@ -118,11 +108,11 @@ def cross_fitted_amplification(
         shown = reliability(labels, direction)
         value = float(ways.mean()) / shown.divisor
         half = errors * spread.get(direction, 0.0) / shown.divisor
-        interval = Interval(value - half, value + half, confidence, "cross-fitted")
-        interval = shown.stretched(interval, least=_LOWEST)
-        if not spread:
-            interval = Interval.too_few_units(confidence, "cross-fitted")
-        elif not half > 0:
+        interval = Interval.too_few_units(confidence, "cross-fitted")
+        if half > 0:
+            interval = Interval(value - half, value + half, confidence, "cross-fitted")
+            interval = shown.stretched(interval, least=_LOWEST)
+        elif spread:
             interval = Interval.undefined(confidence, "cross-fitted")
         fitted[direction] = CrossFitted(value, interval.clipped(-1, 1), shown)
     return fitted
@@ -139,21 +129,16 @@ def _estimates(
         held = rng.binomial(drawn, HOLDOUT)
         whole, out = (rows.sums((rows.features.T @ units.T).T) for units in (drawn, held))
         lean = rows.sums(whole.columns - out.columns).lean(keep_unseen=True)
+        _, attribute, task, _ = whole.marginals
+        both_seen = (attribute[:, :, None] > 0) & (task[:, None, :] > 0)
         for direction in rows.directions:
-            estimates[direction][part] = _values(whole, out, lean, direction, keep_unseen)
-    return {direction: each.reshape(-1, ways) for direction, each in estimates.items()}
-
-
-def _values(
-    whole: Sums, out: Sums, lean: Floats, direction: Direction, keep_unseen: bool
-) -> Floats:
-    """Return lean * (predicted - true) of the units held out, scaled up to all, (S,)."""
-    _, attribute, task, joint = whole.marginals
-    given = whole.given(direction)
-    seen = given > 0 if keep_unseen else (attribute[:, :, None] > 0) & (task[:, None, :] > 0)
-    scale = np.where(np.broadcast_to(seen, joint.shape), HOLDOUT * given, np.nan)
-    change = out.predicted(direction) - out.marginals[3]
-    return np.asarray(defined_mean(lean * change / scale, axis=(1, 2)))
+            # lean * (predicted - true) of the units held out, scaled up to all.
+            given = whole.given(direction)
+            seen = np.broadcast_to(given > 0, lean.shape) if keep_unseen else both_seen
+            change = lean * (out.predicted(direction) - out.marginals[3])
+            scaled = change / np.where(seen, HOLDOUT * given, np.nan)
+            estimates[direction][part] = defined_mean(scaled, axis=(1, 2))
+    return {direction: values.reshape(-1, ways) for direction, values in estimates.items()}
 
 
 def _spread(rows: RowSums, keep_unseen: bool, rng: np.random.Generator) -> dict[Direction, float]:
@@ -207,10 +192,10 @@ def links(rows: RowSums, direction: Direction | None = None) -> Links:
     """Return how far the labels are from independence, or the predictions of a direction.
 
     A row adds w (a - p_a) (t - p_t) to the excess of a pair over independence; the squares of
-    these, added up by unit first, are its variance. So weights may have any scale, and the
-    rows of a cluster count together. A pair that happens to be rare has small squares: its
-    variance is at least that of independent rows. Of the excess of predictions, what that of
-    the labels explains is subtracted, as if groups were exchanged among rows with equal labels.
+    these, added up by unit first, are its variance. So weights may have any scale, and the rows
+    of a cluster count together. A rare pair has small squares: its variance is at least that of
+    independent rows. Of the excess of predictions, what that of the labels explains is
+    subtracted, as if groups were exchanged among rows with equal labels.
     """
     total = rows.total
     whole = float(total.marginals[0][0, 0]) or 1.0
@@ -229,8 +214,8 @@ def links(rows: RowSums, direction: Direction | None = None) -> Links:
             if table is direction:
                 squares[0] += times @ group**2
                 squares[1] += times @ (task - weight * p_task) ** 2
-        excess += [np.tensordot(times, each, 1) for each in added]
-        products += [[np.tensordot(times, one * other, 1) for other in added] for one in added]
+        excess += [np.tensordot(times, parts, 1) for parts in added]
+        products += [[np.tensordot(times, left * right, 1) for right in added] for left in added]
     variance = products[0, 0]
     group, task = shares[0][0][:, None], shares[0][1][None, :]
     independent = np.minimum(group * (1 - group), rows.number * squares[0][:, None]) / rows.number
@@ -242,28 +227,23 @@ def links(rows: RowSums, direction: Direction | None = None) -> Links:
         rest = variance - slope * products[0, 1]
         variance = np.where(rest > 1e-9 * variance, rest, 0.0)
     error = np.sqrt(variance * np.nan_to_num(widened, nan=1.0))
-    varies = _varies(group) & _varies(task)
-    z = np.where(varies, np.nan_to_num(ratio(excess[0], error)), np.nan)
+    # Some rows have the label and some have not; sums of weights are rounded.
+    varies = [np.minimum(share, 1 - share) > 1e-12 for share in (group, task)]
+    z = np.where(varies[0] & varies[1], np.nan_to_num(ratio(excess[0], error)), np.nan)
     return Links(z, error, (group, task), rows.units)
-
-
-def _varies(share: Floats) -> NDArray[np.bool_]:
-    """Tell which labels some rows have and some have not; sums of weights are rounded."""
-    return (share > 1e-12) & (share < 1 - 1e-12)
 
 
 def reliability(labels: Links, direction: Direction) -> Reliability:
     """Return how much of an amplification the cross-fitted lean of such labels shows.
 
     An empirical-Bayes prior says how large links are: a share of the pairs is linked, with
-    normal links (in standard errors), the others are ties. Share and scale are known as well as
-    the labels tell: `proportional` is the mean over what they may be, `even`, which hangs on
-    the weakest links, a low quantile.
+    normal links (in standard errors), the others are ties. Over what share and scale may be,
+    `proportional` is the mean and `even`, which depends on the weakest links, a low quantile.
     """
     from scipy import special
 
-    about_group = direction == Direction.TASK_TO_ATTRIBUTE
-    size = labels.error / np.where(labels.share[about_group] > 0, labels.share[about_group], 1.0)
+    given = labels.share[direction == Direction.TASK_TO_ATTRIBUTE]
+    size = labels.error / np.where(given > 0, given, 1.0)
     order = np.argsort(np.abs(labels.z), axis=None)[: labels.pairs]
     thinned = order[np.linspace(0, len(order) - 1, min(len(order), _FITTED)).astype(int)]
     z, size = labels.z.ravel()[thinned], size.ravel()[thinned]
@@ -296,18 +276,16 @@ def unevenness(
     """Return how far predictions depend on what they are given, where the labels do not lean.
 
     The value is the mean over pairs of |P(predicted t | a) - P(predicted t)|, with the roles
-    exchanged for task->attribute. Noise makes it too large; the interval uses that it differs
-    from the truth by no more than the mean size of the errors (the triangle inequality), whose
-    quantile the resamples give.
+    exchanged for task->attribute. The interval is that of a probe's unevenness (see there).
     """
     by_pair = _dependence(rows.total, direction)
     value = float(defined_mean(np.abs(by_pair)))
     interval = Interval.too_few_units(confidence, "bootstrap-deviation")
     if rows.units > 1:
-        errors = []
-        for part in slices(_ERRORS, max(rows.features.shape), HELD):
-            again = _dependence(rows.resampled(part.stop - part.start, rng), direction)
-            errors.append(defined_mean(np.abs(again - by_pair), axis=(1, 2)))
+        errors = [
+            defined_mean(np.abs(_dependence(sums, direction) - by_pair), axis=(1, 2))
+            for sums in rows.resamples(_ERRORS, rng)
+        ]
         # Resampling n units loses a factor (n - 1) / n of the variance.
         widened = math.sqrt(rows.units / (rows.units - 1))
         reach = widened * float(np.nanquantile(np.concatenate(errors), confidence))
@@ -335,9 +313,10 @@ def strength(
     where cells are too small for logarithms, or where most of the links may be noise.
     """
     seen = [part[0] > 0 for part in rows.total.marginals[1:3]]
-    if min(int(part.sum()) for part in seen) < 2:
+    if min(map(np.count_nonzero, seen)) < 2:
         return None
-    withheld = Interval.too_few_units(confidence, "bootstrap-moments")
+    few = Interval.too_few_units(confidence, "bootstrap-moments")
+    withheld = Estimate(math.nan, few, decide(few))
 
     def tables(sums: Sums) -> Floats:
         """Return the table of the labels and that of the predictions, (2, R, A, T)."""
@@ -347,7 +326,7 @@ def strength(
     total = tables(rows.total)
     squares = tables(rows.sums((rows.features.power(2).T @ rows.times)[None, :]))
     if rows.units < 2 or np.nan_to_num(ratio(total**2, squares)).min() < _CELL:
-        return Estimate(math.nan, withheld, decide(withheld))
+        return withheld
     # Half a unit in every cell, so that each has a logarithm.
     half = float(squares[0].sum() / total[0].sum()) / 2
 
@@ -357,22 +336,23 @@ def strength(
         rest = additive_rest(logs, np.ones_like(logs))
         return rest, (rest * rest[0]).sum(axis=(2, 3))
 
-    mean, resampled = np.zeros(1), []
-    for part in slices(_RESAMPLES, max(rows.features.shape), _HELD):
-        again, products = moments(rows.resampled(part.stop - part.start, rng))
-        mean = mean + again.sum(axis=1) / _RESAMPLES
-        resampled.append(products)
-    each = np.concatenate(resampled, axis=1)
-    noise = (each.mean(axis=1) - (mean * mean[0]).sum(axis=(1, 2))) * _RESAMPLES / (_RESAMPLES - 1)
+    mean, parts = np.zeros(1), []
+    for sums in rows.resamples(_RESAMPLES, rng, held=_HELD):
+        rests, products = moments(sums)
+        mean = mean + rests.sum(axis=1) / _RESAMPLES
+        parts.append(products)
+    resampled = np.concatenate(parts, axis=1)
+    noise = resampled.mean(axis=1) - (mean * mean[0]).sum(axis=(1, 2))
+    noise = noise * _RESAMPLES / (_RESAMPLES - 1)
     labels, predicted = moments(rows.total)[1][:, 0] - noise
     if not labels >= _RELIABLE * (labels + noise[0]) > 0:
-        return Estimate(math.nan, withheld, decide(withheld))
+        return withheld
     value = float(predicted / labels)
-    slopes = (each[1] - 2 * noise[1]) / (each[0] - 2 * noise[0])
+    slopes = (resampled[1] - 2 * noise[1]) / (resampled[0] - 2 * noise[0])
     # A ratio has long tails: quantiles, not the standard deviation, say how far it reaches.
     tail = expanded(confidence, rows.units)
     reach = float(np.ptp(np.quantile(slopes, (tail, 1 - tail)))) / 2
-    interval = Interval(value - reach, value + reach, confidence, withheld.method)
+    interval = Interval(value - reach, value + reach, confidence, few.method)
     if not reach > 0:
-        interval = Interval.undefined(confidence, withheld.method)
+        interval = Interval.undefined(confidence, few.method)
     return Estimate(value, interval, decide(interval, reference=1.0))

@@ -23,10 +23,10 @@ def mean_of_runs(
 ) -> Estimate:
     """Return the mean of what several runs claim; `span` is the range of the quantity.
 
-    The runs see the same rows (or templates) as a rule, so their errors go together: the mean
-    of their half-widths covers other rows. Student's interval over the claimed values covers
-    other runs. The two are independent, so each side is the root of the sum of squares. What
-    forbids a verdict for one run forbids it for the mean.
+    The runs see the same rows (or templates) as a rule, so the mean of their half-widths covers
+    other rows, and Student's interval over the claimed values other runs. The two are
+    independent, so each side is the root of the sum of squares. What forbids a verdict for one
+    run forbids it for the mean.
 
     >>> ends = Interval(0.0, 0.2, 0.95, "bootstrap")
     >>> mean = mean_of_runs([Estimate(0.1, ends, decide(ends)) for _ in range(3)])
@@ -35,8 +35,8 @@ def mean_of_runs(
     """
     if len(estimates) == 1:
         return estimates[0]
-    claimed = [estimate.claimed for estimate in estimates]
-    value, mean = (float(np.mean(each)) for each in ([run.value for run in estimates], claimed))
+    claimed = [run.claimed for run in estimates]
+    value, mean = float(np.mean([run.value for run in estimates])), float(np.mean(claimed))
     interval = _interval(mean, [run.interval for run in estimates], claimed).clipped(*span)
     obstacle = next((run.obstacle for run in estimates if run.obstacle), None)
     verdict = decide(interval, above=above, below=below, reference=reference, obstacle=obstacle)
@@ -83,5 +83,5 @@ def read_mean(document: Mapping[str, Any]) -> Estimate:
 
 def runs_note(runs: int, units: str) -> Note:
     """Say what the interval of a mean over runs covers."""
-    text = f"the interval covers both other {units} and other training runs than these {runs}"
-    return Note(NoteKind.RUNS, f"{text} (Student's t over runs)")
+    covered = f"both other {units} and other training runs than these {runs}"
+    return Note(NoteKind.RUNS, f"the interval covers {covered} (Student's t over runs)")

@@ -16,9 +16,8 @@ from benchmarks.coverage import plans
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
 from lmprobe.stats.base_uncertainty import reliability
-from lmprobe.stats.exact_test import ScoreTest
 from lmprobe.stats.methods import score
-from lmprobe.stats.methods.exact import of_counts
+from lmprobe.stats.methods.exact import ScoreTest, of_counts
 from lmprobe.stats.planning import (
     VARIANCE_IS,
     Components,
