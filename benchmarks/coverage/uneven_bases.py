@@ -13,20 +13,20 @@ from lmprobe.stats.row_tables import PARTS, STRENGTH
 # Sizes, preference, and how often the version before covered value, association and preference.
 CASES = {
     Direction.TASK_TO_ATTRIBUTE: (
-        (0.0, 0.0, (0.987, 0.967, 0.907)),
-        (0.0, 1.0, (0.987, 0.967, 1.000)),
-        (1.0, 0.0, (0.993, 0.993, 0.793)),
-        (1.0, 1.0, (0.880, 0.993, 0.900)),
-        (2.0, 0.0, (0.913, 0.907, 0.587)),
-        (2.0, 1.0, (0.693, 0.920, 0.707)),
+        (0.0, 0.0, (0.988, 0.976, 0.932)),
+        (0.0, 1.0, (0.988, 0.972, 1.000)),
+        (1.0, 0.0, (0.996, 0.980, 0.904)),
+        (1.0, 1.0, (0.872, 0.972, 0.896)),
+        (2.0, 0.0, (0.952, 0.944, 0.600)),
+        (2.0, 1.0, (0.692, 0.912, 0.708)),
     ),
     Direction.ATTRIBUTE_TO_TASK: (
-        (0.0, 0.0, (0.993, 0.967, 0.993)),
-        (0.0, 1.0, (0.987, 0.960, 0.993)),
-        (1.0, 0.0, (0.993, 0.987, 0.980)),
-        (1.0, 1.0, (0.960, 0.973, 0.947)),
-        (2.0, 0.0, (0.953, 0.940, 0.847)),
-        (2.0, 1.0, (0.907, 0.920, 0.933)),
+        (0.0, 0.0, (1.000, 0.976, 0.992)),
+        (0.0, 1.0, (0.988, 0.968, 0.992)),
+        (1.0, 0.0, (1.000, 0.988, 0.988)),
+        (1.0, 1.0, (0.956, 0.976, 0.960)),
+        (2.0, 0.0, (0.956, 0.948, 0.900)),
+        (2.0, 1.0, (0.932, 0.936, 0.928)),
     ),
 }
 
@@ -58,6 +58,10 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
 
 
 _AFTER = """
-The true values are those of 10,000 tasks. In the version before, the lean, the margins and the
-raking stayed fixed while the tasks were resampled (the figure before the arrow, of 150 samples).
+In the version before (the figure before the arrow), the lean, the margins and the raking stayed
+fixed while the tasks were resampled. The true values are the means of 500 probes of other templates
+and as many other tasks. **The interval does not cover the preference given an attribute over all
+tasks that there are so well**: with 10,000 tasks instead of 32 the preference is larger, and where
+the model has none of its own it is covered in 0.940, 0.876 and 0.888 of the samples (sizes 0, 1 and
+2); every other cell of the table is covered in at least 0.920 by that standard too.
 """

@@ -20,8 +20,8 @@ from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 from lmprobe.stats.verdicts import Choices, estimate_rows
 from lmprobe.templates import load_templates
 
-# The tasks and templates that stand for all there are.
-_ALL_TASKS, _ALL_TEMPLATES = 10_000, 200
+# Probes whose mean is the truth.
+_PROBES = 500
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,11 @@ class Setting:
 
     @cache  # noqa: B019 - settings are few and live as long as the studies
     def truth(self) -> dict[str, float]:
-        """Return the numbers of all tasks, as a probe of `tasks` of them would give them."""
-        everything = replace(self, tasks=_ALL_TASKS, templates=_ALL_TEMPLATES, sentences=0)
-        published = everything.draw(np.random.default_rng(0)).published()
-        # A probability of one of so many candidates is smaller the more there are.
-        given_task = self.direction is Direction.TASK_TO_ATTRIBUTE
-        scale = 1.0 if given_task else _ALL_TASKS / self.tasks
-        return {part: float(each.mean()) * scale for part, each in published.items()}
+        """Return the mean numbers of such probes, were their base rates known."""
+        known = replace(self, sentences=0)
+        rng = np.random.default_rng(0)
+        published = [known.draw(rng).published() for _ in range(_PROBES)]
+        return {part: float(np.mean([probe[part] for probe in published])) for part in PARTS}
 
     def judged(
         self, runs: int, rng: np.random.Generator, choices: Choices | None = None

@@ -34,7 +34,7 @@ _MEANS, _DEVIATIONS, _POINTS = 17, 20, 15
 _SMALLEST, _LARGEST = 0.05, 4.0
 # A slope on expected log odds is too small by up to this share of what the counts do not show:
 # found by simulation with the rates of `labor` and with five attributes.
-_MISFIT = 0.25
+_MISFIT = 0.35
 
 
 @dataclass(frozen=True, slots=True)
