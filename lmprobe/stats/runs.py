@@ -36,7 +36,8 @@ def mean_of_runs(
     if len(estimates) == 1:
         return estimates[0]
     claimed = [run.claimed for run in estimates]
-    value, mean = float(np.mean([run.value for run in estimates])), float(np.mean(claimed))
+    value = float(np.mean([run.value for run in estimates]))
+    mean = float(np.mean(claimed))
     interval = _interval(mean, [run.interval for run in estimates], claimed).clipped(*span)
     obstacle = next((run.obstacle for run in estimates if run.obstacle), None)
     verdict = decide(interval, above=above, below=below, reference=reference, obstacle=obstacle)
