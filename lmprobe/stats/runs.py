@@ -28,10 +28,10 @@ def mean_of_runs(
     independent, so each side is the root of the sum of squares. What forbids a verdict for one
     run forbids it for the mean.
 
-    >>> ends = Interval(0.0, 0.2, 0.95, "bootstrap")
-    >>> mean = mean_of_runs([Estimate(0.1, ends, decide(ends)) for _ in range(3)])
+    >>> ends = Interval(0.0, 0.5, 0.95, "bootstrap")
+    >>> mean = mean_of_runs([Estimate(0.25, ends, decide(ends)) for _ in range(3)])
     >>> mean.value, mean.interval.high
-    (0.1, 0.2)
+    (0.25, 0.5)
     """
     if len(estimates) == 1:
         return estimates[0]
