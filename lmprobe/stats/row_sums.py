@@ -45,21 +45,21 @@ class Sums:
     tasks: int
     directions: tuple[Direction, ...]
 
-    def _part(self, start: int, *shape: int) -> Floats:
-        width = int(np.prod(shape))
-        return self.columns[:, start : start + width].reshape(len(self.columns), *shape)
-
     @property
     def marginals(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Total (R, 1), attributes (R, A), tasks (R, T) and both together (R, A, T)."""
-        a, t = self.attributes, self.tasks
-        attribute, task, joint = self._part(1, a), self._part(1 + a, t), self._part(1 + a + t, a, t)
-        return self.columns[:, :1], attribute, task, joint
+        ends = np.cumsum([1, self.attributes, self.tasks])
+        total, attribute, task, _ = np.split(self.columns, ends, axis=1)
+        return total, attribute, task, self._table(0)
 
     def predicted(self, direction: Direction) -> Floats:
         """Return how often each predicted label goes with each true one, (R, A, T)."""
+        return self._table(1 + self.directions.index(direction))
+
+    def _table(self, number: int) -> Floats:
         a, t = self.attributes, self.tasks
-        return self._part(1 + a + t + a * t * (1 + self.directions.index(direction)), a, t)
+        start = 1 + a + t + a * t * number
+        return self.columns[:, start : start + a * t].reshape(len(self.columns), a, t)
 
     def table(self, direction: Direction | None = None) -> tuple[Floats, Floats, Floats]:
         """Return groups (R, A), tasks (R, T) and both (R, A, T): of labels, or as predicted."""

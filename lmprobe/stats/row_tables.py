@@ -135,7 +135,7 @@ class RowTables:
 
     @cached_property
     def _reliabilities(self) -> dict[str, Reliability]:
-        scale = self._scale(np.ones(len(self.tasks)))
+        scale = self._scale(self.base, np.ones(len(self.tasks)))
         conditions: dict[str, tuple[Direction, Floats | float]] = {
             "value": (self.direction, 1.0),
             "association": (GIVEN_TASK, scale),
@@ -234,13 +234,12 @@ class RowTables:
             return SplitBase.of_survey(self.base, self.standard_errors, rng, ways)
         return SplitBase.of_counts(checked_counts(self.base), rng, ways)
 
-    def _scale(self, weight: Floats) -> Floats:
+    def _scale(self, base: Floats, weight: Floats) -> Floats:
         """Return what turns a difference of P(a|t) into one of what is predicted, (..., A, T)."""
         if self.direction is GIVEN_TASK:
-            return np.ones(self.base.shape)
-        groups = (self.base * weight[..., None, :]).sum(axis=-1, keepdims=True)
-        return ratio(np.broadcast_to(self.base.sum(axis=0), (*groups.shape[:-1], weight.shape[-1])),
-                     groups)  # fmt: skip
+            return np.ones(base.shape)
+        groups = (base * weight[..., None, :]).sum(axis=-1, keepdims=True)
+        return ratio(base.sum(axis=-2, keepdims=True), groups)
 
     def numbers(
         self,
@@ -263,7 +262,7 @@ class RowTables:
                 numbers = {"value": value / self.reliability("value").divisor}
             else:
                 leaning = split.leaning(self.rule, GIVEN_TASK, weight)
-                association = self._association(self._raked(logs, weight), leaning, weight)
+                association = self._association(logs, self.base, leaning, weight)
                 numbers = self._named(value, association)
                 numbers[STRENGTH] = self._strength(logs, weight)
             for part, values in numbers.items():
@@ -289,9 +288,9 @@ class RowTables:
             found = np.einsum("ank,nka->nk", each, 1 / np.where(whole > 0, whole, np.nan))
         return ratio(found - offset[:, None], pairs[:, None])
 
-    def _raked(self, logs: Floats, weight: Floats) -> Floats:
+    def _raked(self, logs: Floats, base: Floats, weight: Floats) -> Floats:
         """Return P(a|t), (N, K, A, T), with the odds ratios of `logs` and the base's margins."""
-        joint = self.base * weight[:, None, :]
+        joint = base * weight[:, None, :]
         total = joint.sum(axis=(1, 2), keepdims=True)
         joint = joint / np.where(total > 0, total, 1.0)
         # Tasks that the base never has leave nothing to rake to; what they give is undefined.
@@ -301,10 +300,11 @@ class RowTables:
         given = np.where(weight > 0, joint.sum(axis=1), 1.0)[:, None, None]
         return np.asarray(table / np.where(given > 0, given, np.nan))
 
-    def _association(self, raked: Floats, leaning: Leaning, weight: Floats) -> Floats:
-        """Return the mean amplification of raked tables (N, K, A, T), (N, K)."""
+    def _association(self, logs: Floats, base: Floats, leaning: Leaning, weight: Floats) -> Floats:
+        """Return the mean amplification of tables raked to a base, or to each of N, (N, K)."""
+        raked = self._raked(logs, base, weight)
         # Given how often each task occurs, a raked table and the base differ in P(a|t) alone.
-        scale = self._scale(weight)
+        scale = self._scale(base, weight)
         # A task that the base never has counts nothing, but it counts.
         weighed, offset = (
             np.where(scale == 0, 0.0, part * scale) for part in (leaning.weight, leaning.offset)
@@ -348,25 +348,19 @@ class RowTables:
             bases = redraw(posterior_rates(counts, _REDRAWN, rng), counts.sum(axis=0), rng)
             split = SplitBase.of_counts(bases, rng, _WAYS_REDRAWN)
         weight = np.ones((_REDRAWN, len(self.tasks)))
-        raked = self._raked(self.logs, weight[:1]).mean(axis=1, keepdims=True)
-        numbers = self._named(
-            self._value(
-                self.predicted.mean(axis=0, keepdims=True),
-                split.leaning(self.rule, self.direction),
-                weight,
-            ),
-            self._association(
-                np.broadcast_to(raked, (_REDRAWN, *raked.shape[1:])),
-                split.leaning(self.rule, GIVEN_TASK),
-                weight,
-            ),
+        some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))
+        value = self._value(self.predicted[some], split.leaning(self.rule, self.direction), weight)
+        association = self._association(
+            self.logs[some], bases, split.leaning(self.rule, GIVEN_TASK), weight
         )
-        errors = {
-            part: float(np.nanstd(values, ddof=1)) if not np.isnan(values).all() else 0.0
-            for part, values in numbers.items()
+        numbers = {
+            part: np.asarray(defined_mean(values, axis=1))
+            for part, values in self._named(value, association).items()
         }
-        # The raked tables are not redrawn with the base: no more than if both were independent.
-        return errors | {"preference": math.hypot(errors["value"], errors["association"])}
+        return {
+            part: float(np.nanstd(means, ddof=1)) if not np.isnan(means).all() else 0.0
+            for part, means in numbers.items()
+        }
 
 
 def _weighted(leaning: Leaning, weight: Floats) -> tuple[Floats, Floats, Floats]:

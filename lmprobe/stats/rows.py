@@ -32,19 +32,23 @@ from lmprobe.stats.weights import slices
 CLOSE = 2.0
 """A pair nearer to a tie than so many standard errors may lean the other way."""
 
-# Ways to hold units out of the sample, and numbers held at a time.
-_DRAWS, _HELD = 500, 5_000_000
+# Ways to hold units out of the sample.
+_DRAWS = 500
 # Resamples for the spread, and ways to hold out within each; the latter's own noise is
 # subtracted, so few are enough. Very many units are resampled fewer times.
-_RESAMPLES, _FEWEST, _WAYS, _DRAWN = 400, 100, 8, 100_000_000
+_RESAMPLES, _FEWEST, _WAYS = 400, 100, 8
+_DRAWN = 100_000_000
+# Numbers held at a time.
+_HELD = 5_000_000
 # The interval is stretched as if the reliability were as low as this.
 _LOWEST = 1 / 4
 # The prior of a link in standard errors: it is one with a chance, and then normal with a scale.
 _CHANCES = np.array([0.1, 0.2, 0.35, 0.5, 0.7, 1.0])
 _SCALES = 0.25 * 2 ** (np.arange(17) / 2)
-# Pairs that the prior is fitted to, at most, points of each pair's posterior, and the quantile
-# that `even` is.
-_FITTED, _POINTS, _CAUTION = 2000, 41, 0.1
+# Pairs that the prior is fitted to, at most, and points of each pair's posterior.
+_FITTED, _POINTS = 2000, 41
+# The quantile of the posterior that `even` is.
+_CAUTION = 0.1
 # Resamples for the errors of an unevenness.
 _ERRORS = 1000
 # What the logarithms of a strength need: units in every cell, and links beyond their noise.

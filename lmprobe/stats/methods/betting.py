@@ -29,8 +29,9 @@ ON_LIMITS = 0.05
 _STAKE = 0.9
 # No more values are bet on than this; more are averaged in random blocks first.
 _BETS = 10_000
-# Steps from limit to limit in which means are looked at, and halvings that find a limit.
-_MEANS, _HALVINGS = 2000, 40
+# Steps from limit to limit in which means are looked at.
+_MEANS = 2000
+_HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -56,13 +56,12 @@ def of_counts(
     """
     from scipy import special
 
-    counts = [np.asarray(number, dtype=np.float64) for number in (ones_a, n_a, ones_b, n_b)]
-    x_a, a, x_b, b = np.broadcast_arrays(*counts)
+    x_a, a, x_b, b = (np.asarray(n, dtype=np.float64) for n in (ones_a, n_a, ones_b, n_b))
     estimate = x_a / a - x_b / b
     reach = float(special.ndtri((1 + confidence) / 2))
     ends = []
     for limit in (-1.0, 1.0):
-        inside, outside = estimate, np.full(estimate.shape, limit)
+        inside, outside = estimate, np.full(np.shape(estimate), limit)
         for _ in range(_HALVINGS):
             middle = (outside + inside) / 2
             near = np.abs(score_statistic(middle, x_a, a, x_b, b)) <= reach
