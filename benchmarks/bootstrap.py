@@ -2,7 +2,7 @@
 
     python benchmarks/bootstrap.py
 
-All three put a 95 % interval round the same number: how much more often African-American
+All three put a 95 % interval around the same number: how much more often African-American
 defendants are called high risk (a decile score of 5 or more) than Caucasian ones. Times are
 per replicate, the best of three runs of as many replicates as take a while.
 """
@@ -22,9 +22,11 @@ from fairlearn.metrics import MetricFrame, selection_rate
 from scipy import stats
 
 import lmprobe
+from lmprobe.core.direction import Direction
 from lmprobe.reproduce.shipped import shipped_table
-from lmprobe.stats.probe import probe_interval
+from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.two_groups import resampled
+from lmprobe.stats.verdicts import Choices, estimate_rows
 
 
 def best(work: Callable[[], Any], times: int = 3) -> float:
@@ -81,6 +83,16 @@ def with_fairlearn(guess: np.ndarray, race: np.ndarray, replicates: int) -> np.n
     return np.array(frame.difference_ci())
 
 
+def probe_tables() -> RowTables:
+    """Return a probe of 20 templates and 32 tasks."""
+    draw = np.random.default_rng(0)
+    base, logs = draw.gamma(1.0, size=(2, 32)), draw.normal(size=(20, 2, 32))
+    predicted = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    templates, tasks = (tuple(map(str, range(number))) for number in (20, 32))
+    given = Direction.TASK_TO_ATTRIBUTE
+    return RowTables(given, predicted, logs, base, templates, tasks, tasks)
+
+
 def rows_benchmark(rows: int) -> tuple[float, int]:
     """Return the seconds that so many rows take with their interval, and the peak of memory."""
     draw = np.random.default_rng(0)
@@ -110,12 +122,11 @@ def main() -> None:
         table.append({"what": name, "ms_per_replicate": seconds * 1e3, "interval": ends.tolist()})
     for row in table:
         row["times_ours"] = row["ms_per_replicate"] / table[0]["ms_per_replicate"]
-    cells = np.random.default_rng(0).normal(size=(20, 2, 32))
-    probe = best(lambda: probe_interval(cells, rng=np.random.default_rng(0)))
+    probe = best(lambda: estimate_rows([probe_tables()], [None], Choices()))
     million, memory = rows_benchmark(1_000_000)
     document = {
         "compas": table,
-        "probe_20x32_10000_replicates_seconds": probe,
+        "probe_20x32_seconds": probe,
         "million_rows_10000_replicates_seconds": million,
         "peak_memory_mb": memory / 1024,
     }
@@ -123,7 +134,7 @@ def main() -> None:
         print(json.dumps(document, indent=2))
         return
     print(pd.DataFrame(table).to_string(index=False))
-    print(f"20 x 32 probe, 10,000 replicates: {probe:.3f} s")
+    print(f"all estimates of a row of a 20 x 32 probe: {probe:.3f} s")
     print(f"1,000,000 rows, 10,000 replicates: {million:.2f} s, peak {memory / 1024:,.0f} MB")
 
 

@@ -11,11 +11,14 @@ import argparse
 import numpy as np
 from scipy import stats
 
-from lmprobe.sweeping.ranking import REPLICATES, Contest, rank
+from lmprobe.core.direction import Direction
+from lmprobe.stats.row_tables import RowTables
+from lmprobe.stats.verdicts import Choices
+from lmprobe.sweeping.ranking import Contest, rank
 
 TEMPLATES, TASKS, COPIES = 20, 32, 20
 NOISE = {
-    "cells": (TEMPLATES, 2, TASKS),
+    "cells": (TEMPLATES, 1, TASKS),
     "templates": (TEMPLATES, 1, 1),
     "tasks": (1, 1, TASKS),
 }
@@ -24,10 +27,9 @@ NOISE = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sweeps", type=int, default=500)
-    parser.add_argument("--replicates", type=int, default=REPLICATES)
     options = parser.parse_args()
     for name, shape in NOISE.items():
-        wrong = separated(shape, options.sweeps, options.replicates)
+        wrong = separated(shape, options.sweeps)
         p_value = stats.binomtest(wrong, options.sweeps, 0.05, alternative="greater").pvalue
         print(
             f"noise of {name}: {wrong} of {options.sweeps} sweeps separate two copies "
@@ -36,20 +38,34 @@ def main() -> None:
         )
 
 
-def separated(shape: tuple[int, int, int], sweeps: int, replicates: int) -> int:
+def tables(cells: np.ndarray) -> RowTables:
+    """Return the tables of a model whose amplification has these cells, (K, 1, T)."""
+    predicted = np.concatenate([0.5 + cells, 0.5 - cells], axis=1)
+    templates, tasks = (tuple(map(str, range(number))) for number in (TEMPLATES, TASKS))
+    lean = np.array([[1.0], [-1.0]]) * np.ones(TASKS)
+    return RowTables(
+        Direction.TASK_TO_ATTRIBUTE,
+        predicted,
+        np.log(predicted),
+        np.ones((2, TASKS)),
+        templates,
+        tasks,
+        tasks,
+        declared=lean,
+    )
+
+
+def separated(shape: tuple[int, int, int], sweeps: int) -> int:
     """Return in how many simulated sweeps some two copies are separated."""
     rng = np.random.default_rng(14)
     wrong = 0
     for seed in range(sweeps):
-        model = rng.normal(0, 0.1, (TEMPLATES, 2, TASKS))
+        model = rng.normal(0, 0.05, (TEMPLATES, 1, TASKS))
         contest = Contest(
-            models=tuple(f"copy {number}" for number in range(COPIES)),
-            cells=tuple(model + rng.normal(0, 0.02, shape) for _ in range(COPIES)),
-            tasks=tuple(f"task {number}" for number in range(TASKS)),
-            families=tuple(f"template {number}" for number in range(TEMPLATES)),
-            templates="set",
+            tuple(f"copy {number}" for number in range(COPIES)),
+            tuple(tables(model + rng.normal(0, 0.02, shape)) for _ in range(COPIES)),
         )
-        (found,) = rank([contest], replicates=replicates, seed=seed)
+        (found,) = rank([contest], Choices(seed=seed))
         wrong += bool(found.separated.any())
     return wrong
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from lmprobe.corpus.count import count_cooccurrences
     from lmprobe.errors import LmprobeError
     from lmprobe.gating.check import check
-    from lmprobe.inference.disparity import group_disparities, group_disparity
-    from lmprobe.inference.disparity_result import DisparityResult
-    from lmprobe.inference.plan import PlanResult, plan
     from lmprobe.leakage.language import language_leakage
     from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
     from lmprobe.metrics.directional import directional_amplification
@@ -36,9 +33,12 @@ if TYPE_CHECKING:
     from lmprobe.results.verdict import Verdict
     from lmprobe.sources.load import load_base_rates
     from lmprobe.stats.methods.bernstein import bernstein_halfwidth
+    from lmprobe.stats.plan import PlanResult, plan
     from lmprobe.stats.planning import claimable_effect, sample_size
     from lmprobe.sweeping.result import SweepResult
     from lmprobe.sweeping.sweep import sweep
+    from lmprobe.tabular.disparity import group_disparities, group_disparity
+    from lmprobe.tabular.disparity_result import DisparityResult
     from lmprobe.tabular.measure import amplify
     from lmprobe.tabular.result import AmplificationResult
     from lmprobe.templates.sets import load_templates
@@ -50,12 +50,12 @@ _HOME = {
     "Association": "core.association",
     "ComparisonResult": "probing.comparison",
     "Direction": "core.direction",
-    "DisparityResult": "inference.disparity_result",
+    "DisparityResult": "tabular.disparity_result",
     "Estimate": "results.estimate",
     "Interval": "results.interval",
     "LmprobeError": "errors",
     "Note": "results.note",
-    "PlanResult": "inference.plan",
+    "PlanResult": "stats.plan",
     "ProbeResult": "probing.result",
     "SweepResult": "sweeping.result",
     "Verdict": "results.verdict",
@@ -68,8 +68,8 @@ _HOME = {
     "cross": "core.labels",
     "dataset_leakage": "leakage.measure",
     "directional_amplification": "metrics.directional",
-    "group_disparities": "inference.disparity",
-    "group_disparity": "inference.disparity",
+    "group_disparities": "tabular.disparity",
+    "group_disparity": "tabular.disparity",
     "language_leakage": "leakage.language",
     "leakage_amplification": "leakage.measure",
     "load_base_rates": "sources.load",
@@ -78,7 +78,7 @@ _HOME = {
     "load_templates": "templates.sets",
     "mals_amplification": "metrics.mals",
     "model_leakage": "leakage.measure",
-    "plan": "inference.plan",
+    "plan": "stats.plan",
     "probe": "probing.probe",
     "sample_size": "stats.planning",
     "sweep": "sweeping.sweep",

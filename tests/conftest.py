@@ -161,7 +161,7 @@ def _row(
     odd = rng.normal(0, 0.05 * centre, (templates, 1, 1)) * lean
     predicted = np.clip(base_rate + push * centre * lean + noise + odd, 0.001, 0.999)
     predicted /= predicted.sum(axis=1 if forward else 2, keepdims=True)
-    if base == "wikipedia":
+    if base == "wikipedia" and forward:
         base_rate[:, -1] = np.nan
     cells = (lean * (predicted - base_rate)).reshape(templates, -1)
     means = np.nanmean(cells, axis=1)

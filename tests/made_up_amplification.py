@@ -27,6 +27,7 @@ def made_up_row(
     tasks: Sequence[str] = (),
     attributes: Sequence[str] = (),
     notes: tuple[Note, ...] = (),
+    **more: Any,
 ) -> AmplificationRow:
     """Return a row whose runs have these amplifications, (A, T), where pairs lean up."""
     made = []
@@ -41,13 +42,11 @@ def made_up_row(
         interval = Interval(number / 100, number / 10, 0.95, "bootstrap")
         made.append(RunAmplification(f"run {number}", pairs, interval, shift))
     value = float(np.mean([one.pairs.value for one in made]))
-    claimed = float(np.mean([one.claimed for one in made])) if any(corrected) else None
+    claimed = float(np.mean([one.estimate.claimed for one in made])) if any(corrected) else None
     interval = Interval(0.01, 0.1, 0.9, "bootstrap")
     bias = None if claimed is None else value - claimed
     estimate = Estimate(value, interval, decide(interval), claimed, bias, notes)
-    spread = Interval(-0.5, 0.5, 0.9, "t")
-    over_runs = Estimate(value, spread, decide(spread)) if len(made) > 1 else None
-    return AmplificationRow(direction, "labels", tuple(made), estimate, over_runs)
+    return AmplificationRow(direction, "labels", tuple(made), estimate, **more)
 
 
 def made_up_curve(task: str, value: Sequence[float]) -> ThresholdCurve:

@@ -26,7 +26,6 @@ ORDER = [
     "corpus",
     "metrics",
     "stats",
-    "inference",
     "probing",
     "leakage",
     "tabular",

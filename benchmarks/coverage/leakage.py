@@ -27,7 +27,7 @@ def leakage_study(noise: float, sentences: int, runs: int, rng: np.random.Genera
     tally, choices = Tally(), Choices()
     for _ in range(runs):
         tables = replace(setting.draw(rng), own_rule=guess_rule, divides=False)
-        number = tables.replicates(choices.draws(tables.units))["value"]
+        number = tables.replicates(value_alone=True)["value"]
         difference = number.times_factor(len(tables.tasks))
         ends = choices.interval(difference, choices.confidence, 1.0)
         row = leakage_row(Measure.AMPLIFICATION, difference.value, ends, ())

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.coverage.tally import Tally
-from lmprobe.inference.disparity import group_disparity
 from lmprobe.results import NoteKind
 from lmprobe.stats.method import interval
 from lmprobe.stats.two_groups import groups_sample
+from lmprobe.tabular.disparity import group_disparity
 
 CELLS = (
     ((5, 45), (0.1, 0.1)),

@@ -14,7 +14,7 @@ TEMPLATES, TASKS, ROWS = 20, 32, 6
 WAYS = ("one by one", "Bonferroni", "simultaneous")
 
 
-def rows(shared: float, choices: Choices, rng: np.random.Generator) -> list[Replicates]:
+def rows(shared: float, rng: np.random.Generator) -> list[Replicates]:
     """Values of rows whose effects of templates and tasks have this share in common."""
     own, common = np.sqrt(1 - shared), np.sqrt(shared)
 
@@ -26,15 +26,14 @@ def rows(shared: float, choices: Choices, rng: np.random.Generator) -> list[Repl
     noise = rng.standard_normal((ROWS, TEMPLATES, TASKS))
     cells = 0.05 * effects(TEMPLATES, 1) + 0.1 * effects(1, TASKS) + 0.05 * noise
     tables = [cell_tables(row) for row in cells]
-    draws = choices.draws(tables[0].units)
-    return [table.replicates(draws)["value"] for table in tables]
+    return [table.replicates(value_alone=True)["value"] for table in tables]
 
 
 def together_study(shared: float, runs: int, rng: np.random.Generator) -> np.ndarray:
     """Return, for each way, the share in which all intervals cover, and their mean width."""
     choices, found = Choices(simultaneous=True), np.zeros((len(WAYS), 2))
     for _ in range(runs):
-        numbers = rows(shared, choices, rng)
+        numbers = rows(shared, rng)
         for way, confidence in enumerate((0.95, 1 - 0.05 / ROWS, choices.each(numbers))):
             ends = [choices.interval(number, confidence) for number in numbers]
             found[way] += all(0.0 in one for one in ends), np.mean([one.width for one in ends])

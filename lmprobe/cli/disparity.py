@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, settings_options
-from lmprobe.inference.settings import DisparitySettings
+from lmprobe.tabular.settings import DisparitySettings
 
 
 @settings_options(DisparitySettings)
@@ -49,7 +49,7 @@ def command(
     --protected woman[/bold]
     """
     from lmprobe.cli.output import emit
-    from lmprobe.inference.disparity import table_disparities
+    from lmprobe.tabular.disparity import table_disparities
 
     result = table_disparities(
         file,

@@ -11,8 +11,8 @@ from typing import Any
 
 from lmprobe.core.choices import DisparityMeasure
 from lmprobe.core.labels import cross, is_frame
-from lmprobe.inference.disparity import group_disparity
 from lmprobe.metrics.directional import directional_amplification
+from lmprobe.tabular.disparity import group_disparity
 
 
 def bias_amplification(

@@ -33,7 +33,7 @@ from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.probing.scoring import score_templates
 from lmprobe.probing.settings import ProbeSettings
-from lmprobe.results import Interval
+from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.stats.resampling import Replicates
@@ -127,7 +127,7 @@ def language_leakage(
     guess = guess_rule(conditional, np.ones(len(words)))
     leaks = (guess * tables.predicted).sum(axis=(1, 2)) / len(groups)
     # The mean over pairs, times the number of tasks, is the sum over tasks of the formula.
-    number = tables.replicates(choices.draws(tables.units), tasks_fixed=choices.tasks_fixed)
+    number = tables.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)
     difference = number["value"].times_factor(len(words))
     alone = replace(choices, resample="templates")
     of_model = Replicates.of_templates(leaks, template_set.families)
@@ -147,6 +147,9 @@ def language_leakage(
         corrected=difference.value if tables.sampled else None,
     )
     notes = interval_notes(difference, interval_of_difference, choices)
+    if (guess < 1).all():
+        text = "the base expects the same tasks for every group, so its rule can only guess"
+        notes = (*notes, Note(NoteKind.TIE, text))
     # The base is taken as given: its leakage is a number without an interval.
     without = Interval.undefined(settings.confidence, "none")
     decided = ("scorer", "missing", "interval", "confidence", "seed")

@@ -30,6 +30,7 @@ from lmprobe.results import (
 )
 from lmprobe.results.claim import Claim
 from lmprobe.results.format import format_number, format_percent
+from lmprobe.stats.runs import mean_of_runs, read_mean
 
 LIMITS = (
     "Leakage is how often an attacker guesses the group of a held-out example, with the groups in "
@@ -68,8 +69,13 @@ class LeakageRow:
     """Of the model's decisions, or the F1 that the perturbed labels reached."""
     by_row: Floats | None = None
     """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
-    over_runs: Estimate | None = None
-    """The same value with the interval over training runs; None of a single run."""
+    runs: int = 1
+    """How many training runs it is the mean of; the interval covers them too."""
+
+    @property
+    def over_runs(self) -> Estimate | None:
+        """The estimate where there are several training runs."""
+        return self.estimate if self.runs > 1 else None
 
     @property
     def name(self) -> str:
@@ -100,13 +106,13 @@ class LeakageRow:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> LeakageRow:
         """Read the JSON form."""
-        over_runs = document.get("over_runs")
+        rounds = tuple(document["rounds"])
         return cls(
             Measure(document["name"]),
-            Estimate.from_dict(document),
-            tuple(document["rounds"]),
+            read_mean(document),
+            rounds,
             document["f1"],
-            over_runs=None if over_runs is None else Estimate.from_dict(over_runs),
+            runs=1 if document.get("over_runs") is None else len(rounds),
         )
 
 
@@ -119,26 +125,39 @@ def leakage_row(
     chance: float = math.nan,
     f1: float | None = None,
     by_row: Floats | None = None,
-    over_runs: Interval | None = None,
     corrected: float | None = None,
 ) -> LeakageRow:
-    """Return a row with the verdicts that follow from its intervals.
+    """Return a row with the verdict that follows from its interval.
 
     `chance` is what a leakage is compared with; a difference is compared with zero, and a
     leakage without an interval with nothing.
     """
-    # An attacker that guesses less often than chance has learned nothing.
-    above, below, reference = Verdict.LEAKS, Verdict.UNDECIDED, chance
+    verdict = decide(interval, **_verdicts(measure, chance))
+    bias = None if corrected is None else value - corrected
+    estimate = Estimate(value, interval, verdict, corrected, bias)
+    return LeakageRow(measure, estimate, tuple(rounds), f1, by_row)
+
+
+def mean_row(rows: Sequence[LeakageRow], chance: float) -> LeakageRow:
+    """Return the mean of the same row of several training runs."""
+    measure, f1 = rows[0].measure, [row.f1 for row in rows if row.f1 is not None]
+    span = (-1.0, 1.0) if measure is Measure.AMPLIFICATION else (0.0, 1.0)
+    estimates = [row.estimate for row in rows]
+    return LeakageRow(
+        measure,
+        mean_of_runs(estimates, span=span, **_verdicts(measure, chance)),
+        tuple(row.value for row in rows),
+        sum(f1) / len(f1) if f1 else None,
+        runs=len(rows),
+    )
+
+
+def _verdicts(measure: Measure, chance: float) -> dict[str, Any]:
+    """Return what an interval above or below the reference establishes."""
     if measure is Measure.AMPLIFICATION:
-        above, below, reference = Verdict.LEAKS_MORE, Verdict.LEAKS_LESS, 0.0
-
-    def estimate(ends: Interval) -> Estimate:
-        verdict = decide(ends, above=above, below=below, reference=reference)
-        bias = None if corrected is None else value - corrected
-        return Estimate(value, ends, verdict, corrected, bias)
-
-    of_runs = None if over_runs is None else estimate(over_runs)
-    return LeakageRow(measure, estimate(interval), tuple(rounds), f1, by_row, of_runs)
+        return {"above": Verdict.LEAKS_MORE, "below": Verdict.LEAKS_LESS, "reference": 0.0}
+    # An attacker that guesses less often than chance has learned nothing.
+    return {"above": Verdict.LEAKS, "below": Verdict.UNDECIDED, "reference": chance}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,24 +231,20 @@ class LeakageResult(Result):
     def tables(self) -> tuple[Table, ...]:
         """Return the one table."""
         percent = f"{format_percent(self.interval.confidence)} interval"
-        several = any(row.over_runs is not None for row in self.rows)
+        several = " over rows and runs" if self.rows[-1].runs > 1 else ""
         with_f1 = any(row.f1 is not None for row in self.rows)
         columns = [
             Column("measure"),
             Column("value", ColumnKind.NUMBER),
-            Column(f"{percent} over rows" if several else percent, ColumnKind.RANGE, "interval"),
+            Column(percent + several, ColumnKind.RANGE, "interval"),
             Column("verdict", ColumnKind.VERDICT),
         ]
-        if several:
-            columns.append(Column("over runs", ColumnKind.RANGE, "over_runs"))
-            columns.append(Column("verdict over runs", ColumnKind.VERDICT))
         if with_f1:
             columns.append(Column("F1", ColumnKind.NUMBER, key="f1"))
         rows = []
         for row in self.rows:
             without = row.interval.status is IntervalStatus.UNDEFINED
             cells: list[Any] = [row.name, row.value, *_cells(None if without else row.estimate)]
-            cells += _cells(row.over_runs) if several else ()
             rows.append((*cells, row.f1) if with_f1 else tuple(cells))
         title = f"How often the group is guessed; at random: {format_percent(self.chance)}"
         return (Table("leakage", tuple(columns), tuple(rows), title=title),)
@@ -257,7 +272,7 @@ class LeakageResult(Result):
         shown = [row for row in self.rows if len(row.rounds) > 1]
         if not shown:
             return ()
-        unit = "round" if self.rows[-1].over_runs is None else "run"
+        unit = "run" if self.rows[-1].runs > 1 else "round"
         values = "; ".join(
             f"{row.name} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
         )

@@ -7,19 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.progress import Progress, silent
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.versions import versions
 from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
 from lmprobe.leakage.measure import measure_leakage
-from lmprobe.leakage.result import LeakageResult, leakage_row
+from lmprobe.leakage.result import LeakageResult, mean_row
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.results.settings import command_line
-from lmprobe.stats.methods.t import interval_over_runs
-from lmprobe.stats.runs import mean_interval, runs_note
+from lmprobe.stats.runs import runs_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +37,8 @@ def table_leakage(
 
     With `labels` alone it is the dataset's leakage, with `predictions` alone the model's, with
     both the leakage amplification too. Several tables, or the values of `run_column`, are
-    several training runs: the answer is then the mean over runs, with an interval over runs
-    beside the one over rounds and test rows.
+    several training runs: the answer is then the mean over runs, with an interval that covers
+    rounds, test rows and runs.
     """
     settings = LeakageSettings() if settings is None else settings
     _refuse_without_effect(settings, labels, predictions)
@@ -78,7 +75,7 @@ def table_leakage(
         return measure_leakage(attribute=frame[attribute], **given, **options)
 
     results = _each_run(runs, measure)
-    result = results[0] if len(results) == 1 else _over_runs(results, settings.confidence)
+    result = results[0] if len(results) == 1 else _over_runs(results)
     subjects = [str(given) if isinstance(given, str | Path) else "a table" for given in tables]
     provenance: dict[str, Any] = {
         "subject": ", ".join(subjects),
@@ -157,23 +154,12 @@ def _each_run(
     return results
 
 
-def _over_runs(results: Sequence[LeakageResult], confidence: float) -> LeakageResult:
-    """Return the mean over training runs of every row, with both intervals."""
+def _over_runs(results: Sequence[LeakageResult]) -> LeakageResult:
+    """Return the mean over training runs of every row."""
     first = results[0]
-    rows = []
-    for of_runs in zip(*(result.rows for result in results), strict=True):
-        values = [row.value for row in of_runs]
-        f1 = [row.f1 for row in of_runs if row.f1 is not None]
-        rows.append(
-            leakage_row(
-                of_runs[0].measure,
-                float(np.mean(values)),
-                mean_interval([row.interval for row in of_runs]),
-                values,
-                chance=first.chance,
-                f1=float(np.mean(f1)) if f1 else None,
-                over_runs=interval_over_runs(values, confidence),
-            )
-        )
+    rows = [
+        mean_row(of_runs, first.chance)
+        for of_runs in zip(*(result.rows for result in results), strict=True)
+    ]
     notes = (*first.notes, runs_note(len(results), "rows"))
     return LeakageResult(tuple(rows), first.groups, notes)

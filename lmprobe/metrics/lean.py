@@ -71,7 +71,7 @@ def against_average(
         counted = counted * task_weight[..., None, :]
     total = (counted * np.nan_to_num(conditional)).sum(axis=axis, keepdims=True)
     average = ratio(total, counted.sum(axis=axis, keepdims=True))
-    return sign(conditional, np.broadcast_to(average, conditional.shape))
+    return sign(conditional, average)
 
 
 def sign(found: Floats, expected: Floats) -> Floats:

@@ -10,6 +10,7 @@ from lmprobe.errors import LmprobeError
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.sources import names as source_names
+from lmprobe.stats import REMOVED
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ def settings_of(provenance: Mapping[str, Any]) -> ProbeSettings:
     In version 1 the scorer and the seed were beside the settings, not among them.
     """
     beside = {name: provenance[name] for name in ("scorer", "seed") if name in provenance}
-    return from_mapping(ProbeSettings, beside | dict(provenance.get("settings", {})))
+    choices = beside | dict(provenance.get("settings", {}))
+    if choices.get("interval") in REMOVED:
+        # The default takes the place of a method that there is no longer.
+        del choices["interval"]
+    return from_mapping(ProbeSettings, choices)
 
 
 def run_again(result: ProbeResult, *, model: str | None = None) -> str:

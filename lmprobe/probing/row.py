@@ -19,6 +19,7 @@ from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict
 from lmprobe.results.estimate import nullable, read_obstacle
+from lmprobe.stats.base_uncertainty import ENOUGH
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import Unevenness
 from lmprobe.stats.verdicts import Robustness, row_verdict
@@ -201,7 +202,11 @@ class ProbeRow:
             "per_template": [nullable(value) for value in self.per_template],
             "absolute": self.absolute,
             "unevenness": self.unevenness and self.unevenness.to_dict(),
-            "robustness": self.robustness and asdict(self.robustness),
+            "robustness": self.robustness
+            and {
+                **asdict(self.robustness),
+                "leave_one_out": list(self.robustness.leave_one_out),
+            },
             "standard_errors": dict(self.standard_errors),
             "lean_source": self.lean_source,
             "lean_weighting": self.lean_weighting,
@@ -246,7 +251,7 @@ class ProbeRow:
             preference=_optional(row.get("preference"), Estimate.from_dict),
             unevenness=_optional(row.get("unevenness"), Unevenness.from_dict),
             mass_ratio=_optional(row.get("mass_ratio"), float),
-            obstacle=read_obstacle(row),
+            obstacle=read_obstacle(row) or _earlier_obstacle(row),
             strength=_optional(row.get("strength"), Estimate.from_dict),
             standard_errors=row.get("standard_errors", {}),
             robustness=_read_robustness(row.get("robustness")),
@@ -280,6 +285,14 @@ class ProbeRow:
             np.isnan(self.by_pair).all() and self.unevenness is None
         ):
             raise ValueError(f"{where}: its numbers are undefined")
+
+
+def _earlier_obstacle(row: Mapping[str, Any]) -> Obstacle | None:
+    """Return what forbids a verdict in a document that does not say it by name."""
+    if row.get("unevenness") is not None:
+        return Obstacle.NO_LEAN
+    small = row.get("base_reliability") is not None and row["base_reliability"] < ENOUGH
+    return Obstacle.SMALL_BASE if small and "obstacle" not in row else None
 
 
 def _read_robustness(document: Mapping[str, Any] | None) -> Robustness | None:

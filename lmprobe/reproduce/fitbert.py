@@ -195,7 +195,7 @@ def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> P
         base_table=None,
     )
     tables, choices = changed.tables(seed), Choices(seed=seed)
-    value = tables.replicates(choices.draws(tables.units))["value"]
+    value = tables.replicates(value_alone=True)["value"]
     interval = choices.interval(value, choices.confidence, tables.bound)
     return replace(changed, interval=interval)
 

@@ -56,9 +56,12 @@ class Reliability:
         """Whether the base is large enough for a verdict."""
         return self.proportional >= ENOUGH
 
-    def stretched(self, interval: Interval) -> Interval:
-        """Return the interval such that it also covers an even exaggeration."""
-        stretch = max(1.0, self.divisor / max(self.even, _LEAST))
+    def stretched(self, interval: Interval, least: float = _LEAST) -> Interval:
+        """Return the interval such that it also covers an even exaggeration.
+
+        The end away from zero is moved: the verdict does not depend on it.
+        """
+        stretch = max(1.0, self.divisor / max(self.even, least))
         return replace(
             interval,
             low=min(interval.low, interval.low * stretch),

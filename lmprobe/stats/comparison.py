@@ -82,9 +82,8 @@ def compare_tables(
     Every number has what a single probe's has: families and units of tasks, a lean and margins
     that belong to the tasks drawn, and the correction for a sampled base.
     """
-    draws = choices.draws(first.units)
     one, other = (
-        table.replicates(draws, tasks_fixed=choices.tasks_fixed)["value"]
+        table.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)["value"]
         for table in (first, second)
     )
     number, middle = other.plus(one, -1.0), other.plus(one).times_factor(0.5)

@@ -1,14 +1,14 @@
 """What every interval method is given, and the registry that finds it by name.
 
-A method is one function in one file of this folder. It uses the part of the `Sample` that
-it needs: the independent observations, the resamples, or the two groups.
+A method is one function in one file of `methods`. It uses the part of the `Sample` that it
+needs: the independent observations, the resamples, or the two groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from lmprobe.stats.resampling import Spread
 REPLICATES = 10_000
 """Default number of bootstrap replicates: enough that the ends move by about 1 % of the width."""
 
-# Replicates that differ by less than this only differ by rounding.
-_ROUNDING = 1e-12
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
@@ -37,11 +34,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A statistic and what is known about how it came about.
+    """A statistic and what is known about how it came about; what it cannot offer is None.
 
     `observations` are independent, lie within `bounds`, and their mean is `value`.
-    `resampled(replicates, rng)` gives the statistic on so many resamples. What a statistic
-    cannot offer is None.
+    `resampled(replicates, rng)` gives the statistic on so many resamples.
     """
 
     value: float
@@ -49,21 +45,17 @@ class Sample:
     bounds: tuple[float, float] = (-1.0, 1.0)
     resampled: Callable[[int, np.random.Generator], Floats] | None = None
     units: int = 0
-    """How many units the smallest resampled axis has; decides how far a bootstrap is trusted."""
+    """How many units the smallest resampled axis has."""
     groups: Groups | None = None
     spread: Spread | None = None
     """The standard error of a probe's number, whose templates and tasks are both samples."""
 
 
 class IntervalMethod(Protocol):
-    """Puts an interval around the value of a sample.
-
-    The first line of the function's docstring is what `lmprobe ls intervals` shows.
-    """
+    """Puts an interval around a sample's value; `ls` shows the first line of its docstring."""
 
     def __call__(self, sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
         """Return the interval; undefined (NaN) or infinite ends where none is honest."""
-        ...
 
 
 intervals: Registry[IntervalMethod] = Registry("intervals", "lmprobe.stats.methods", REMOVED)
@@ -93,8 +85,7 @@ def declare(traits: Traits) -> Callable[[IntervalMethod], IntervalMethod]:
 
 def traits_of(method: str | IntervalMethod) -> Traits:
     """Return what a method, or the method of that name, is like."""
-    traits: Traits = getattr(_chosen(method), "traits", Traits())
-    return traits
+    return cast(Traits, getattr(_chosen(method), "traits", Traits()))
 
 
 def interval(
@@ -127,7 +118,7 @@ def checked_confidence(confidence: float) -> float:
 
 def constant(values: Floats) -> bool:
     """Tell whether the values are all alike but for rounding; no spread can be read off them."""
-    return bool(np.ptp(values) <= _ROUNDING * max(1.0, float(np.abs(values).max())))
+    return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
 
 
 def observations_of(sample: Sample, method: str) -> Floats:

@@ -1,8 +1,7 @@
 """How much data a claim needs: rows for a disparity, templates for a probe, sentences for a base.
 
 As in equation (4) of Bernstein-Bounded Unfairness, a claim of `effect` needs an interval
-whose half-width is smaller than the estimate `effect`. Where the true effect is exactly that
-large, about half of such samples show an estimate at least as large; `power` asks for more.
+whose half-width is smaller than the estimate `effect`.
 """
 
 from __future__ import annotations
@@ -20,30 +19,28 @@ from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, check_numbers, did_you_mean
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.stats.base_uncertainty import checked_counts, reliability
-from lmprobe.stats.exact_test import ScoreTest
 from lmprobe.stats.method import checked_confidence, intervals
 from lmprobe.stats.methods import bernstein, betting
 from lmprobe.stats.methods.bernstein import checked_group_share
+from lmprobe.stats.methods.exact import ScoreTest
 
 VARIANCE_IS = {"bernstein": "of the amortized disparity"} | dict.fromkeys(
     ("exact", "betting", "score", "bootstrap"), "of the cost within a group"
 )
 """What `variance` is the variance of, for each method that rows can be planned for."""
 
-HOLDS = 0.9
-"""The share of probes whose half-width is to be as small as a pilot's plan says."""
-
 _quantile = NormalDist().inv_cdf
-# No sample is larger than this; a claim that needs more is out of reach.
+# Larger samples are out of reach.
 _MOST, _MOST_SENTENCES = 2**60, 2**40
-# The exact test is asked first for this many times the large-sample number of rows, and from
-# there on down to that number in this many steps.
+# The search for the exact test starts at this many times the large-sample number of rows and
+# goes down to that number in this many steps.
 _MARGIN, _TRIED = 1.1, 200
 # The smallest effect that the exact test can claim is computed to this part of the cost bound.
 _PARTS = 2**24
 # Sizes of a base that are tried are a factor of 2 ** (1 / 8) apart.
 _STEPS = 8
-# With fewer sentences a task, a share has a standard error of more than 0.16.
+# A prior fitted to a handful of sentences takes their links for certain: of 5 it plans 13. With
+# fewer sentences a task than this, a share has a standard error of more than 0.16.
 _LEAST_PER_TASK = 10
 
 
@@ -58,9 +55,9 @@ def smallest(
 ) -> int | None:
     """Return the smallest n from `least` that is enough, None where none up to `most` is.
 
-    It grows from `start` until it is enough, and then shrinks by each of `steps` for as long as
-    that is enough too. By default the steps halve, which finds the smallest if every number
-    above one that is enough is enough as well; if not, small steps find the end of a gap.
+    It grows from `start` until it is enough, then shrinks by each of `steps` while that is
+    enough too. By default the steps halve, which is right if all larger numbers are enough as
+    well; if not, small steps find the end of a gap.
 
     >>> smallest(lambda n: n * n > 50)
     8
@@ -108,14 +105,13 @@ def sample_size(
 ) -> int:
     """Return the smallest number of rows that can claim a disparity of `effect`.
 
-    As published, an estimate of `effect` is then a claim. With `power`, about that share of
-    samples make the claim, or more of them, if the true effect is exactly `effect`.
+    As published, an estimate of `effect` is then a claim; if the true effect is exactly that
+    large, about half of the samples make it. With `power`, about that share or more do.
 
-    `group_share` is that of the smaller group. Without a `variance` the worst case is
-    planned for; what it is the variance of depends on the method: for `bernstein` the
-    amortized disparity, for `exact`, `betting`, `score` and `bootstrap` the cost within a
-    group. For `exact`, which is not monotone in n, every larger number of rows is enough as
-    well; where there are more than a few hundred candidates, only some of them are tried.
+    `group_share` is that of the smaller group. Without a `variance` the worst case is planned
+    for; it is that of the amortized disparity for `bernstein`, and of the cost within a group
+    for the other methods. `exact` is not monotone in n: every larger number of rows is enough
+    as well, but of more than a few hundred candidates only some are tried.
 
     >>> sample_size(0.05), sample_size(0.05, method="exact")
     (11903, 1641)
@@ -164,17 +160,17 @@ class _Rows:
         """Raise an error that names the argument which cannot be planned with."""
         checked_confidence(self.confidence)
         checked_group_share(self.group_share)
-        bound, variance = self.cost_bound, self.variance
-        check_numbers(cost_bound=bound, variance=0 if variance is None else variance)
-        if not (bound > 0 and math.isfinite(bound)):
+        bound, variance = self.cost_bound, 0.0 if self.variance is None else self.variance
+        check_numbers(cost_bound=bound, variance=variance)
+        if not 0 < bound < math.inf:
             raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
-        if variance is not None and not (variance >= 0 and math.isfinite(variance)):
+        if not 0 <= variance < math.inf:
             raise InputError(f"`variance` must be finite and not negative: found {variance}")
         if self.method not in VARIANCE_IS:
             intervals.refuse_removed(self.method)
             hint = did_you_mean(self.method, VARIANCE_IS)
             raise InputError(f'no plan for "{self.method}"; {hint}')
-        if variance == 0 and self.method in ("score", "bootstrap"):
+        if self.variance == 0 and self.method in ("score", "bootstrap"):
             raise InputError(
                 f'`variance` must be positive for "{self.method}": without it none is needed'
             )
@@ -192,8 +188,8 @@ class _Rows:
             return math.inf if parts is None else bound * (parts / _PARTS)
         within = min(bound**2 / 4, math.inf if self.variance is None else self.variance)
         reach = -_quantile((1 - self.confidence) / 2)
-        # Large-sample widths. For betting it is Hoeffding's, with the true variance in place of
-        # the largest; `score` and `bootstrap` approach that of the normal law.
+        # `score` and `bootstrap` approach the normal width, betting Hoeffding's with the true
+        # variance in place of the largest.
         if self.method == "betting":
             reach = math.sqrt(2 * math.log(2 / ((1 - self.confidence) * (1 - betting.ON_LIMITS))))
         return (reach + self.margin) * math.sqrt(within / (n * share * (1 - share)))
@@ -201,22 +197,22 @@ class _Rows:
     def excludes_zero(self, n: int, difference: float) -> bool:
         """Tell whether the exact test of n rows, with this difference of rates, rejects zero.
 
-        The rates at which the two groups have the largest cost lie around that of the variance,
-        or as near to it as the difference allows, and are closer to each other by the margin: each
-        moves by its share of the variance, which makes it the most likely outcome of that kind.
+        The two rates of the largest cost lie around that of the variance, or as near to it as the
+        difference allows, and are closer to each other by the margin: each moves by its share of
+        the variance, which makes it the most likely outcome of that kind.
         """
         n_a = round(n * self.group_share)
-        n_b = n - n_a
-        if min(n_a, n_b) < 1:
+        sizes = np.array([n_a, n - n_a])
+        if sizes.min() < 1:
             return False
-        middle, half = self._middle_rate(difference), difference / 2
-        rate_a, rate_b = middle + half, middle - half
-        variance_a, variance_b = rate_a * (1 - rate_a) / n_a, rate_b * (1 - rate_b) / n_b
-        move = self.margin / (math.sqrt(variance_a + variance_b) or 1.0)
-        rate_a, rate_b = min(1.0, rate_a - move * variance_a), max(0.0, rate_b + move * variance_b)
-        if rate_a <= rate_b:
+        rates = self._middle_rate(difference) + np.array([difference, -difference]) / 2
+        variances = rates * (1 - rates) / sizes
+        move = self.margin / (math.sqrt(variances.sum()) or 1.0)
+        rates = np.clip(rates - move * variances * [1, -1], 0, 1)
+        if rates[0] <= rates[1]:
             return False
-        test = ScoreTest(round(n_a * rate_a), n_a, round(n_b * rate_b), n_b, 1 - self.confidence)
+        (x_a, x_b), (n_a, n_b) = np.rint(sizes * rates).astype(int).tolist(), sizes.tolist()
+        test = ScoreTest(x_a, n_a, x_b, n_b, 1 - self.confidence)
         return bool(test.rejects(np.zeros(1), np.zeros(1))[0])
 
     def large_sample(self, difference: float) -> float:
@@ -253,14 +249,13 @@ class Components:
     """The effective share of the families: those of uneven sizes n count as (Σn)² / Σn²."""
 
     def halfwidth(
-        self, k: int, t: int, confidence: float, holds: float = HOLDS, *, fixed_tasks: bool = False
+        self, k: int, t: int, confidence: float, holds: float = 0.9, *, fixed_tasks: bool = False
     ) -> float:
         """Return a half-width that the share `holds` of probes, k templates by t tasks, stay below.
 
-        It is that of Student's interval over templates and tasks, whose squared standard error
-        is the sum of those over each. The pilot estimated both and the probe will do so again:
-        the ratio of two estimates has an F distribution. The excesses of its quantiles are added
-        as squares (Graybill & Wang 1980).
+        The squared standard error is the sum of those over templates and over tasks. The pilot
+        estimated both and the probe will do so again: the ratio of two estimates has an F
+        distribution. The excesses of its quantiles are added as squares (Graybill & Wang 1980).
         """
         from scipy import special
 
@@ -268,7 +263,7 @@ class Components:
         units = np.array([self.evenness * k, t])
         if not units.min() > 1:
             return math.inf
-        # Units vary by their own part and by the rest, averaged over the units of the other axis.
+        # Units vary by their own part and by the rest, averaged over the other axis.
         variance = np.array([self.templates, self.tasks]) + self.rest / pilot[::-1]
         change = self.rest / units[::-1] - self.rest / pilot[::-1]
         factor = special.fdtri(units - 1, pilot - 1, holds)
@@ -287,7 +282,7 @@ class Components:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePlan:
-    """What a claim of `effect` needs; None where no number of that kind suffices alone."""
+    """What a claim of `effect` needs, None where no number is enough; the pilot's half-width."""
 
     effect: float
     confidence: float
@@ -299,7 +294,6 @@ class TemplatePlan:
     fixed_tasks: int
     """Templates, when the pilot's tasks are all that one wants to speak of."""
     halfwidth: float
-    """That of the pilot itself."""
 
 
 def variance_components(cells: Floats, families: Sequence[str] | None = None) -> Components:
@@ -316,8 +310,7 @@ def variance_components(cells: Floats, families: Sequence[str] | None = None) ->
             "a pilot needs at least two templates (or families) and two tasks that are defined "
             f"in all of them: found {k} and {t}"
         )
-    # A two-way analysis of variance. A part that comes out negative is one that the pilot
-    # cannot tell from none.
+    # A two-way analysis of variance; the pilot cannot tell a negative part from none.
     rows, columns = table.mean(axis=1), table.mean(axis=0)
     residuals = table - rows[:, None] - columns + table.mean()
     rest = float((residuals**2).sum()) / ((k - 1) * (t - 1))
@@ -356,8 +349,7 @@ def sentences_needed(
     """Return how many sentences a base like this needs to show `reliable` of an amplification.
 
     With `more`, those counted are known to be too few. The tasks keep their shares of the
-    sentences. None where no number is enough: the table shows no link that sentences could
-    make clear.
+    sentences. None where the table shows no link that more sentences could make clear.
     """
     if not 0 < reliable < 1:
         raise InputError(f"`reliable` must lie between 0 and 1, both excluded: found {reliable}")
@@ -374,7 +366,6 @@ def sentences_needed(
     )
     if step is None:
         return None
-    # A prior fitted to a handful of sentences takes their links for certain: of 5 it plans 13.
     number = max(2.0 ** (step / _STEPS) * total, float(_LEAST_PER_TASK * table.shape[1]))
     # Two digits, rounded up: the estimate is no better than that.
     unit = 10 ** max(0, math.floor(math.log10(number)) - 1)

@@ -34,31 +34,21 @@ _FEWEST_BY_WEIGHT = 3.0
 _SAMPLES = 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskDraws:
-    """Resamples of units of tasks, by name, so that rows with the same tasks move together."""
+def task_draws(units: Sequence[str], seed: int) -> Floats:
+    """Draw as many units of tasks as there are, with replacement: (R, U), units by name.
 
-    units: tuple[str, ...]
-    times: Floats
-    """(R, U): how often each unit is drawn."""
+    Numbers on the same units with the same seed have the same draws, so their differences are
+    paired.
+    """
+    return draws(RESAMPLES, len(set(units)), np.random.default_rng([seed, RESAMPLES]))
 
-    @classmethod
-    def of(cls, units: Sequence[str], rng: np.random.Generator) -> TaskDraws:
-        """Draw as many units as there are, with replacement."""
-        names = tuple(dict.fromkeys(units))
-        return cls(names, draws(RESAMPLES, len(names), rng))
 
-    def weights(self, task_units: Sequence[str]) -> Floats:
-        """Return the weight of each task, (1 + U + R, T): as it is, without each unit, resampled.
-
-        U are the units of these tasks. A resample in which none of them is drawn counts all.
-        """
-        unit = np.array([self.units.index(name) for name in task_units])
-        without = (np.unique(unit)[:, None] != unit).astype(np.float64)
-        drawn = self.times[:, unit]
-        drawn[~drawn.any(axis=1)] = 1.0
-        whole = np.ones((1, len(unit)))
-        return np.concatenate([whole, without if len(without) > 1 else whole, drawn])
+def task_weights(units: Sequence[str], times: Floats) -> Floats:
+    """Return the weight of each task, (1 + U + R, T): as it is, without each unit, and drawn."""
+    unit = np.unique(np.array(units, dtype=str), return_inverse=True)[1]
+    whole = np.ones((1, len(unit)))
+    without = (np.arange(times.shape[1])[:, None] != unit).astype(np.float64)
+    return np.concatenate([whole, without if len(without) > 1 else whole, times[:, unit]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +90,10 @@ class Replicates:
             by_template=self.by_template + factor * other.by_template,
             without=self.without + factor * other.without,
             resampled=self.resampled + factor * other.resampled,
-            noise=math.hypot(self.noise, factor * other.noise),
+            # The noise of a base that both share is in their sum twice, and not in a difference.
+            noise=self.noise + factor * other.noise
+            if factor > 0
+            else math.hypot(self.noise, factor * other.noise),
         )
 
     def times_factor(self, factor: float) -> Replicates:
@@ -294,7 +287,10 @@ class Spread:
 
     def p_value(self, reference: float = 0.0) -> float:
         """Return the two-sided p-value of "the true value is the reference"."""
-        return min(1.0, 2 * min(self.p_below(reference), self.p_above(reference)))
+        # `min` of a number and NaN depends on their order.
+        return float(
+            np.minimum(1.0, 2 * np.minimum(self.p_below(reference), self.p_above(reference)))
+        )
 
     def p_above(self, reference: float) -> float:
         """Return the p-value against "the true value is at least the reference"."""

@@ -8,7 +8,7 @@ there are very many, a bin of rows. Units that are alike share one line of the m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +20,13 @@ from lmprobe.core.tally import Floats, Tally
 from lmprobe.metrics.directional import Tallies, amplification, defined_mean
 from lmprobe.metrics.lean import lean_of
 from lmprobe.stats.method import REPLICATES
-from lmprobe.stats.weights import poisson
+from lmprobe.stats.weights import poisson, slices
 
 Sparse = Any
 """A scipy.sparse CSR matrix; scipy has no types."""
 
-PATTERNS = 100_000
-"""Kinds of unit at most; with more, rows are put into bins."""
-BINS = 1024
-"""Bins of rows: the width of an interval is then right within about 2 percent."""
-
-HELD = 20_000_000
-"""Numbers held at a time."""
-
+# Numbers held at a time.
+_HELD = 20_000_000
 # Kinds of unit up to which a resample has exactly as many units as the sample; of units that
 # all differ, fewer: weights of their own are drawn ten times as fast.
 _MULTINOMIAL, _FEW = 5_000, 500
@@ -51,40 +45,46 @@ class Sums:
     tasks: int
     directions: tuple[Direction, ...]
 
-    def _part(self, start: int, *shape: int) -> Floats:
-        width = int(np.prod(shape))
-        return self.columns[:, start : start + width].reshape(len(self.columns), *shape)
-
     @property
     def marginals(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Total (R, 1), attributes (R, A), tasks (R, T) and both together (R, A, T)."""
-        a, t = self.attributes, self.tasks
-        return (
-            self._part(0, 1),
-            self._part(1, a),
-            self._part(1 + a, t),
-            self._part(1 + a + t, a, t),
-        )
+        ends = np.cumsum([1, self.attributes, self.tasks])
+        total, attribute, task, _ = np.split(self.columns, ends, axis=1)
+        return total, attribute, task, self._table(0)
 
     def predicted(self, direction: Direction) -> Floats:
         """Return how often each predicted label goes with each true one, (R, A, T)."""
+        return self._table(1 + self.directions.index(direction))
+
+    def _table(self, number: int) -> Floats:
         a, t = self.attributes, self.tasks
-        return self._part(1 + a + t + a * t * (1 + self.directions.index(direction)), a, t)
+        start = 1 + a + t + a * t * number
+        return self.columns[:, start : start + a * t].reshape(len(self.columns), a, t)
+
+    def table(self, direction: Direction | None = None) -> tuple[Floats, Floats, Floats]:
+        """Return groups (R, A), tasks (R, T) and both (R, A, T): of labels, or as predicted."""
+        _, attribute, task, joint = self.marginals
+        if direction is None:
+            return attribute, task, joint
+        both = self.predicted(direction)
+        if direction == Direction.ATTRIBUTE_TO_TASK:
+            return attribute, both.sum(axis=1), both
+        return self.columns[:, -self.attributes :], task, both
 
     def lean(self, *, keep_unseen: bool = False) -> Floats:
         """Return which way each sample leans, (R, A, T); NaN where a label never occurs."""
         total, attribute, task, joint = self.marginals
         whole = np.where(total > 0, total, 1.0)
         p_attribute, p_task = attribute / whole, task / whole
-        found = lean_of(joint / whole[:, :, None], p_attribute, p_task)
+        lean = lean_of(joint / whole[:, :, None], p_attribute, p_task)
         seen = (p_attribute[:, :, None] > 0) & (p_task[:, None, :] > 0)
-        return found if keep_unseen else np.where(seen, found, np.nan)
+        return lean if keep_unseen else np.where(seen, lean, np.nan)
 
     def given(self, direction: Direction) -> Floats:
         """Return how often the condition of each pair occurs, (R, 1, T) or (R, A, 1)."""
-        _, attribute, task, _ = self.marginals
-        about_group = direction == Direction.TASK_TO_ATTRIBUTE
-        return task[:, None, :] if about_group else attribute[:, :, None]
+        if direction == Direction.TASK_TO_ATTRIBUTE:
+            return self.marginals[2][:, None, :]
+        return self.marginals[1][:, :, None]
 
     def pairs(self, direction: Direction, lean: Floats) -> Floats:
         """Return the amplification of each pair in each sample, (R, A, T)."""
@@ -101,7 +101,8 @@ class RowSums:
     """What each unit adds to the sums of the metric.
 
     The columns of `features` (U, F) are: total, attributes (A), tasks (T), both (A x T), then
-    predicted with true labels (A x T) for each of `directions`.
+    predicted with true labels (A x T) for each of `directions`, and for task->attribute the
+    predicted attributes (A).
     """
 
     features: Sparse
@@ -110,11 +111,18 @@ class RowSums:
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
     directions: tuple[Direction, ...]
+    rows: int | None = None
+    """How many rows there are, where units are not rows."""
 
     @property
     def units(self) -> int:
         """How many units there are to draw."""
         return int(self.times.sum())
+
+    @property
+    def number(self) -> int:
+        """How many rows there are, whatever the units."""
+        return self.units if self.rows is None else self.rows
 
     @property
     def total(self) -> Sums:
@@ -129,23 +137,28 @@ class RowSums:
         """Return the sums of the metric over all units."""
         total = self.total
         whole, attribute, task, joint = (part[0] for part in total.marginals)
-        weight = float(whole[0])
 
-        def predicted(direction: Direction) -> Tally | None:
-            if direction not in self.directions:
-                return None
-            return Tally(total.predicted(direction)[0], attribute, task, weight)
+        def tally(table: Floats) -> Tally:
+            return Tally(table, attribute, task, float(whole[0]))
 
+        predicted = {way: tally(total.predicted(way)[0]) for way in self.directions}
         return Tallies(
-            Tally(joint, attribute, task, weight),
-            predicted_task=predicted(Direction.ATTRIBUTE_TO_TASK),
-            predicted_attribute=predicted(Direction.TASK_TO_ATTRIBUTE),
+            tally(joint),
+            predicted_task=predicted.get(Direction.ATTRIBUTE_TO_TASK),
+            predicted_attribute=predicted.get(Direction.TASK_TO_ATTRIBUTE),
         )
 
     @property
     def replicates(self) -> int:
         """How many resamples an interval takes by default: fewer of very many units."""
         return int(np.clip(_DRAWN // max(self.features.shape), _FEWEST, REPLICATES))
+
+    def resamples(
+        self, replicates: int, rng: np.random.Generator, *, held: int = _HELD
+    ) -> Iterator[Sums]:
+        """Yield the sums of so many resamples, in parts of about `held` numbers at most."""
+        for part in slices(replicates, max(self.features.shape), held):
+            yield self.resampled(part.stop - part.start, rng)
 
     def resampled(self, replicates: int, rng: np.random.Generator) -> Sums:
         """Return the sums of so many resamples of the units, drawn with replacement."""
@@ -161,14 +174,11 @@ class RowSums:
             return poisson(replicates, kinds, rng)
         if kinds <= _MULTINOMIAL:
             return rng.multinomial(self.units, self.times / self.units, size=replicates)
-        return rng.poisson(self.times, size=(replicates, len(self.times)))
+        return rng.poisson(self.times, size=(replicates, kinds))
 
 
 def features(
-    group: Sparse,
-    task: Sparse,
-    weight: Floats,
-    predicted: Sequence[tuple[Direction, Sparse]],
+    group: Sparse, task: Sparse, weight: Floats, predicted: Sequence[tuple[Direction, Sparse]]
 ) -> Sparse:
     """Return the columns of `RowSums` for rows, (n, F).
 
@@ -179,10 +189,14 @@ def features(
 
     weights = sparse.csr_array(weight[:, None])
     parts = [weights, _row_products(group, weights), task, _row_products(group, task)]
+    margins = []
     for direction, guess in predicted:
-        about_group = direction == Direction.TASK_TO_ATTRIBUTE
-        parts.append(_row_products(guess, task) if about_group else _row_products(group, guess))
-    return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=np.float64))
+        if direction == Direction.TASK_TO_ATTRIBUTE:
+            parts.append(_row_products(guess, task))
+            margins.append(_row_products(guess, weights))
+        else:
+            parts.append(_row_products(group, guess))
+    return sparse.csr_array(sparse.hstack(parts + margins, format="csr", dtype=np.float64))
 
 
 def _row_products(left: Sparse, right: Sparse) -> Sparse:
@@ -205,6 +219,6 @@ def added_by(unit: NDArray[np.intp], units: int, lines: Sparse) -> Sparse:
     """Return the sum of the lines that belong to each unit, (units, F)."""
     from scipy import sparse
 
-    ones = np.ones(len(unit))
-    members = sparse.csr_array((ones, (unit, np.arange(len(unit)))), shape=(units, len(unit)))
+    places = (unit, np.arange(len(unit)))
+    members = sparse.csr_array((np.ones(len(unit)), places), shape=(units, len(unit)))
     return sparse.csr_array(members @ lines)

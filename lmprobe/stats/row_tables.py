@@ -34,7 +34,7 @@ from lmprobe.stats.base_uncertainty import (
     reliability,
 )
 from lmprobe.stats.leaning import Leaning, Rule, SplitBase, declared_rule, lean_rule
-from lmprobe.stats.resampling import Replicates, TaskDraws
+from lmprobe.stats.resampling import Replicates, task_draws, task_weights
 from lmprobe.stats.weights import slices
 
 PARTS = ("value", "association", "preference")
@@ -135,7 +135,7 @@ class RowTables:
 
     @cached_property
     def _reliabilities(self) -> dict[str, Reliability]:
-        scale = self._scale(np.ones(len(self.tasks)))
+        scale = self._scale(self.base, np.ones(len(self.tasks)))
         conditions: dict[str, tuple[Direction, Floats | float]] = {
             "value": (self.direction, 1.0),
             "association": (GIVEN_TASK, scale),
@@ -155,7 +155,8 @@ class RowTables:
     def published(self) -> dict[str, Floats]:
         """Return value, association and preference by template, (K,), as the formulas have them."""
         lean, rate = self.lean, self.base_rate
-        table = rake(self.logs, self.base.sum(axis=1), self.base.sum(axis=0))
+        joint = self.base / self.base.sum()
+        table = rake(self.logs, joint.sum(axis=1), joint.sum(axis=0))
         raked = ratio(table, table.sum(axis=self.direction.axis, keepdims=True))
         value, association = (
             np.asarray(defined_mean(amplification(table, rate, lean), axis=(1, 2)))
@@ -191,20 +192,19 @@ class RowTables:
             standard_errors=part(self.standard_errors),
         )
 
-    def replicates(self, draws: TaskDraws, *, tasks_fixed: bool = False) -> dict[str, Replicates]:
+    def replicates(
+        self, *, tasks_fixed: bool = False, value_alone: bool = False
+    ) -> dict[str, Replicates]:
         """Return the claimed numbers, and how they change with the choice of tasks.
 
         Where the tasks are fixed, the noise of a sampled base is added; else the tasks have it.
         """
         whole = np.ones((1, len(self.tasks)))
-        claimed = self._evaluated(whole, self._split(_WAYS), slice(None))
-        some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))
-        weights = draws.weights(self.units)
-        changed = self._evaluated(weights, self._split(_WAYS_RESAMPLED), some)
+        claimed = self.numbers(whole, ways=_WAYS, value_alone=value_alone)
+        times = task_draws(self.units, self.seed)
+        step = math.ceil(len(self.predicted) / _TEMPLATES)
+        changed = self.numbers(task_weights(self.units, times), step=step, value_alone=value_alone)
         noise = self._base_noise() if tasks_fixed and self.sampled else {}
-        # Without each unit: in the order of the draws, and by name in the replicates.
-        own = [draws.units.index(name) for name in sorted(set(self.units))]
-        order = 1 + np.argsort(np.argsort(own))
         found = {}
         for part, values in changed.items():
             means = np.asarray(defined_mean(values, axis=1))
@@ -213,13 +213,13 @@ class RowTables:
                 claimed[part][0],
                 self.families,
                 self.units,
-                change[order],
-                change[1 + len(own) :],
-                draws.times[:, own],
+                change[1 : -len(times)],
+                change[-len(times) :],
+                times,
                 self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
                 noise.get(part, 0.0),
             )
-        if noise:
+        if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.
             found[STRENGTH] = replace(
                 found[STRENGTH], noise=math.sqrt(found[STRENGTH].spread("tasks").variance)
@@ -234,26 +234,37 @@ class RowTables:
             return SplitBase.of_survey(self.base, self.standard_errors, rng, ways)
         return SplitBase.of_counts(checked_counts(self.base), rng, ways)
 
-    def _scale(self, weight: Floats) -> Floats:
+    def _scale(self, base: Floats, weight: Floats) -> Floats:
         """Return what turns a difference of P(a|t) into one of what is predicted, (..., A, T)."""
         if self.direction is GIVEN_TASK:
-            return np.ones(self.base.shape)
-        groups = (self.base * weight[..., None, :]).sum(axis=-1, keepdims=True)
-        return ratio(np.broadcast_to(self.base.sum(axis=0), (*groups.shape[:-1], weight.shape[-1])),
-                     groups)  # fmt: skip
+            return np.ones(base.shape)
+        groups = (base * weight[..., None, :]).sum(axis=-1, keepdims=True)
+        return ratio(base.sum(axis=-2, keepdims=True), groups)
 
-    def _evaluated(self, weights: Floats, split: SplitBase, templates: slice) -> dict[str, Floats]:
-        """Return the claimed numbers by template, (N, K'), under weights of the tasks (N, T)."""
-        predicted, logs = self.predicted[templates], self.logs[templates]
+    def numbers(
+        self,
+        weights: Floats,
+        *,
+        ways: int = _WAYS_RESAMPLED,
+        step: int = 1,
+        value_alone: bool = False,
+    ) -> dict[str, Floats]:
+        """Return the claimed numbers of every `step`-th template under weights of the tasks (N, T).
+
+        Each is (N, K'). A weight of 2 counts a task twice, one of 0 leaves it out.
+        """
+        predicted, logs, split = self.predicted[::step], self.logs[::step], self._split(ways)
         parts: dict[str, list[Floats]] = {}
         for chunk in slices(len(weights), max(predicted.size, split.kept.size), _HELD):
             weight = weights[chunk]
             value = self._value(predicted, split.leaning(self.rule, self.direction, weight), weight)
-            association = self._association(
-                self._raked(logs, weight), split.leaning(self.rule, GIVEN_TASK, weight), weight
-            )
-            numbers = self._named(value, association)
-            numbers[STRENGTH] = self._strength(logs, weight)
+            if value_alone:
+                numbers = {"value": value / self.reliability("value").divisor}
+            else:
+                leaning = split.leaning(self.rule, GIVEN_TASK, weight)
+                association = self._association(logs, self.base, leaning, weight)
+                numbers = self._named(value, association)
+                numbers[STRENGTH] = self._strength(logs, weight)
             for part, values in numbers.items():
                 parts.setdefault(part, []).append(values)
         return {part: np.concatenate(values) for part, values in parts.items()}
@@ -273,22 +284,32 @@ class RowTables:
             whole = np.einsum("nt,kat->nka", weight, predicted, optimize=True)
             # (A, N, T) times (A, T, K): the sum over the tasks drawn.
             each = np.moveaxis(factor, 1, 0) @ np.moveaxis(predicted, 0, 2)
-            found = np.einsum("ank,nka->nk", each, 1 / whole)
+            # A group that the model gives none of the tasks drawn has no probabilities.
+            found = np.einsum("ank,nka->nk", each, 1 / np.where(whole > 0, whole, np.nan))
         return ratio(found - offset[:, None], pairs[:, None])
 
-    def _raked(self, logs: Floats, weight: Floats) -> Floats:
+    def _raked(self, logs: Floats, base: Floats, weight: Floats) -> Floats:
         """Return P(a|t), (N, K, A, T), with the odds ratios of `logs` and the base's margins."""
-        joint = self.base * weight[:, None, :]
-        table = rake(logs, joint.sum(axis=2)[:, None], joint.sum(axis=1)[:, None])
+        joint = base * weight[:, None, :]
+        total = joint.sum(axis=(1, 2), keepdims=True)
+        joint = joint / np.where(total > 0, total, 1.0)
+        # Tasks that the base never has leave nothing to rake to; what they give is undefined.
+        margins = np.where(total > 0, joint, self.base / self.base.sum())
+        table = rake(logs, margins.sum(axis=2)[:, None], margins.sum(axis=1)[:, None])
         # A task that was not drawn counts nothing; a table that cannot be raked is undefined.
         given = np.where(weight > 0, joint.sum(axis=1), 1.0)[:, None, None]
         return np.asarray(table / np.where(given > 0, given, np.nan))
 
-    def _association(self, raked: Floats, leaning: Leaning, weight: Floats) -> Floats:
-        """Return the mean amplification of raked tables (N, K, A, T), (N, K)."""
+    def _association(self, logs: Floats, base: Floats, leaning: Leaning, weight: Floats) -> Floats:
+        """Return the mean amplification of tables raked to a base, or to each of N, (N, K)."""
+        raked = self._raked(logs, base, weight)
         # Given how often each task occurs, a raked table and the base differ in P(a|t) alone.
-        scale = self._scale(weight)
-        scaled = Leaning(leaning.weight * scale, leaning.offset * scale)
+        scale = self._scale(base, weight)
+        # A task that the base never has counts nothing, but it counts.
+        weighed, offset = (
+            np.where(scale == 0, 0.0, part * scale) for part in (leaning.weight, leaning.offset)
+        )
+        scaled = Leaning(weighed, offset)
         factor, offset, pairs = _weighted(scaled, weight)
         found = np.einsum("nat,nkat->nk", factor, np.where(factor[:, None] == 0, 0.0, raked))
         return ratio(found - offset[:, None], pairs[:, None])
@@ -307,7 +328,8 @@ class RowTables:
         counts = self.base
         if self.standard_errors is not None:
             # As many observations as have the same standard errors of the log odds.
-            counted = np.maximum(counts, np.finfo(np.float64).tiny)
+            least = np.maximum(1e-3 * self.standard_errors, np.finfo(np.float64).tiny)
+            counted = np.maximum(counts, least)
             size = (1 / counted).sum(axis=0) / ((self.standard_errors / counted) ** 2).sum(axis=0)
             counts = counts * np.minimum(size, 1e12)
         elif not self.counted:
@@ -326,22 +348,18 @@ class RowTables:
             bases = redraw(posterior_rates(counts, _REDRAWN, rng), counts.sum(axis=0), rng)
             split = SplitBase.of_counts(bases, rng, _WAYS_REDRAWN)
         weight = np.ones((_REDRAWN, len(self.tasks)))
-        raked = self._raked(self.logs, weight[:1]).mean(axis=1, keepdims=True)
-        numbers = self._named(
-            self._value(
-                self.predicted.mean(axis=0, keepdims=True),
-                split.leaning(self.rule, self.direction),
-                weight,
-            ),
-            self._association(
-                np.broadcast_to(raked, (_REDRAWN, *raked.shape[1:])),
-                split.leaning(self.rule, GIVEN_TASK),
-                weight,
-            ),
+        some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))
+        value = self._value(self.predicted[some], split.leaning(self.rule, self.direction), weight)
+        association = self._association(
+            self.logs[some], bases, split.leaning(self.rule, GIVEN_TASK), weight
         )
+        numbers = {
+            part: np.asarray(defined_mean(values, axis=1))
+            for part, values in self._named(value, association).items()
+        }
         return {
-            part: float(np.nanstd(values, ddof=1)) if not np.isnan(values).all() else 0.0
-            for part, values in numbers.items()
+            part: float(np.nanstd(means, ddof=1)) if not np.isnan(means).all() else 0.0
+            for part, means in numbers.items()
         }
 
 

@@ -13,11 +13,9 @@ from lmprobe.stats.weights import draws, slices
 
 # Drawing how often a cell occurs takes as long as drawing so many rows.
 _DRAWN_ONE_BY_ONE = 16
-
 # A group's costs are merged into about so many cells if they lose no more of their variance:
-# the interval becomes shorter by half of that share, far below what resampling itself sways.
-_CELLS = 256
-_LOST = 1e-4
+# the interval becomes shorter by half of that share, far below the noise of resampling.
+_CELLS, _LOST = 256, 1e-4
 
 
 def groups_sample(
@@ -25,9 +23,8 @@ def groups_sample(
 ) -> Sample:
     """Return the difference of the mean costs, protected minus other.
 
-    The observations are the amortized disparities (Definition 2.3), with the shares that
-    the groups have in the sample, so that their mean is the difference of the means; they are
-    bounded with `group_share`, a lower bound on the share of the smaller group (Definition 2.4).
+    The observations are the amortized disparities (Definition 2.3); they are bounded with
+    `group_share`, a lower bound on the share of the smaller group (Definition 2.4).
     """
     if not len(protected) or not len(other):
         raise InputError("the difference of two groups needs a row in each of them")
@@ -43,7 +40,7 @@ def groups_sample(
 
 
 def amortized(protected: Floats, other: Floats) -> Floats:
-    """Return the amortized disparities, whose mean is the difference of the means."""
+    """Return the amortized disparities for the shares that the groups have in the sample."""
     n = len(protected) + len(other)
     return np.concatenate([protected * n / len(protected), -other * n / len(other)])
 
@@ -57,20 +54,17 @@ def resampled(
     cell occurs is drawing the rows: a table of any length costs as little as its cells.
     """
     values, counts = zip(*(cells_of(costs) for costs in (protected, other)), strict=True)
-    first, cells = len(values[0]), np.concatenate(counts)
-    n = int(cells.sum())
+    cells, n = np.concatenate(counts), len(protected) + len(other)
     many = len(cells) * _DRAWN_ONE_BY_ONE > n
     if many:
-        values, first, cells = (protected, other), len(protected), np.ones(n, dtype=np.intp)
+        values, cells = (protected, other), np.ones(n, dtype=np.intp)
     differences = np.empty(replicates)
     for part in slices(replicates, len(cells)):
         size = part.stop - part.start
         drawn = draws(size, n, rng) if many else rng.multinomial(n, cells / n, size=size)
-        means = (
-            ratio(times @ cost, times.sum(axis=1))
-            for times, cost in ((drawn[:, :first], values[0]), (drawn[:, first:], values[1]))
-        )
-        differences[part] = next(means) - next(means)
+        times = np.split(drawn, [len(values[0])], axis=1)
+        means = [ratio(times[i] @ values[i], times[i].sum(axis=1)) for i in (0, 1)]
+        differences[part] = means[0] - means[1]
     return differences
 
 

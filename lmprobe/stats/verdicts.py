@@ -19,7 +19,7 @@ from lmprobe.errors import InputError, did_you_mean
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
 from lmprobe.results.format import format_percent
 from lmprobe.stats.method import Sample, checked_confidence, interval, traits_of
-from lmprobe.stats.resampling import Replicates, Spread, TaskDraws, joint_confidence
+from lmprobe.stats.resampling import Replicates, Spread, joint_confidence
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 
 FEW, FEW_TASKS = 10, 25
@@ -59,10 +59,6 @@ class Choices:
     def tasks_fixed(self) -> bool:
         """Whether the tasks are all there are, so that the noise of a base comes on top."""
         return self.drawn == "templates"
-
-    def draws(self, units: Sequence[str]) -> TaskDraws:
-        """Return the resamples of these units of tasks."""
-        return TaskDraws.of(units, np.random.default_rng(self.seed))
 
     def each(self, numbers: Sequence[Replicates]) -> float:
         """Return the confidence of each interval, so that with `simultaneous` all cover together.
@@ -160,15 +156,14 @@ class RowEstimates:
 def estimate_rows(
     rows: Sequence[RowTables], obstacles: Sequence[Obstacle | None], choices: Choices
 ) -> tuple[RowEstimates, ...]:
-    """Return the estimates of every row; all are resampled with the same draws.
+    """Return the estimates of every row.
 
     `obstacles` is what forbids a verdict of each row already, such as an uninformed model. With
     `choices.simultaneous` the confidence is that of all intervals together.
     """
     if not rows:
         return ()
-    draws = choices.draws([unit for row in rows for unit in row.units])
-    numbers = [row.replicates(draws, tasks_fixed=choices.tasks_fixed) for row in rows]
+    numbers = [row.replicates(tasks_fixed=choices.tasks_fixed) for row in rows]
     together = [number[part] for number in numbers for part in (*PARTS, STRENGTH)]
     together = [number for number in together if not math.isnan(number.value)]
     confidence = choices.each(together)
@@ -317,7 +312,7 @@ def _skewed(number: Replicates, spread: Spread, part: str) -> bool:
     Cochran's rule (1977, Sampling Techniques, 2.15): a mean needs more than 25 times the square
     of the skewness. A part that adds little to the variance may be as skewed as it likes.
     """
-    if not spread.parts[part].variance > _COUNTS * spread.variance:
+    if spread.is_rounding or not spread.parts[part].variance > _COUNTS * spread.variance:
         return False
     values = number.influence[1 if part == "tasks" else 0]
     away = values - values.mean()

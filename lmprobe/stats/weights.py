@@ -12,10 +12,7 @@ from lmprobe.core.tally import Floats
 
 
 def slices(total: int, width: int, held: int = 4_000_000) -> Iterator[slice]:
-    """Yield the parts of `range(total)` such that part times width is about `held` at most.
-
-    Replicates are made in such parts, so that memory stays bounded.
-    """
+    """Yield the parts of `range(total)` such that part times width is about `held` at most."""
     step = max(1, held // width)
     for start in range(0, total, step):
         yield slice(start, min(start + step, total))
@@ -44,10 +41,7 @@ def poisson_table() -> NDArray[np.float32]:
 
 
 def poisson(replicates: int, units: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return weights (replicates, units), each drawn on its own with mean and variance 1.
-
-    Unlike `draws` they need not be made for all units at once.
-    """
+    """Return weights (replicates, units), each drawn on its own with mean and variance 1."""
     return _TABLE[rng.integers(_SIZE, size=(replicates, units), dtype=np.uint16)]
 
 

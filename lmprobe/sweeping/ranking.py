@@ -29,10 +29,10 @@ class Contest:
     tables: tuple[RowTables, ...]
     """One per model, on the same templates, attributes and tasks."""
 
-    def numbers(self, choices: Choices) -> list[Replicates]:
-        """Return the value of each model with its resamples, the same draws for all."""
-        draws = choices.draws(self.tables[0].units)
-        return [table.replicates(draws)["value"] for table in self.tables]
+    @property
+    def numbers(self) -> list[Replicates]:
+        """The value of each model with its resamples, the same draws for all."""
+        return [table.replicates(value_alone=True)["value"] for table in self.tables]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,21 +86,21 @@ def rank(contests: Sequence[Contest], choices: Choices) -> tuple[Ranking, ...]:
     """Return one ranking per contest; their claims hold at once over all contests."""
     pairs = sum(len(contest.models) * (len(contest.models) - 1) // 2 for contest in contests)
     each = 1 - (1 - choices.confidence) / max(pairs, 1)
-    return tuple(_ranking(contest, choices, each) for contest in contests)
+    return tuple(_ranking(contest, each) for contest in contests)
 
 
 def bands(contests: Sequence[Contest], choices: Choices) -> tuple[tuple[Interval, ...], ...]:
     """Return simultaneous intervals of every value of each contest: a band over checkpoints."""
     found = []
     for contest in contests:
-        numbers = contest.numbers(choices)
+        numbers = contest.numbers
         each, bound = choices.each(numbers), contest.tables[0].bound
         found.append(tuple(choices.interval(number, each, bound) for number in numbers))
     return tuple(found)
 
 
-def _ranking(contest: Contest, choices: Choices, confidence: float) -> Ranking:
-    numbers = contest.numbers(choices)
+def _ranking(contest: Contest, confidence: float) -> Ranking:
+    numbers = contest.numbers
     order = np.argsort([number.value for number in numbers], kind="stable")
     separated = np.zeros((len(order), len(order)), dtype=bool)
     for i, first in enumerate(order):

@@ -16,6 +16,7 @@ from lmprobe.results import Estimate, Note, Page, Table
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import nullable
 from lmprobe.results.interval import Interval
+from lmprobe.stats.runs import read_mean
 from lmprobe.sweeping.jobs import Subject
 
 if TYPE_CHECKING:
@@ -215,9 +216,12 @@ class RunMean:
     question: Question
     runs: int
     estimate: Estimate
-    """The interval is that of a run: over templates and tasks, as each probe has it."""
-    over_runs: Estimate
-    """The same value with Student's interval over runs."""
+    """The interval covers what that of a probe covers, and other training runs."""
+
+    @property
+    def over_runs(self) -> Estimate:
+        """The estimate, by the name that the other jobs have for it."""
+        return self.estimate
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -231,9 +235,7 @@ class RunMean:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> RunMean:
         """Read the JSON form."""
-        over_runs = Estimate.from_dict(document["over_runs"])
-        question = Question.from_dict(document)
-        return cls(question, document["runs"], Estimate.from_dict(document), over_runs)
+        return cls(Question.from_dict(document), document["runs"], read_mean(document))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -59,7 +59,7 @@ def summarise(
         for row in entry.result.rows
     ]
     means = [
-        run_mean(question, [row for _, row in answers], confidence)
+        run_mean(question, [row for _, row in answers])
         for question, answers in (members if runs else {}).items()
     ]
     count = len({entry.subject.label for entry in entries})

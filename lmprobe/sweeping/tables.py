@@ -113,10 +113,8 @@ def run_table(means: Sequence[RunMean]) -> Table:
         Column("base"),
         Column("direction", ColumnKind.DIRECTION),
         Column("mean", ColumnKind.SIGNED, "value"),
-        Column("interval over templates", ColumnKind.INTERVAL, "interval"),
+        Column("interval over templates and runs", ColumnKind.INTERVAL, "interval"),
         Column("verdict", ColumnKind.VERDICT),
-        Column("over runs", ColumnKind.INTERVAL, "over_runs"),
-        Column("verdict over runs", ColumnKind.VERDICT),
     )
     rows = tuple(
         (
@@ -124,8 +122,6 @@ def run_table(means: Sequence[RunMean]) -> Table:
             mean.estimate.claimed,
             mean.estimate.interval,
             mean.estimate.verdict,
-            mean.over_runs.interval,
-            mean.over_runs.verdict,
         )
         for mean in means
     )

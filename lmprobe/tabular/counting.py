@@ -89,13 +89,7 @@ class Counted:
             lines = added_by(unit, int(unit.max()) + 1, lines)
             times = np.ones(lines.shape[0], dtype=np.int64)
         directions = tuple(direction for direction, _ in predicted)
-        return RowSums(lines, times, attributes, tasks, directions)
-
-    def rows_with(self, sums: RowSums, direction: Direction) -> Floats:
-        """Return about how many rows have each label that the direction is given."""
-        (whole,), attribute, task, _ = (part[0] for part in sums.total.marginals)
-        given = attribute if direction == Direction.ATTRIBUTE_TO_TASK else task
-        return np.asarray(given * (self.rows / whole))
+        return RowSums(lines, times, attributes, tasks, directions, self.rows)
 
     def task_shares(self) -> Floats:
         """Return the share of all weight that each task has, where tasks are amounts."""

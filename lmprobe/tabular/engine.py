@@ -18,14 +18,16 @@ import numpy as np
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.table_source import FILE, ROW, Relation, TableSource, quoted
-from lmprobe.stats.row_sums import BINS, PATTERNS
 from lmprobe.tabular.columns import Layout
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# With more kinds among the first PATTERNS rows, a long table has too many in all.
-_MANY = PATTERNS // 10
+# Kinds of row at most; with more, rows are put into bins. The width of an interval is then
+# right within about 2 percent.
+_PATTERNS, _BINS = 100_000, 1024
+# With more kinds among the first _PATTERNS rows, a long table has too many in all.
+_MANY = _PATTERNS // 10
 # Bits of a fraction that are kept in a sum of fractions, and of weights below the largest seen.
 _BITS, _WEIGHT_BITS = 52, 48
 
@@ -94,9 +96,9 @@ def count_lines(
     if units and layout.columns.cluster is None:
         if not (_many_kinds(source, layout) if binned is None else binned):
             frame = run(source, layout, Plan(added=False))
-            if len(frame) <= PATTERNS:
+            if len(frame) <= _PATTERNS:
                 return Lines(frame, added=False)
-        unit: str | None = f"hash({FILE} * 1099511627776 + {ROW}) % {BINS}"
+        unit: str | None = f"hash({FILE} * 1099511627776 + {ROW}) % {_BINS}"
     elif units:
         assert layout.columns.cluster is not None
         unit = _cluster_unit(source, layout.columns.cluster)
@@ -128,12 +130,12 @@ def _many_kinds(source: TableSource, layout: Layout) -> bool:
 
     def build(table: Relation) -> str:
         cells = ", ".join(_cells(table, layout).values())
-        head = f"SELECT {cells} FROM {table.sql} LIMIT {PATTERNS + 1}"
+        head = f"SELECT {cells} FROM {table.sql} LIMIT {_PATTERNS + 1}"
         kinds = "SELECT count(*) FROM (SELECT DISTINCT * FROM head)"
         return f"WITH head AS ({head}) SELECT count(*) AS rows, ({kinds}) AS kinds FROM head"
 
     (found,) = source.query(layout.names, build, text=layout.keys.values()).to_pylist()
-    return bool(found["rows"] > PATTERNS and found["kinds"] > _MANY)
+    return bool(found["rows"] > _PATTERNS and found["kinds"] > _MANY)
 
 
 def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
@@ -143,7 +145,7 @@ def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
         cells = ", ".join(f"{sql} AS {name}" for name, sql in _cells(table, layout).items())
         return (
             f"SELECT {cells}, count(*) AS n FROM {table.sql} GROUP BY ALL "
-            f"ORDER BY ALL LIMIT {PATTERNS + 1}"
+            f"ORDER BY ALL LIMIT {_PATTERNS + 1}"
         )
 
     found = source.query(layout.names, build, text=layout.keys.values())
@@ -209,7 +211,7 @@ def _bits(source: TableSource, weight: str | None, *, head: bool) -> int:
         return _BITS
 
     def build(table: Relation) -> str:
-        rows = f"(SELECT * FROM {table.sql} LIMIT {PATTERNS})" if head else table.sql
+        rows = f"(SELECT * FROM {table.sql} LIMIT {_PATTERNS})" if head else table.sql
         return f"SELECT coalesce(max(abs({table.number(weight)})), 0)::DOUBLE AS it FROM {rows}"
 
     (found,) = source.query([weight], build).to_pylist()
@@ -227,9 +229,9 @@ def _cluster_unit(source: TableSource, cluster: str) -> str:
     (found,) = source.query([cluster], build, text=[cluster]).to_pylist()
     name = quoted(cluster)
     # The count is within a few percent.
-    if found["n"] <= PATTERNS:
+    if found["n"] <= _PATTERNS:
         return name
-    return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {BINS} END"
+    return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {_BINS} END"
 
 
 def refuse_mistakes(source: TableSource, layout: Layout) -> NoReturn:

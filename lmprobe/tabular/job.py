@@ -19,7 +19,7 @@ from lmprobe.tabular.cuts import ThresholdCurve, calibrated, curves
 from lmprobe.tabular.engine import Pass, count_lines, run_here
 from lmprobe.tabular.other_metrics import other_values
 from lmprobe.tabular.result import AmplificationResult
-from lmprobe.tabular.rows import Measurement, measured_rows
+from lmprobe.tabular.rows import measured_rows
 from lmprobe.tabular.settings import AmplifySettings
 
 
@@ -72,7 +72,7 @@ class Job:
                 for table in tables
                 for task, cut in zip(columns.task, table.thresholds, strict=False)
             ),
-            curves=self._curves(tables[0], measured[0].sums, leaning),
+            curves=self._curves(tables[0], measured[0][1], leaning),
             metrics=other_values(settings.metrics, tables[0].counted, train, columns.task),
             notes=(*_tied(columns, tables), *notes),
             provenance=self._provenance(),
@@ -156,7 +156,7 @@ class Job:
 
     def _measurements(
         self, tables: tuple[_Table, ...], attributes: tuple[str, ...], tasks: tuple[str, ...]
-    ) -> list[Measurement]:
+    ) -> list[tuple[str, RowSums]]:
         """Return what was counted of each run; without runs, of the one table."""
         names = [
             table.source.name if table.source.files else f"run {number}"
@@ -167,7 +167,7 @@ class Job:
             every = tables[0].counted
             assert every.runs is not None
             runs = [(run, every.of_run(run)) for run in sorted(set(every.runs))]
-        return [Measurement(run, rows, rows.row_sums(attributes, tasks)) for run, rows in runs]
+        return [(run, rows.row_sums(attributes, tasks)) for run, rows in runs]
 
     def _curves(
         self, table: _Table, sums: RowSums, leaning: RowSums | None

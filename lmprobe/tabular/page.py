@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,29 +58,31 @@ def amplification_tables(result: AmplificationResult) -> tuple[Table, ...]:
 def verdict_table(result: AmplificationResult) -> Table:
     """Return one line per direction."""
     first = result.rows[0]
-    several = first.over_runs is not None
     percent = f"{100 * first.estimate.interval.confidence:g}% interval"
+    if first.over_runs is not None:
+        percent += " over rows and runs"
     columns = [
         Column("direction", ColumnKind.DIRECTION),
         Column("value", ColumnKind.SIGNED),
         Column("corrected", ColumnKind.SIGNED),
-        Column(f"{percent} over rows" if several else percent, ColumnKind.INTERVAL, "interval"),
+        Column(percent, ColumnKind.INTERVAL, "interval"),
         Column("verdict", ColumnKind.VERDICT),
-        Column("over runs", ColumnKind.INTERVAL, "over_runs"),
-        Column("verdict over runs", ColumnKind.VERDICT),
+        Column("strength", ColumnKind.NUMBER),
+        Column("its interval", ColumnKind.RANGE, "strength", essential=False),
         Column("mean size", ColumnKind.NUMBER, "absolute", essential=False),
         Column("undefined", key="undefined_pairs", essential=False),
     ]
     shown = np.ones(len(columns), dtype=bool)
     shown[2] = any(row.estimate.corrected is not None for row in result.rows)
-    shown[5:7] = several
+    shown[5:7] = any(row.strength is not None for row in result.rows)
 
     def cells(row: AmplificationRow) -> tuple[Cell, ...]:
-        estimate, over_runs = row.estimate, row.over_runs or row.estimate
+        estimate, strength = row.estimate, row.strength
         undefined = f"{row.undefined_pairs:,} of {row.by_pair.size:,}"
         known = (
             *(row.direction, row.value, estimate.corrected, estimate.interval, estimate.verdict),
-            *(over_runs.interval, over_runs.verdict, row.absolute, undefined),
+            *((None, None) if strength is None else (strength.value, strength.interval)),
+            *(row.absolute, undefined),
         )
         return tuple(itertools.compress(known, shown))
 
@@ -203,8 +206,14 @@ def _subtitle(result: AmplificationResult) -> str:
 def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
     base = "the label" if settings.train is None else "the train table"
     said = f"the prediction {row.estimate.verdict.words.predicate.format(base=base)}"
-    if settings.interval == "none":
+    if row.strength is not None and not math.isnan(row.strength.value):
+        said += f"; its links are {row.strength.value:.2f} times as strong as those of the labels"
+    if row.unevenness is not None:
+        said = next(note.text for note in row.notes if note.kind is NoteKind.TIE)
+    elif settings.interval == "none":
         said = f"{format_signed(row.value)}; without an interval there is no verdict"
+    elif row.estimate.obstacle is not None:
+        said = row.estimate.obstacle.reason
     return Statement(f"{row.direction}: {said}.", row.estimate.verdict)
 
 
@@ -278,7 +287,7 @@ def _run_figure(result: AmplificationResult) -> Figure:
     """Return the value of each run, corrected if it is, with its interval over rows."""
     series, spread = [], []
     for row in result.rows:
-        values = tuple(run.claimed for run in row.runs)
+        values = tuple(run.estimate.claimed for run in row.runs)
         series.append(
             Series(
                 row.direction,

@@ -14,9 +14,11 @@ from lmprobe.errors import InputError
 from lmprobe.metrics.directional import Amplification, defined_mean
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.report.result import Result
-from lmprobe.results import Estimate, Interval, Note, Page, Table
+from lmprobe.results import Estimate, Interval, Note, Obstacle, Page, Table
 from lmprobe.results.claim import Claim
 from lmprobe.results.estimate import from_nullable, nullable
+from lmprobe.stats.runs import read_mean
+from lmprobe.stats.unevenness import Unevenness
 from lmprobe.tabular.cuts import ThresholdCurve
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
@@ -135,19 +137,22 @@ def _row_dict(row: AmplificationRow) -> dict[str, Any]:
         "attributes": list(row.attributes),
         "tasks": list(row.tasks),
         **row.estimate.to_dict(),
+        "strength": row.strength and row.strength.to_dict(),
+        "unevenness": row.unevenness and row.unevenness.to_dict(),
         "association": None,
         "preference": None,
         "absolute": row.absolute,
         "undefined_pairs": row.undefined_pairs,
         "by_attribute": _named(row.attributes, defined_mean(row.by_pair, axis=1)),
         "by_task": _named(row.tasks, defined_mean(row.by_pair, axis=0)),
-        "over_runs": None if row.over_runs is None else row.over_runs.to_dict(),
+        "over_runs": row.over_runs and row.over_runs.to_dict(),
         "runs": [
             {
                 "run": run.run,
                 "value": run.pairs.value,
                 "interval": run.interval.to_dict(),
                 "corrected": nullable(run.corrected),
+                "obstacle": run.obstacle,
                 "predicted": _listed(run.pairs.predicted),
                 "base_rate": _listed(run.pairs.base_rate),
                 "lean": _listed(run.pairs.lean),
@@ -170,15 +175,17 @@ def _row_of(document: Mapping[str, Any]) -> AmplificationRow:
         )
         pairs = Amplification(direction, attributes, tasks, predicted, base, lean)
         interval = Interval.from_dict(run["interval"])
-        return RunAmplification(run["run"], pairs, interval, run.get("corrected"))
+        obstacle = run.get("obstacle") and Obstacle(run["obstacle"])
+        return RunAmplification(run["run"], pairs, interval, run.get("corrected"), obstacle)
 
-    over_runs = document["over_runs"]
+    strength, unevenness = document.get("strength"), document.get("unevenness")
     return AmplificationRow(
         direction,
         document["base"],
         tuple(map(run_of, document["runs"])),
-        Estimate.from_dict(document),
-        None if over_runs is None else Estimate.from_dict(over_runs),
+        read_mean(document),
+        strength and Estimate.from_dict(strength),
+        unevenness and Unevenness.from_dict(unevenness),
     )
 
 

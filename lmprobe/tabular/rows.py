@@ -1,9 +1,9 @@
-"""One row per direction: the value, its interval over rows and over training runs, its notes."""
+"""One row per direction: the value, its interval over rows and training runs, its notes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,27 +11,27 @@ import numpy as np
 from lmprobe.core.association import Association
 from lmprobe.core.direction import Direction
 from lmprobe.core.tally import Floats
-from lmprobe.metrics.directional import Amplification, from_tallies
-from lmprobe.results import Estimate, Interval, Note, NoteKind, decide
-from lmprobe.stats.methods.t import interval_over_runs
+from lmprobe.metrics.directional import Amplification, defined_mean, from_tallies
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
+from lmprobe.results.format import format_p_value
 from lmprobe.stats.row_sums import RowSums
-from lmprobe.stats.rows import bootstrap_interval, close_pairs, cross_fitted_amplification
-from lmprobe.stats.runs import mean_interval, runs_note
+from lmprobe.stats.rows import (
+    Links,
+    bootstrap_interval,
+    cross_fitted_amplification,
+    links,
+    strength,
+    unevenness,
+)
+from lmprobe.stats.runs import mean_of_runs, runs_note
+from lmprobe.stats.unevenness import Unevenness
 from lmprobe.tabular.columns import listed
-from lmprobe.tabular.counting import Counted
 from lmprobe.tabular.settings import AmplifySettings
 
 # With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.
 _FEW_ROWS, _FEW = 100, 20
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measurement:
-    """What was counted of one training run."""
-
-    run: str
-    counted: Counted
-    sums: RowSums
+# The labels show no link if the largest is as likely as this by chance.
+_CHANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +43,14 @@ class RunAmplification:
     interval: Interval
     corrected: float | None = None
     """The value with a lean that does not come from its own rows; the interval belongs to it."""
+    obstacle: Obstacle | None = None
 
     @property
-    def claimed(self) -> float:
-        """The number that the interval speaks of."""
-        return self.pairs.value if self.corrected is None else self.corrected
+    def estimate(self) -> Estimate:
+        """The value with its uncertainty over rows."""
+        value, verdict = self.pairs.value, decide(self.interval, obstacle=self.obstacle)
+        bias = None if self.corrected is None else value - self.corrected
+        return Estimate(value, self.interval, verdict, self.corrected, bias, obstacle=self.obstacle)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +62,16 @@ class AmplificationRow:
     """Where the lean comes from: the table's own labels, or the train table."""
     runs: tuple[RunAmplification, ...]
     estimate: Estimate
-    """The interval is over rows."""
-    over_runs: Estimate | None = None
-    """The same value with the interval over training runs; None of a single run."""
+    """The interval covers other rows, and other training runs where there are several."""
+    strength: Estimate | None = None
+    """How many times as strong the links of the predictions are as those of the labels."""
+    unevenness: Unevenness | None = None
+    """How far predictions depend on what is given, where the labels show no link."""
+
+    @property
+    def over_runs(self) -> Estimate | None:
+        """The estimate where there are several training runs."""
+        return self.estimate if len(self.runs) > 1 else None
 
     @property
     def value(self) -> float:
@@ -71,7 +81,7 @@ class AmplificationRow:
     @property
     def absolute(self) -> float:
         """The mean size, sign aside: large when pairs cancel in `value`."""
-        return float(np.mean([one.pairs.absolute for one in self.runs]))
+        return float(np.mean([run.pairs.absolute for run in self.runs]))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -86,12 +96,12 @@ class AmplificationRow:
     @property
     def by_pair(self) -> Floats:
         """The amplification of each pair, (A, T), averaged over runs."""
-        return np.asarray(np.mean([one.pairs.by_pair for one in self.runs], axis=0))
+        return np.asarray(np.mean([run.pairs.by_pair for run in self.runs], axis=0))
 
     @property
     def undefined_pairs(self) -> int:
         """How many pairs are left out of the mean, in the run with most."""
-        return max(one.pairs.undefined_pairs for one in self.runs)
+        return max(run.pairs.undefined_pairs for run in self.runs)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -100,94 +110,114 @@ class AmplificationRow:
 
 
 def measured_rows(
-    runs: Sequence[Measurement], train: RowSums | None, settings: AmplifySettings
+    runs: Sequence[tuple[str, RowSums]], train: RowSums | None, settings: AmplifySettings
 ) -> tuple[tuple[AmplificationRow, ...], tuple[Note, ...]]:
-    """Return one row per direction, and the notes that belong to all of them."""
-    base = "labels" if settings.train is None else settings.train
+    """Return one row per direction, and the notes that belong to all; runs have a name."""
     rng = np.random.default_rng(settings.seed)
-    close = [(0, 0)] * len(runs)
-    if train is None and settings.interval != "none":
-        close = [close_pairs(run.sums) for run in runs]
+    sums = [counted for _, counted in runs]
+    fitted = train is None and settings.interval != "none"
+    labels = [links(run) if fitted else None for run in sums]
     measured = [
-        _of_run(run, train, settings, rng, unsure=unsure > 0)
-        for run, (unsure, _) in zip(runs, close, strict=True)
+        _of_run(*run, own, train, settings, rng) for run, own in zip(runs, labels, strict=True)
     ]
     rows = tuple(
-        _row(
-            direction,
-            base,
-            tuple(run[direction] for run in measured),
-            tuple(_few_notes(runs, direction, settings)),
-            settings,
-        )
+        _row(sums, tuple(run[direction] for run in measured), settings, rng)
         for direction in measured[0]
     )
-    unseen = _unseen_notes(runs, train, settings)
-    if not any(np.nan_to_num(run.pairs.lean).any() for row in rows for run in row.runs):
-        text = "no pair leans either way, so that nothing can be amplified or reduced"
-        return rows, (*unseen, Note(NoteKind.TIE, text))
-    return rows, (*unseen, *_interval_notes(runs, max(close), settings))
+    unseen = _unseen_notes(sums, train, settings)
+    close = max((own.close, own.pairs) if own else (0, 0) for own in labels)
+    no_lean = any(row.estimate.obstacle is Obstacle.NO_LEAN for row in rows)
+    return rows, (*unseen, *_interval_notes(sums, close, settings, no_lean=no_lean))
 
 
 def _of_run(
-    run: Measurement,
+    name: str,
+    sums: RowSums,
+    labels: Links | None,
     train: RowSums | None,
     settings: AmplifySettings,
     rng: np.random.Generator,
-    *,
-    unsure: bool,
 ) -> dict[Direction, RunAmplification]:
-    """Return each direction of one run; `unsure` if chance may decide the lean of its rows."""
-    sums, confidence = run.sums, settings.confidence
+    """Return each direction of one run; `labels` are the links that its lean comes from."""
+    confidence = settings.confidence
     options: dict[str, Any] = {"keep_unseen": settings.keep_unseen}
     world = None
     if train is not None:
         world = Association.from_tally(train.tallies().labels, train.attributes, train.tasks)
-    measured = from_tallies(sums.tallies(), sums.attributes, sums.tasks, train=world, **options)
-    corrected: dict[Direction, float] = {}
-    if settings.interval == "none":
-        none = Interval.undefined(confidence, settings.interval)
-        intervals = dict.fromkeys(sums.directions, none)
-    elif unsure:
+    found = from_tallies(sums.tallies(), sums.attributes, sums.tasks, train=world, **options)
+    fitted, intervals = {}, {}
+    if labels is not None and labels.close:
         fitted = cross_fitted_amplification(sums, confidence=confidence, rng=rng, **options)
-        corrected = {direction: fit.value for direction, fit in fitted.items()}
         intervals = {direction: fit.interval for direction, fit in fitted.items()}
-    else:
+    elif settings.interval != "none":
         intervals = bootstrap_interval(sums, train=train, confidence=confidence, rng=rng, **options)
-    return {
-        pairs.direction: RunAmplification(
-            run.run, pairs, intervals[pairs.direction], corrected.get(pairs.direction)
+    measured = {}
+    for pairs in found.directions:
+        fit, obstacle = fitted.get(pairs.direction), None
+        if (labels is not None and labels.p_value >= _CHANCE) or not np.nansum(np.abs(pairs.lean)):
+            # Without a direction there is neither a corrected value nor an interval around it.
+            fit, obstacle = None, Obstacle.NO_LEAN
+            intervals.pop(pairs.direction, None)
+        elif fit is not None and not fit.reliability.is_enough:
+            obstacle = Obstacle.SMALL_BASE
+        interval = intervals.get(pairs.direction) or Interval.undefined(confidence, "none")
+        measured[pairs.direction] = RunAmplification(
+            name, pairs, interval, None if fit is None else fit.value, obstacle
         )
-        for pairs in measured.directions
-    }
+    return measured
 
 
 def _row(
-    direction: Direction,
-    base: str,
-    runs: tuple[RunAmplification, ...],
-    notes: tuple[Note, ...],
+    runs: Sequence[RowSums],
+    measured: tuple[RunAmplification, ...],
     settings: AmplifySettings,
+    rng: np.random.Generator,
 ) -> AmplificationRow:
-    values = [run.pairs.value for run in runs]
-    value, corrected, bias, over_runs = float(np.mean(values)), None, None, None
-    if any(run.corrected is not None for run in runs):
-        corrected = float(np.mean([run.claimed for run in runs]))
-        bias = value - corrected
-    interval = mean_interval([run.interval for run in runs])
-    estimate = Estimate(value, interval, decide(interval), corrected, bias, notes)
-    if len(runs) > 1:
-        spread = interval_over_runs(values, settings.confidence)
-        over_runs = Estimate(value, spread, decide(spread))
-    return AmplificationRow(direction, base, runs, estimate, over_runs)
+    direction = measured[0].pairs.direction
+    base = "labels" if settings.train is None else settings.train
+    estimate = mean_of_runs([run.estimate for run in measured], span=(-1, 1))
+    notes = tuple(_few_notes(runs, direction, settings))
+    row = AmplificationRow(direction, base, measured, replace(estimate, notes=notes))
+    if settings.interval == "none":
+        return row
+    options: dict[str, Any] = {"confidence": settings.confidence, "rng": rng}
+    each: list[Any]
+    if estimate.obstacle is not Obstacle.NO_LEAN:
+        each = [strength(run, direction, **options) for run in runs]
+        return replace(row, strength=None if None in each else mean_of_runs(each, reference=1.0))
+    each = [unevenness(run, direction, **options) for run in runs]
+    values = [Estimate(run.value, run.interval, run.verdict) for run in each]
+    mean = mean_of_runs(values, span=(0, 1))
+    uneven = Unevenness(mean.value, mean.interval, max(run.p_value for run in each))
+    notes += (_no_lean_note(row, uneven),)
+    estimate = replace(estimate, verdict=uneven.verdict, notes=notes)
+    return replace(row, estimate=estimate, unevenness=uneven)
+
+
+def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
+    """Say what can be said where the labels show no link."""
+    axis, names = (0, row.tasks) if row.direction.predicted == "task" else (1, row.attributes)
+    predicted = np.mean([run.pairs.predicted for run in row.runs], axis=0)
+    mean = np.expand_dims(defined_mean(predicted, axis=axis), axis)
+    spread = np.nan_to_num(np.ptp(np.where(np.isnan(predicted), mean, predicted), axis=axis))
+    between, points = "the groups" if axis == 0 else "the tasks", float(spread.max())
+    if axis == 1 and len(row.tasks) == 1:
+        between, points = f"{row.tasks[0]} and all rows", uneven.value
+    chance = "more" if uneven.verdict is Verdict.UNEVEN else "no more"
+    text = (
+        "the labels show no link beyond chance, so amplification has no direction; predictions of "
+        f"{names[int(spread.argmax())]} differ between {between} by up to {100 * points:.3g} "
+        f"points, {chance} than chance may explain (p {format_p_value(uneven.p_value)})"
+    )
+    return Note(NoteKind.TIE, text, row.direction.value)
 
 
 def _unseen_notes(
-    runs: Sequence[Measurement], train: RowSums | None, settings: AmplifySettings
+    runs: Sequence[RowSums], train: RowSums | None, settings: AmplifySettings
 ) -> Iterator[Note]:
     """Yield the labels that never occur where the lean comes from."""
-    marginals = [(train or run.sums).total.marginals for run in runs]
-    sums = runs[0].sums
+    marginals = [(train or run).total.marginals for run in runs]
+    sums = runs[0]
     names = [
         name
         for labels, part in ((sums.attributes, 1), (sums.tasks, 2))
@@ -201,41 +231,49 @@ def _unseen_notes(
 
 
 def _interval_notes(
-    runs: Sequence[Measurement], close: tuple[int, int], settings: AmplifySettings
+    runs: Sequence[RowSums],
+    close: tuple[int, int],
+    settings: AmplifySettings,
+    *,
+    no_lean: bool,
 ) -> Iterator[Note]:
     """Yield what the intervals take for granted, and where they are not to be trusted."""
     if settings.interval == "none":
+        if no_lean:
+            text = "no pair leans either way, so that nothing can be amplified or reduced"
+            yield Note(NoteKind.TIE, text)
         return
     lean = "these rows" if settings.train is None else "the train table"
     unit = "rows" if settings.cluster is None else f"clusters ({settings.cluster})"
-    known = f"takes the lean of {lean} as known"
-    if close[0]:
-        known = f"uses a lean that is cross-fitted on other {unit}"
-    text = f"the interval assumes that the {unit} are independent, and {known}"
+    text = f"the interval assumes that the {unit} are independent"
+    if not no_lean:
+        fitted = f"uses a lean that is cross-fitted on other {unit}"
+        text += f", and {fitted if close[0] else f'takes the lean of {lean} as known'}"
     yield Note(NoteKind.ASSUMPTION, text)
-    if close[0]:
+    if close[0] and not no_lean:
         text = (
             f"{close[0]} of {close[1]} pairs are within two standard errors of a tie, so their "
-            "lean may be due to chance: `corrected` uses the lean of other rows; a train table "
-            "avoids it"
+            "lean may be due to chance: `corrected` uses the lean of other rows, and is divided by "
+            "the share of an amplification that it shows; a train table avoids it"
         )
         yield Note(NoteKind.TIE, text)
-    units = min(run.sums.units for run in runs)
+    units = min(run.units for run in runs)
     if units < _FEW_ROWS:
         text = f"only {units} {unit}: the interval may cover the true value less often"
         yield Note(NoteKind.FEW_UNITS, text)
     if len(runs) > 1:
-        yield runs_note(len(runs), "rows")
+        yield runs_note(len(runs), unit)
 
 
 def _few_notes(
-    runs: Sequence[Measurement], direction: Direction, settings: AmplifySettings
+    runs: Sequence[RowSums], direction: Direction, settings: AmplifySettings
 ) -> Iterator[Note]:
     """Yield the labels that few rows have, of those that the direction is given."""
-    if settings.interval == "none" or min(one.sums.units for one in runs) < _FEW_ROWS:
+    if settings.interval == "none" or min(run.units for run in runs) < _FEW_ROWS:
         return
-    sizes = np.min([one.counted.rows_with(one.sums, direction) for one in runs], axis=0)
-    sums = runs[0].sums
+    shares = [run.total.given(direction).ravel() / run.total.marginals[0] for run in runs]
+    sizes = np.min([run.number * share[0] for run, share in zip(runs, shares, strict=True)], axis=0)
+    sums = runs[0]
     names = sums.attributes if direction == Direction.ATTRIBUTE_TO_TASK else sums.tasks
     few = [name for name, size in zip(names, sizes, strict=True) if 0 < size < _FEW]
     if few:

@@ -1,4 +1,4 @@
-"""The choices of `amplify`, each with its default and help text.
+"""The choices of `amplify` and of `disparity`, each with its default and help text.
 
 Nothing heavy is imported here: the command line reads this module for its help.
 """
@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from lmprobe.core.choices import DisparityMeasure
 from lmprobe.errors import InputError
 from lmprobe.results.settings import Settings, setting
 
@@ -112,3 +113,25 @@ class AmplifySettings(Settings):
                 f"--threshold must be calibrated, all or a number, found {self.threshold!r}"
             )
         return value
+
+
+@dataclass(frozen=True)
+class DisparitySettings(Settings):
+    """What decides the numbers of a disparity, apart from the table and its columns."""
+
+    measure: DisparityMeasure = setting(
+        "demographic_parity",
+        "The measure that is compared between the groups.",
+        flags=("--measure", "-m"),
+    )
+    method: str = setting(
+        "auto",
+        "The interval method: see `lmprobe ls intervals`; auto is exact for 0/1 costs, "
+        "betting for others.",
+        flags=("--interval", "--method"),
+    )
+    group_share: float | None = setting(
+        None, "Known lower bound on the smaller group's share of the population."
+    )
+    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
+    seed: int = setting(0, "Random seed.", minimum=0)

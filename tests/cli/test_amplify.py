@@ -148,7 +148,7 @@ def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
     assert max(map(len, out.splitlines())) <= 80
     assert "attribute->task" in out
     assert " to " in out  # the interval
-    assert "shows no clear difference" in " ".join(out.split())
+    assert "the labels show no link beyond chance" in " ".join(out.split())
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "amplification.csv",
         "pairs.csv",

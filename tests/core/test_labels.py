@@ -161,7 +161,7 @@ def test_columns_that_cannot_be_crossed(columns: Any, message: str) -> None:
 
 
 def test_the_metric_core_starts_without_pandas() -> None:
-    modules = ("core.association", "metrics.mals", "inference.disparity", "probing.result")
+    modules = ("core.association", "metrics.mals", "tabular.disparity", "probing.result")
     names = ", ".join(f"lmprobe.{module}" for module in modules)
     program = f"import sys, {names}; print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

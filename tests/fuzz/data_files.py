@@ -27,9 +27,11 @@ from lmprobe.vision.convert import write_table as write_labels
 from tests.fuzz.mutations import Mutation, damage_json, damage_lines
 from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored
 
+_EARLIER = ("../../golden/probe-v1.json", "../../golden/probe-v2-uneven.json")
+
 
 def readers() -> list[Reader]:
-    """Return the readers of this file; one of results for every job, and one of version 1."""
+    """Return the readers of this file; one of results for every job, and of earlier ones."""
     results = [f"results/{path.name}" for path in sorted((SEEDS / "results").glob("*.json"))]
     return [
         Reader("templates", "set.toml", stored("templates.toml"), damage_lines, read_templates),
@@ -37,7 +39,7 @@ def readers() -> list[Reader]:
         Reader("base-csv", "base.csv", stored("base.csv"), damage_lines, read_base_table),
         Reader("base-toml", "base.toml", stored("base.toml"), damage_lines, read_base_description),
         Reader("word-list", "words.txt", stored("words.txt"), damage_lines, read_word_list),
-        *(_result(name) for name in [*results, "../../golden/probe-v1.json"]),
+        *(_result(name) for name in [*results, *_EARLIER]),
         _annotations("coco-instances", "instances.json", damage_json),
         _annotations("coco-captions", "captions.json", damage_json),
         _annotations("imsitu", "imsitu.json", damage_json),

@@ -21,15 +21,16 @@ from lmprobe.gating.limits import Limit, limits_of
 from lmprobe.gating.result import CheckedRow, CheckResult, Outcome
 from lmprobe.report.loading import KINDS
 from lmprobe.reproduce.experiment import reproduce
-from lmprobe.results import Estimate, Interval, Verdict
+from lmprobe.results import Estimate, Interval, Obstacle, Verdict
 from lmprobe.results.claim import Claim, difference
 
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 
 
-def claim(low: float, high: float, verdict: Verdict = Verdict.UNDECIDED, **where: Any) -> Claim:
+def claim(low: float, high: float, obstacle: Obstacle | None = None, **where: Any) -> Claim:
     value = (low + high) / 2 if math.isfinite(low + high) else 0.0
-    return Claim(Estimate(value, Interval(low, high, 0.95, "bootstrap"), verdict), **where)
+    ends = Interval(low, high, 0.95, "bootstrap")
+    return Claim(Estimate(value, ends, Verdict.UNDECIDED, obstacle=obstacle), **where)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_the_worst_row_decides() -> None:
         CheckedRow(claim(0.0, 0.01), 0.05),
         CheckedRow(claim(0.1, 0.2), 0.05),
         CheckedRow(claim(0.0, 0.2), 0.05),
-        CheckedRow(claim(0.0, 0.01, Verdict.UNINFORMED), 0.05),
+        CheckedRow(claim(0.0, 0.01, obstacle=Obstacle.UNINFORMED), 0.05),
     )
     for rows, code in (
         ((passed, passed), 0),

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmprobe.leakage.result import ASSUMPTIONS, LIMITS, LeakageResult, LeakageRow, Measure
+from lmprobe.leakage.result import (
+    ASSUMPTIONS,
+    LIMITS,
+    LeakageResult,
+    LeakageRow,
+    Measure,
+    mean_row,
+)
 from lmprobe.leakage.result import leakage_row as make_row
 from lmprobe.results import Interval, Note, NoteKind, Verdict
 
@@ -28,7 +35,7 @@ def row(
 
 MODEL = row(Measure.MODEL, 0.65, rounds=(0.6, 0.65, 0.7), f1=0.9)
 BASE = row(Measure.BASE, 0.6, Interval.undefined(0.9, "none"), ())
-DIFFERENCE = row(Measure.AMPLIFICATION, -0.15, LOW, (-0.2, -0.1), f1=0.8, over_runs=LOW)
+DIFFERENCE = row(Measure.AMPLIFICATION, -0.15, LOW, (-0.2, -0.1), f1=0.8)
 
 
 def result(*rows: LeakageRow, **facts: Any) -> LeakageResult:
@@ -50,10 +57,10 @@ def test_the_verdict_follows_the_interval(
     measure: Measure, ends: tuple[float, float], verdict: Verdict
 ) -> None:
     interval = Interval(*ends, 0.95, "t")
-    made = row(measure, sum(ends) / 2, interval, over_runs=interval)
+    made = row(measure, sum(ends) / 2, interval)
     assert made.verdict is verdict
-    assert made.over_runs is not None
-    assert made.over_runs.verdict is verdict
+    mean = mean_row([made, made], 0.5)
+    assert (mean.verdict, mean.over_runs) == (verdict, mean.estimate)
 
 
 numbers = st.floats(-1, 1)
@@ -70,8 +77,8 @@ rows = st.builds(
     intervals,
     st.lists(numbers, max_size=4).map(tuple),
     f1=st.none() | numbers,
-    over_runs=st.none() | intervals,
 )
+rows |= rows.map(lambda made: mean_row([made, made], 0.5))
 
 
 @given(st.lists(rows, min_size=1, max_size=4))
@@ -83,7 +90,7 @@ def test_every_result_comes_back_from_json_and_can_be_shown(rows: list[LeakageRo
     assert again.notes == made.notes
     for ours, theirs in zip(again.rows, rows, strict=True):
         assert ours.interval.status is theirs.interval.status
-        assert (ours.over_runs is None) == (theirs.over_runs is None)
+        assert ours.runs == theirs.runs
     assert made.to_markdown()
     assert made.to_html()
     assert made.tables()[0].to_frame().shape[0] == len(rows)
@@ -106,9 +113,9 @@ def test_a_table_has_the_columns_that_some_row_fills() -> None:
     assert len(result(row()).tables()[0].columns) == 4
     (table,) = result(MODEL, BASE, DIFFERENCE).tables()
     assert table.rows == (
-        ("model leakage", 0.65, HIGH, Verdict.LEAKS, None, None, 0.9),
-        ("base leakage", 0.6, None, None, None, None, None),
-        ("leakage amplification", -0.15, LOW, Verdict.LEAKS_LESS, LOW, Verdict.LEAKS_LESS, 0.8),
+        ("model leakage", 0.65, HIGH, Verdict.LEAKS, 0.9),
+        ("base leakage", 0.6, None, None, None),
+        ("leakage amplification", -0.15, LOW, Verdict.LEAKS_LESS, 0.8),
     )
 
 

@@ -16,7 +16,7 @@ from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, mode
 from lmprobe.leakage.result import LeakageResult
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.leakage.table import table_leakage
-from lmprobe.results import IntervalStatus, NoteKind, Verdict
+from lmprobe.results import NoteKind, Verdict
 from tests.leakage.leaking_data import one_label
 
 EXACT = LeakageSettings(attacker="exact", rounds=3)
@@ -90,12 +90,10 @@ def test_several_tables_or_the_values_of_a_column_are_several_runs() -> None:
     assert found.rounds == pytest.approx(values)
     assert found.value == pytest.approx(values.mean())
     half = stats.t.ppf(0.975, 2) * values.std(ddof=1) / np.sqrt(3)
-    over_runs = found.rows[-1].over_runs
-    assert over_runs is not None
-    ends = (over_runs.interval.low, over_runs.interval.high)
-    assert ends == pytest.approx((values.mean() - half, values.mean() + half))
-    # Beside it the interval over rows, as wide as those of the runs.
-    assert found.interval.width == pytest.approx(np.mean([one.interval.width for one in each]))
+    assert found.rows[-1].over_runs == found.rows[-1].estimate
+    # The interval over rows is as wide as those of the runs; runs scatter besides.
+    below = np.mean([run.value - run.interval.low for run in each])
+    assert found.interval.low == pytest.approx(values.mean() - np.hypot(below, half))
     assert found.f1 == pytest.approx(np.mean([one.f1 for one in each]))
     assert [note.kind for note in found.notes] == [NoteKind.ASSUMPTION, NoteKind.RUNS]
     assert LeakageResult.from_json(found.to_json()).to_json() == found.to_json()
@@ -108,13 +106,12 @@ def test_several_tables_or_the_values_of_a_column_are_several_runs() -> None:
         table_leakage(*FRAMES, **BOTH, run_column="label", settings=EXACT)
 
 
-def test_runs_that_agree_have_no_interval() -> None:
+def test_runs_that_agree_add_no_spread() -> None:
     found = table_leakage(FRAME, FRAME, attribute="group", labels=["label"], settings=EXACT)
-    over_runs = found.rows[0].over_runs
-    assert over_runs is not None
-    assert over_runs.interval.status is IntervalStatus.UNDEFINED
-    assert (over_runs.verdict, found.verdict) == (Verdict.UNDECIDED, Verdict.LEAKS)
-    assert found.f1 is None
+    alone = table_leakage(FRAME, attribute="group", labels=["label"], settings=EXACT)
+    assert found.interval.width == pytest.approx(alone.interval.width)
+    assert (found.verdict, found.f1) == (Verdict.LEAKS, None)
+    assert alone.rows[0].over_runs is None
 
 
 def test_an_error_names_the_run() -> None:

@@ -149,7 +149,7 @@ def test_lmprobe_finds_what_the_written_out_probe_finds(name: str) -> None:
     for row in found.rows:
         world = WORLD if row.base == "labor" else own_corpus(name)
         assert row.value == pytest.approx(measured(name, world, row.direction), abs=1e-5)
-        assert row.informed
+        assert row.obstacle is None
     assert found.provenance["kind"] == ("causal" if name in CAUSAL else "masked")
 
 

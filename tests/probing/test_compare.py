@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,20 @@ from scipy import stats
 from lmprobe import ComparisonResult, ProbeResult, compare, load_result, probe
 from lmprobe.core.direction import DIRECTIONS
 from lmprobe.errors import InputError, ModelError
+from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.stats.comparison import adjusted
-from lmprobe.stats.simultaneous import bonferroni
-from tests.conftest import Made
+from tests.conftest import BASES, Made
 
 FORWARD, BACKWARD = DIRECTIONS
-WORDS = ["nurse", "lawyer", "driver", "editor", "cook"]
+WORDS = [
+    "nurse", "lawyer", "driver", "editor", "cook", "baker", "cashier", "guard", "carpenter",
+    "secretary", "cleaner", "writer", "auditor", "janitor", "farmer", "mover", "sheriff",
+    "designer", "librarian", "receptionist",
+]  # fmt: skip
 # Quick: it resamples nothing.
-QUICK = "t-crossed"
+QUICK = "t"
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +75,14 @@ def test_the_document_is_a_result_and_says_how_to_make_it_again(
         "lmprobe compare reference:faithful reference:amplified --templates fitbert "
         f"--base labor --task {','.join(WORDS)}"
     )
-    assert "reference:amplified amplifies labor more than reference:faithful" in repr(reference)
+    assert "The value of reference:amplified is higher than that of reference:faithful" in repr(
+        reference
+    )
 
 
 @pytest.mark.parametrize("pairs", ["first", "all"])
-def test_every_model_with_the_first_or_every_two(made: Made, pairs: Any) -> None:
-    results = {name: made(model=name, seed=seed) for seed, name in enumerate("abc")}
+def test_every_model_with_the_first_or_every_two(small: Any, pairs: Any) -> None:
+    results = {name: small(name, seed, bases=BASES) for seed, name in enumerate("abc")}
     found = compare(list(results.values()), pairs=pairs, interval=QUICK)
     expected = [("a", "b"), ("a", "c")] + ([("b", "c")] if pairs == "all" else [])
     assert list(dict.fromkeys((row.first, row.second) for row in found.rows)) == expected
@@ -83,8 +90,25 @@ def test_every_model_with_the_first_or_every_two(made: Made, pairs: Any) -> None
         own, other = (
             results[name].row(row.base, row.direction) for name in (row.first, row.second)
         )
+        assert row.values == pytest.approx((own.value, other.value))
         assert row.value == pytest.approx(np.nanmean(other.cells - own.cells))
         assert row.foreign_lean is (row.base == "uniform")
+
+
+def amplified(row: ProbeRow, tasks: Sequence[str]) -> dict[tuple[str, str], np.ndarray]:
+    """Return the amplification of each pair by template where these tasks are the candidates."""
+    columns = [row.tasks.index(task) for task in tasks]
+    predicted, rate, lean = (
+        table[..., columns] for table in (row.predicted, row.base_rate, row.lean)
+    )
+    if row.direction is BACKWARD:
+        predicted, rate = (table / table.sum(axis=-1, keepdims=True) for table in (predicted, rate))
+    cells = lean * (predicted - rate)
+    return {
+        (group, task): cells[:, a, t]
+        for a, group in enumerate(row.attributes)
+        for t, task in enumerate(tasks)
+    }
 
 
 def test_cells_are_paired_by_the_names_of_their_words(small: Any) -> None:
@@ -111,15 +135,10 @@ def test_cells_are_paired_by_the_names_of_their_words(small: Any) -> None:
     assert [row.direction for row in found.rows] == [FORWARD, BACKWARD]
     for row, own, other in zip(found.rows, first.rows, turned.rows, strict=True):
         shared = ("nurse", "vet", "clerk")
+        before, after = amplified(own, shared), amplified(other, shared)
         moved = {
             task: [
-                np.mean(
-                    [
-                        other.cells[k, other.attributes.index(group), other.tasks.index(task)]
-                        - own.cells[k, own.attributes.index(group), own.tasks.index(task)]
-                        for group in ("he", "she")
-                    ]
-                )
+                np.mean([after[group, task][k] - before[group, task][k] for group in ("he", "she")])
                 for k in range(6)
             ]
             for task in shared
@@ -151,7 +170,7 @@ def test_a_base_that_is_not_the_same_for_both_is_told(small: Any) -> None:
         return notes(compare([first, replace(first, rows=rows)], interval=QUICK), NoteKind.BASE)
 
     assert changed() == [], "undefined pairs are the same too"
-    assert len(changed(base_rate=lambda rates: rates * 0.9)) == 1
+    assert len(changed(base_rate=lambda rates: rates[:, ::-1])) == 1
     assert len(changed(lean=lambda lean: -lean)) == 1
 
 
@@ -246,8 +265,8 @@ def test_every_option_of_a_probe_is_one_of_compare() -> None:
             compare(["./no-such-model", "./other"], **{name: getattr(CompareSettings, name)})
 
 
-def test_p_values_are_adjusted_over_models_bases_and_directions(made: Made) -> None:
-    results = [made(model=name, seed=seed) for seed, name in enumerate("abc")]
+def test_p_values_are_adjusted_over_models_bases_and_directions(small: Any) -> None:
+    results = [small(name, seed, bases=BASES) for seed, name in enumerate("abc")]
     rows = compare(results, interval=QUICK).rows
     plain = np.array([row.p_value_unadjusted for row in rows])
     assert [row.p_value for row in rows] == pytest.approx(list(adjusted(plain, "holm")))
@@ -300,7 +319,7 @@ def test_simultaneous_intervals_of_differences_are_wider(small: Any) -> None:
         for row, other in zip(alone, together, strict=True):
             assert other.interval.width > row.interval.width
             assert other.interval.confidence == row.interval.confidence
-    each = compare(results, interval=QUICK, confidence=bonferroni(0.95, 4)).rows
+    each = compare(results, interval=QUICK, confidence=1 - 0.05 / 4).rows
     for row, other in zip(each, together, strict=True):
         ends = other.interval.low, other.interval.high
         assert (row.interval.low, row.interval.high) == pytest.approx(ends)

@@ -16,7 +16,7 @@ from lmprobe import ComparisonResult
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
-from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Verdict
+from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
 
 FORWARD, BACKWARD = DIRECTIONS
@@ -24,7 +24,7 @@ FORWARD, BACKWARD = DIRECTIONS
 
 def task(name: str, value: float, p: float = 0.01) -> TaskDifference:
     ends = Interval(value - 0.001, value + 0.001, 0.95, "bonferroni-t")
-    return TaskDifference(name, value, p, p, p, ends, 9)
+    return TaskDifference(name, value, p, p, p, ends)
 
 
 def row(
@@ -36,9 +36,9 @@ def row(
     **options: Any,
 ) -> ComparisonRow:
     """Return a difference that can be claimed."""
-    ends = Interval(value - 0.1, value + 0.1, options.pop("confidence", 0.95), "t-crossed")
+    ends = Interval(value - 0.1, value + 0.1, options.pop("confidence", 0.95), "bootstrap")
     chosen: dict[str, Any] = {"p_value": 0.01, "p_value_unadjusted": 0.01, "tasks": ()} | options
-    return ComparisonRow(first, second, base, direction, (0.0, value), value, ends, **chosen)
+    return ComparisonRow(first, second, base, direction, (0.0, value), ends, **chosen)
 
 
 def result(*rows: ComparisonRow, **facts: Any) -> ComparisonResult:
@@ -77,10 +77,12 @@ def test_a_claim_needs_the_adjusted_p_value_and_the_interval(
 
 
 def test_a_difference_that_no_table_shows_is_not_claimed() -> None:
-    ends = Interval(SMALLEST / 2, 2 * SMALLEST, 0.95, "t-crossed")
-    assert replace(row(), value=SMALLEST, interval=ends).verdict is Verdict.HIGHER
-    smaller = replace(row(), value=np.nextafter(SMALLEST, 0), interval=ends)
-    assert smaller.verdict is Verdict.UNDECIDED
+    ends = Interval(SMALLEST / 2, 2 * SMALLEST, 0.95, "bootstrap")
+    for value, verdict in (
+        (SMALLEST, Verdict.HIGHER),
+        (np.nextafter(SMALLEST, 0), Verdict.UNDECIDED),
+    ):
+        assert replace(row(), values=(0.0, value), interval=ends).verdict is verdict
 
 
 numbers = st.floats(-1, 1)
@@ -101,7 +103,6 @@ p_values = st.floats(0, 1) | st.just(math.nan)
         base=st.sampled_from(["labor", "our town, 2020"]),
         direction=st.sampled_from(Direction),
         values=st.tuples(numbers, numbers),
-        value=numbers,
         interval=intervals,
         p_value=p_values,
         p_value_unadjusted=p_values,
@@ -110,6 +111,9 @@ p_values = st.floats(0, 1) | st.just(math.nan)
         tasks=st.lists(
             st.builds(TaskDifference, st.text(), p_values, p_values, p_values, p_values), max_size=2
         ).map(tuple),
+        corrected=st.none() | numbers,
+        middle=st.none() | intervals,
+        obstacle=st.none() | st.sampled_from(Obstacle),
         foreign_lean=st.booleans(),
         notes=st.lists(st.builds(Note, st.sampled_from(NoteKind), st.text()), max_size=2).map(
             tuple
@@ -130,10 +134,15 @@ def test_documents_of_earlier_versions_and_without_rows() -> None:
     document = json.loads(result(row(tasks=(task("cook", 0.1),))).to_json())
     assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "comparison")
     assert document["rows"][0]["p_equivalence"] is None
-    for key in ("interval", "units"):
-        del document["rows"][0]["tasks"][0][key]
+    # Names and keys of earlier versions.
+    assert Verdict("amplifies_more") is Verdict("follows_more") is Verdict.HIGHER
+    assert Verdict("amplifies_less") is Verdict("follows_less") is Verdict.LOWER
+    for key in ("corrected", "middle", "nearer", "obstacle"):
+        del document["rows"][0][key]
+    document["rows"][0]["verdict"] = "amplifies_more"
+    del document["rows"][0]["tasks"][0]["interval"]
     (read,) = ComparisonResult.from_body(document).rows[0].tasks
-    assert (read.p_value, read.p_holm, read.units) == (0.01, 0.01, 0)
+    assert (read.p_value, read.p_holm) == (0.01, 0.01)
     assert not read.interval.bounded
     with pytest.raises(ValueError, match="it has no rows"):
         ComparisonResult.from_body({"rows": [], "provenance": {}})
@@ -143,9 +152,9 @@ WHOLE = """\
 task->attribute: given the task, the model predicts the group
 model  base     difference  95% interval           p  verdict
 ─────────────────────────────────────────────────────────────────────────
-b      labor       +0.2000  +0.1000 to +0.3000  0.01  amplifies more
+b      labor       +0.2000  +0.1000 to +0.3000  0.01  higher
 c      labor       +0.2000  +0.1000 to +0.3000   0.9  not enough evidence
-b      uniform     +0.2000  +0.1000 to +0.3000  0.01  amplifies more
+b      uniform     +0.2000  +0.1000 to +0.3000  0.01  higher
 
 Tasks that differ
                                                                            p

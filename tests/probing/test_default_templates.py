@@ -23,7 +23,7 @@ __all__ = ["own_cache"]
 MASKED, OTHER, CAUSAL = (
     f"reference:{name}" for name in ("faithful", "amplified", "causal-faithful")
 )
-FEW: dict[str, Any] = {"tasks": ["nurse", "cook", "lawyer"], "interval": "t-crossed"}
+FEW: dict[str, Any] = {"tasks": ["nurse", "cook", "lawyer"], "interval": "t"}
 
 
 @pytest.mark.parametrize(("model", "name"), [(MASKED, "fitbert"), (CAUSAL, "everyday")])

@@ -21,6 +21,7 @@ from lmprobe.probing.tables import pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
 from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Robustness
 from lmprobe.templates import load_templates
 from tests.probing.made_rows import made_result, made_row
 
@@ -102,13 +103,16 @@ def test_the_parts_of_all_rows_forward_first() -> None:
 
 def test_robustness_is_that_of_the_templates() -> None:
     cells = np.full((3, 2, 2), 0.1) * np.array([1.0, 4.0, -2.0])[:, None, None]
-    (line,) = robustness_table(FORWARD, [made_row(cells)]).rows
+    flips = {"families": 1, "of_families": 3, "tasks": 0, "of_tasks": 2}
+    found = Robustness(float(np.std([0.1, 0.4, -0.2])), (-0.05, 0.25), 1 / 3, 1 / 3, flips)
+    (line,) = robustness_table(FORWARD, [made_row(cells, robustness=found)]).rows
     # 0.1, 0.4 and -0.2: without one the mean is between -0.05 and 0.25.
     assert line == (
         "labor",
         pytest.approx(np.std([0.1, 0.4, -0.2])),
         "−0.0500 to +0.2500",
         pytest.approx(1 / 3),
+        "1 of 3 families, 0 of 2 tasks",
     )
 
 
@@ -229,9 +233,11 @@ def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -
 
 def test_two_rows_are_said_and_more_are_counted() -> None:
     rows = [row(), row("corpus"), row("wiki")]
-    (alone,) = headline(rows[:1])
+    alone, shares = headline(rows[:1])
     assert "the links in labor (+0.2500, 95% interval +0.1000 to +0.3000)" in alone.text
-    (counted,) = headline(rows)
+    # Without a strength, how far the shares are from those of the base.
+    assert shares.text == "Shares are 25 points from those of labor on average."
+    counted, *_ = headline(rows)
     assert counted.text.endswith("in all 3 comparisons.")
     assert counted.verdict is Verdict.AMPLIFIES
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lmprobe.probing.row import ProbeRow
-from lmprobe.results import Interval, Verdict
+from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.stats.unevenness import Unevenness
 from tests.probing.made_rows import made_row
 
@@ -60,13 +60,14 @@ def test_the_numbers_of_a_row_by_hand() -> None:
             {"lean_source": "winobias", "interval": Interval(-0.2, -0.1, 0.95, "bootstrap")},
             Verdict.OPPOSES,
         ),
-        ({"informed": False}, Verdict.UNINFORMED),
-        ({"base_reliability": 0.5}, Verdict.AMPLIFIES),
-        ({"base_reliability": 0.49}, Verdict.UNDECIDED),
-        ({"base_reliability": 0.49, "informed": False}, Verdict.UNINFORMED),
-        ({"unevenness": UNEVEN}, Verdict.UNEVEN),
-        ({"unevenness": replace(UNEVEN, p_value=0.2)}, Verdict.UNDECIDED),
-        ({"unevenness": UNEVEN, "informed": False}, Verdict.UNINFORMED),
+        ({"obstacle": Obstacle.UNINFORMED}, Verdict.UNINFORMED),
+        ({"obstacle": Obstacle.SMALL_BASE}, Verdict.UNDECIDED),
+        ({"unevenness": UNEVEN, "obstacle": Obstacle.NO_LEAN}, Verdict.UNEVEN),
+        (
+            {"unevenness": replace(UNEVEN, p_value=0.2), "obstacle": Obstacle.NO_LEAN},
+            Verdict.UNDECIDED,
+        ),
+        ({"unevenness": UNEVEN, "obstacle": Obstacle.UNINFORMED}, Verdict.UNINFORMED),
     ],
 )
 def test_the_verdict_of_a_row(changes: dict[str, Any], verdict: Verdict) -> None:

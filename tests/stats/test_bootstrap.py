@@ -11,7 +11,6 @@ from scipy import stats
 from lmprobe.results import Interval
 from lmprobe.stats.method import Sample, interval
 from lmprobe.stats.methods.bootstrap import expanded, of_replicates
-from lmprobe.stats.probe import CellTable, probe_sample
 
 # The quantile q of these numbers is q itself.
 EVEN = np.arange(1001) / 1000
@@ -31,14 +30,6 @@ def test_few_units_go_further_out(units: int, confidence: float) -> None:
     found = of_replicates(EVEN, units=units, confidence=confidence)
     assert (found.low, found.high) == pytest.approx((tail, 1 - tail), abs=1e-12)
     assert (found.confidence, found.method) == (confidence, "bootstrap")
-
-
-def test_it_has_students_width_for_a_mean() -> None:
-    values = np.random.default_rng(6).normal(size=12)
-    sample = probe_sample(CellTable.of(values[:, None, None], None), "templates")
-    found = interval(sample, method="bootstrap", rng=rng())
-    expected = stats.ttest_1samp(values, 0).confidence_interval()
-    assert found.width == pytest.approx(expected.high - expected.low, rel=0.08)
 
 
 def test_ten_thousand_resamples_are_drawn() -> None:

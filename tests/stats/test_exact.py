@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lmprobe.stats.exact_test import FAILURE, ScoreTest
 from lmprobe.stats.methods import exact, score
+from lmprobe.stats.methods.exact import FAILURE, ScoreTest
 from lmprobe.stats.methods.score import score_statistic
 
 Counts = tuple[int, int, int, int]

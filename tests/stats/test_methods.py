@@ -23,11 +23,11 @@ from lmprobe.stats.method import (
     intervals,
     traits_of,
 )
-from lmprobe.stats.probe import CellTable, probe_interval, probe_sample
 from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.verdicts import Choices
+from tests.stats.tables import moved_tables
 
 TWO_GROUPS = ("score", "exact", "betting")
-PROBES = ("t-crossed",)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -41,8 +41,16 @@ def two_groups(n: int = 200) -> Sample:
 
 
 def probed(n: int = 30) -> Sample:
-    cells = rng(2).normal(0.1, 0.05, (n, 2, 30))
-    return probe_sample(CellTable.of(cells, None), "both")
+    """The means of templates as observations, and their spread with that of tasks."""
+    return sample_of(rng(2).normal(0.1, 0.05, (n, 30)))
+
+
+def sample_of(moved: np.ndarray, resample: str = "both") -> Sample:
+    tables = moved_tables(moved)
+    number = tables.replicates()["value"]
+    by_template = number.by_template
+    spread = number.spread(resample)
+    return Sample(number.value, by_template, units=len(by_template), spread=spread)
 
 
 MakeSample = Callable[..., Sample]
@@ -50,7 +58,7 @@ SAMPLES = [
     (name, make)
     for name in intervals.names()
     for make in (two_groups, probed)
-    if name not in (PROBES if make is two_groups else TWO_GROUPS)
+    if make is two_groups or name not in TWO_GROUPS
 ]
 
 
@@ -85,16 +93,13 @@ def test_a_confidence_is_a_probability(name: str, make: MakeSample) -> None:
 def test_no_interval_has_zero_width(name: str) -> None:
     samples = []
     if name not in TWO_GROUPS:
-        flat = CellTable.of(np.full((12, 2, 9), 0.1), None)
-        # Of two templates half of the resamples draw both, and so give the same value.
-        pair = CellTable.of(np.repeat([[[0.1]], [[0.2]]], 9, axis=2), None)
-        samples += [probe_sample(flat, "both"), probe_sample(pair, "templates")]
-        alone = probe_sample(CellTable.of(np.full((1, 2, 9), 0.1), None), "both")
+        pair = np.repeat([[0.1], [0.2]], 9, axis=1)
+        samples += [sample_of(np.full((12, 9), 0.1)), sample_of(pair, "templates")]
+        alone = sample_of(np.full((1, 9), 0.1))
         assert interval(alone, method=name, rng=rng()).status == "too_few_units"
-    if name not in PROBES:
-        for cost in (0.0, 1.0):
-            costs = np.full(40, cost)
-            samples.append(groups_sample(costs, costs, cost_bound=1.0, group_share=0.5))
+    for cost in (0.0, 1.0):
+        costs = np.full(40, cost)
+        samples.append(groups_sample(costs, costs, cost_bound=1.0, group_share=0.5))
     for sample in samples:
         found = interval(sample, method=name, confidence=0.4, rng=rng())
         assert math.isnan(found.low) or found.width > 0
@@ -146,14 +151,12 @@ def test_differences_are_covered_as_often_as_promised(
     assert stats.binomtest(covered, runs, promise, alternative="less").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "t-crossed"])
-def test_probes_are_covered_as_often_as_promised(name: str) -> None:
+def test_probes_are_covered_as_often_as_promised() -> None:
     draw, covered, runs = rng(4), 0, 100
     for _ in range(runs):
-        effects = draw.normal(0, 0.05, (8, 1, 1)) + draw.normal(0, 0.1, (1, 1, 12))
-        cells = 0.05 + effects + draw.normal(0, 0.05, (8, 2, 12))
-        sample = probe_sample(CellTable.of(cells, None), "both")
-        covered += 0.05 in interval(sample, method=name, confidence=0.9, rng=draw)
+        effects = draw.normal(0, 0.02, (8, 1)) + draw.normal(0, 0.04, (1, 12))
+        sample = sample_of(0.05 + effects + draw.normal(0, 0.02, (8, 12)))
+        covered += 0.05 in interval(sample, method="bootstrap", confidence=0.9, rng=draw)
     assert stats.binomtest(covered, runs, 0.87, alternative="less").pvalue > 1e-3
 
 
@@ -172,7 +175,6 @@ def test_a_method_says_what_it_lacks() -> None:
     for name, words in (
         ("t", "needs a mean of independent observations"),
         ("bernstein", "needs a mean of independent observations"),
-        ("t-crossed", "templates are crossed"),
     ):
         with pytest.raises(InputError, match=words):
             interval(Sample(0.0), method=name, rng=rng())
@@ -185,16 +187,15 @@ def test_a_method_says_what_it_lacks() -> None:
 
 
 def test_a_method_may_be_a_function_with_traits() -> None:
-    @declare(Traits(crossed=True, caveat="mind this"))
+    @declare(Traits(approximate=True, caveat="mind this"))
     def mine(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
         return Interval(sample.value, float(rng.random()), confidence, "mine")
 
     assert interval(Sample(-1.0), method=mine, rng=rng(3)) == Interval(
         -1.0, rng(3).random(), 0.95, "mine"
     )
-    assert traits_of(mine) == Traits(crossed=True, caveat="mind this")
+    assert traits_of(mine) == Traits(approximate=True, caveat="mind this")
     assert {name for name in intervals.names() if traits_of(name).resamples} == {"bootstrap"}
-    assert {name for name in intervals.names() if traits_of(name).crossed} == {"t-crossed"}
     assert {name for name in intervals.names() if traits_of(name).approximate} == {"bootstrap", "t"}
 
 
@@ -215,7 +216,7 @@ def test_a_removed_name_gives_one_line_with_its_replacement(
     table = {"group": ["a", "b"] * 4, "task": [0, 1] * 4, "guess": [1, 1] * 4}
     columns: dict[str, Any] = {"attribute": "group", "task": "task", "task_prediction": "guess"}
     for call in (
-        lambda: probe_interval(rng().normal(size=(3, 2, 3)), method=name, rng=rng()),
+        lambda: Choices(method=name).drawn,
         lambda: group_disparity(None, [0, 1] * 4, method=name, **groups),
         lambda: sample_size(0.05, method=name),
         lambda: amplify(table, interval=name, **columns),

@@ -13,8 +13,17 @@ from scipy import stats
 from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
 from lmprobe.io.table_source import TableSource
+from lmprobe.results import Verdict
 from lmprobe.stats.methods.bootstrap import of_replicates
-from lmprobe.stats.rows import bootstrap_interval, close_pairs, cross_fitted_amplification
+from lmprobe.stats.row_sums import RowSums
+from lmprobe.stats.rows import (
+    bootstrap_interval,
+    cross_fitted_amplification,
+    links,
+    reliability,
+    strength,
+    unevenness,
+)
 from lmprobe.tabular.columns import Columns, Layout
 from lmprobe.tabular.counting import counted
 from lmprobe.tabular.engine import count_lines
@@ -162,20 +171,23 @@ def test_the_cross_fitted_value_and_its_spread_are_those_of_a_loop(
     estimates = held_out(rows, whole, generator.binomial(whole, 0.2), keep_unseen)
     times = np.repeat(generator.multinomial(30, ones[0] / 30, size=400), 8, axis=0)
     spread = held_out(rows, times, generator.binomial(times, 0.2), keep_unseen)
-    found = cross_fitted_amplification(
-        sums_of(**rows), keep_unseen=keep_unseen, confidence=0.9, rng=rng()
-    )
+    sums = sums_of(**rows)
+    found = cross_fitted_amplification(sums, keep_unseen=keep_unseen, confidence=0.9, rng=rng())
     for direction, values in estimates.items():
-        assert found[direction].value == pytest.approx(values.mean(), abs=1e-12)
+        shown = reliability(links(sums), direction)
+        divisor = max(shown.proportional, 1 / 3)
+        assert found[direction].value == pytest.approx(values.mean() / divisor, abs=1e-12)
         ways = spread[direction].reshape(400, 8)
         # The noise of the few ways to hold out is not that of the units.
         noise = np.nanmean(ways.var(axis=1, ddof=1)) / 8
         variance = np.nanvar(ways.mean(axis=1), ddof=1) - noise
         half = stats.t.ppf(0.95, 29) * math.sqrt(variance)
+        # The end away from zero also covers an even exaggeration.
+        most = min(divisor, max(shown.even, 1 / 4))
+        low, high = values.mean() - half, values.mean() + half
+        ends = (low / (most if low < 0 else divisor), high / (most if high > 0 else divisor))
         interval = found[direction].interval
-        assert (interval.low, interval.high) == pytest.approx(
-            (values.mean() - half, values.mean() + half), rel=1e-9
-        )
+        assert (interval.low, interval.high) == pytest.approx(np.clip(ends, -1, 1), rel=1e-9)
 
 
 @pytest.mark.slow
@@ -206,13 +218,20 @@ def test_close_pairs_against_a_loop(weighted: bool) -> None:
         has, does = (group == a).astype(float), task[:, t]
         added = share * (has - share @ has) * (does - share @ does)
         by_unit = [added[unit == number].sum() for number in range(20)]
-        residuals.append(abs(sum(by_unit)) / math.sqrt(sum(value**2 for value in by_unit)))
+        # A rare pair has at least the variance of independent rows.
+        spread = [
+            min(p * (1 - p), 90 * sum((share * (x - p))[unit == u].sum() ** 2 for u in range(20)))
+            for x, p in ((has, share @ has), (does, share @ does))
+        ]
+        variance = max(sum(value**2 for value in by_unit), spread[0] * spread[1] / 90)
+        residuals.append(abs(sum(by_unit)) / math.sqrt(variance))
     assert not any(1.95 < residual < 2.05 for residual in residuals)
     close = sum(residual < 2 for residual in residuals)
     assert 2 < close < 13
     for scale in (1e-200, 1.0, 1e200):
         sums = sums_of(group, task, weight=weight * scale, unit=unit)
-        assert close_pairs(sums) == (close, 15)
+        assert (links(sums).close, links(sums).pairs) == (close, 15)
+        assert np.abs(links(sums).z).ravel() == pytest.approx(residuals)
 
 
 @pytest.mark.parametrize(("alike", "close"), [(5, 4), (6, 0), (7, 0)])
@@ -220,7 +239,12 @@ def test_two_standard_errors_exactly_are_not_close(alike: int, close: int) -> No
     """Sixteen rows, half of each kind: the residual of 6 alike of 8 is exactly 2."""
     group = np.repeat([0, 1], 8)
     first = np.repeat([1, 0, 1, 0], [alike, 8 - alike, 8 - alike, alike])
-    assert close_pairs(sums_of(group, np.column_stack([first, 1 - first]))) == (close, 4)
+    found = links(sums_of(group, np.column_stack([first, 1 - first])))
+    assert (found.close, found.pairs) == (close, 4)
+
+
+def close_pairs(sums: RowSums) -> tuple[int, int]:
+    return links(sums).close, links(sums).pairs
 
 
 @pytest.mark.filterwarnings("error")
@@ -237,3 +261,154 @@ def test_a_label_of_all_rows_or_of_none_has_no_pair() -> None:
     found = close_pairs(kinds_of(**rows))
     assert found == close_pairs(sums_of(**rows))
     assert 0 < found[0] < found[1] == 6
+
+
+def jobs(
+    rows: int, strengths: tuple[float, float], draw: np.random.Generator, *, groups: int = 2
+) -> dict[str, Any]:
+    """Groups and one of six jobs; labels and predictions have powers of the same links."""
+    link = np.random.default_rng(8).normal(0, 0.6, (groups, 6))
+    group = draw.integers(0, groups, rows)
+    tables = []
+    for power in strengths:
+        chance = np.exp(power * link)
+        chance = (chance / chance.sum(axis=1, keepdims=True)).cumsum(axis=1)[group]
+        tables.append(np.eye(6)[(draw.random((rows, 1)) > chance).sum(axis=1)])
+    return {"attribute_labels": group, "task_labels": tables[0], "task_predictions": tables[1]}
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_strength_is_the_planted_power(power: float, groups: int) -> None:
+    sums = kinds_of(**jobs(20_000, (1.0, power), rng(2), groups=groups))
+    found = strength(sums, A_TO_T, rng=rng())
+    assert found is not None
+    assert found.value == pytest.approx(power, rel=0.1)
+    assert power in found.interval
+    expected = {0.5: Verdict.REDUCES, 1.0: Verdict.UNDECIDED, 2.0: Verdict.AMPLIFIES}
+    assert found.verdict is expected[power]
+
+
+@pytest.mark.parametrize("kind", ["rows", "weights", "clusters"])
+def test_predictions_that_equal_the_labels_are_exactly_as_strong(kind: str) -> None:
+    rows = jobs(400, (1.0, 1.0), rng())
+    rows["task_predictions"] = rows["task_labels"]
+    more: dict[str, Any] = {
+        "rows": {},
+        "weights": {"weight": rng(1).uniform(0.5, 2, 400)},
+        "clusters": {"unit": np.arange(400) // 4},
+    }[kind]
+    found = strength(sums_of(**rows, **more), A_TO_T, rng=rng())
+    assert found is not None
+    assert (found.value, found.interval.status) == (1.0, "undefined")
+
+
+def test_a_strength_is_withheld_where_logarithms_cannot_be_trusted() -> None:
+    few = strength(sums_of(**jobs(60, (1.0, 1.0), rng())), A_TO_T, rng=rng())
+    none = strength(sums_of(**jobs(2000, (0.0, 1.0), rng())), A_TO_T, rng=rng())
+    for found in (few, none):
+        assert found is not None
+        assert math.isnan(found.value)
+        assert (found.interval.status, found.verdict) == ("too_few_units", Verdict.UNDECIDED)
+    rows = people(200)
+    rows["task_labels"], rows["task_predictions"] = (
+        rows[name][:, :1] for name in ("task_labels", "task_predictions")
+    )
+    assert strength(sums_of(**rows), A_TO_T, rng=rng()) is None
+    # The scale of weights changes nothing.
+    rows = jobs(2000, (1.0, 2.0), rng())
+    plain, scaled = (
+        strength(sums_of(**rows, weight=np.full(2000, w)), A_TO_T, rng=rng()) for w in (1.0, 1e6)
+    )
+    assert plain is not None
+    assert scaled is not None
+    assert scaled.value == pytest.approx(plain.value, rel=1e-6)
+
+
+def test_predictions_that_follow_the_group_where_labels_do_not_are_uneven() -> None:
+    """Half of the rows are men, who are never predicted; of the women 71 % are."""
+    draw = rng(6)
+    group, task = draw.integers(0, 2, 600), draw.integers(0, 2, (600, 1))
+    guess = (group[:, None] == 1) & (draw.random((600, 1)) < 0.71)
+    sums = sums_of(group, task, task_predictions=guess, attribute_predictions=group)
+    found = unevenness(sums, A_TO_T, rng=rng())
+    share = guess[group == 1].mean()
+    assert found.value == pytest.approx((share - guess.mean() + guess.mean()) / 2, abs=0.02)
+    assert found.interval.low < 0.355 < found.interval.high
+    assert found.interval.low > 0.25
+    assert found.p_value < 1e-9
+    # The same rows in clusters of ten are less evidence, but still some.
+    clustered = sums_of(group, task, task_predictions=guess, unit=np.arange(600) // 10)
+    assert found.p_value < unevenness(clustered, A_TO_T, rng=rng()).p_value < 0.01
+    # What the group is predicted to be does not depend on the one task.
+    assert unevenness(sums, T_TO_A, rng=rng()).p_value > 0.5
+
+
+def test_the_predicted_group_may_depend_on_the_only_task() -> None:
+    draw = rng(6)
+    group, task = draw.integers(0, 2, 600), draw.integers(0, 2, 600)
+    said = np.where(draw.random(600) < 0.3 + 0.4 * task, 1, 0)
+    found = unevenness(sums_of(group, task, attribute_predictions=said), T_TO_A, rng=rng())
+    assert found.value == pytest.approx(said[task == 1].mean() - said.mean(), abs=1e-12)
+    assert found.p_value < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["perfect", "one unit", "one group"])
+def test_without_evidence_nothing_is_uneven(kind: str) -> None:
+    draw = rng(7)
+    group, task = draw.integers(0, 2, 80), draw.integers(0, 2, (80, 3))
+    guess = task if kind == "perfect" else 1 * (draw.random((80, 3)) < 0.2 + 0.6 * group[:, None])
+    unit = np.zeros(80, dtype=int) if kind == "one unit" else None
+    if kind == "one group":
+        group[:] = 0
+    found = unevenness(sums_of(group, task, task_predictions=guess, unit=unit), A_TO_T, rng=rng())
+    assert (found.p_value, found.verdict) == (1.0, Verdict.UNDECIDED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.3, 0.03])
+def test_chance_alone_is_seldom_called_uneven(rate: float) -> None:
+    """Eight tasks, common or rare, three groups of unequal size; 0.05 within three errors."""
+    draw, false = rng(9), 0
+    for _ in range(400):
+        group = draw.choice(3, 300, p=[0.1, 0.3, 0.6])
+        task, noise = draw.random((2, 300, 8)) < rate
+        guess = np.where(draw.random((300, 8)) < 0.5, task, noise)
+        sums = sums_of(group, task, task_predictions=guess)
+        false += links(sums, A_TO_T).p_value < 0.05
+    assert false / 400 < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_reliability_grows_with_the_links() -> None:
+    """Of labels without links little is shown, of strong ones nearly all, whatever the pattern."""
+    shown = []
+    for size in (0.0, 0.05, 0.1, 0.3):
+        draw = rng(3)
+        group = draw.integers(0, 2, 1000)
+        link = size * draw.choice([-1, 1], 20)
+        task = draw.random((1000, 20)) < 0.4 + (group[:, None] - 0.5) * link
+        found = reliability(links(sums_of(group, task)), A_TO_T)
+        assert 0 <= found.even <= found.proportional <= 1
+        shown.append(found.proportional)
+    assert shown == sorted(shown)
+    assert shown[0] < 0.6
+    assert shown[-1] > 0.97
+    assert reliability(links(sums_of([0] * 10, [0, 1] * 5)), A_TO_T).proportional == 0
+
+
+@pytest.mark.slow
+def test_weak_links_are_found_as_large_as_they_are() -> None:
+    """Twenty tasks with weak links that a model exaggerates by 0.05 in proportion."""
+    draw, covered, values = rng(11), 0, []
+    for _ in range(40):
+        link = draw.normal(0, 0.06, 20)
+        more = link * (1 + 0.1 / np.abs(link).mean())
+        group = draw.integers(0, 2, 1000)
+        task, guess = (
+            draw.random((1000, 20)) < 0.4 + (group[:, None] - 0.5) * each for each in (link, more)
+        )
+        found = cross_fitted_amplification(sums_of(group, task, task_predictions=guess), rng=draw)
+        values.append(found[A_TO_T].value)
+        covered += 0.05 in found[A_TO_T].interval
+    assert covered >= 36
+    assert np.mean(values) == pytest.approx(0.05, abs=0.01)

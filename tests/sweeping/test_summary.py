@@ -11,12 +11,14 @@ from scipy import stats
 
 from lmprobe.core.direction import Direction
 from lmprobe.probing.result import ProbeResult
-from lmprobe.results import Interval, Verdict
+from lmprobe.probing.row import ProbeRow
+from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.sweeping.jobs import Subject, subjects
 from lmprobe.sweeping.levels import levels_of
 from lmprobe.sweeping.result import Question, SweepResult, SweepRow
 from lmprobe.sweeping.runs import run_mean
 from lmprobe.sweeping.summary import Entry, summarise
+from tests.conftest import OCCUPATIONS
 
 TASKS = ("nurse", "baker", "cook")
 TEMPLATES = ("one [task]", "two [task]", "three [task]")
@@ -73,12 +75,15 @@ def test_models_are_compared_on_the_tasks_that_all_have(probe: Any) -> None:
     assert list(order.models) == sorted(value, key=lambda label: value[label])
 
 
+def surer(row: ProbeRow) -> np.ndarray:
+    """Return what a model predicts that goes further where the base leans."""
+    table: np.ndarray = row.predicted * np.exp(2 * row.lean)
+    return table / table.sum(axis=row.direction.axis, keepdims=True)
+
+
 def test_ranks_belong_to_their_models_and_the_note_says_the_risk(probe: Any) -> None:
-    result = probe(0)
-    high = replace(
-        result,
-        rows=tuple(replace(row, base_rate=row.base_rate - 0.4 * row.lean) for row in result.rows),
-    )
+    result = probe(0, tasks=OCCUPATIONS[:16])
+    high = replace(result, rows=tuple(replace(row, predicted=surer(row)) for row in result.rows))
     entries = [entry("high", high), entry("low", result)]
     found = summarise(entries, settings={"base": ["labor"]}, confidence=0.9, seed=4)
     for row in found.rows:
@@ -119,11 +124,11 @@ def test_a_row_keeps_the_mean_of_each_task(probe: Any) -> None:
 
 def test_the_mean_over_runs_is_of_every_question(probe: Any) -> None:
     entries = [entry("a", probe(0)), entry("b", probe(1))]
-    found = summarise(entries, runs=True, confidence=0.9)
+    found = summarise(entries, runs=True)
     assert [(one.question, one.runs) for one in found.run_means] == [
         (question, 2) for question in found.questions
     ]
-    assert found.run_means[0].over_runs.interval.confidence == 0.9
+    assert found.run_means[0].over_runs is found.run_means[0].estimate
     assert found.table("runs").rows[0][3] == found.run_means[0].estimate.value
     assert SweepResult.from_json(found.to_json()).run_means == found.run_means
     assert summarise(entries[:1], runs=True).run_means == ()
@@ -132,38 +137,40 @@ def test_the_mean_over_runs_is_of_every_question(probe: Any) -> None:
 
 def test_a_mean_over_runs_by_hand(probe: Any) -> None:
     rows = [probe(seed).rows[0] for seed in range(3)]
-    mean = run_mean(QUESTION, rows, 0.95)
+    mean = run_mean(QUESTION, rows)
     assert mean is not None
     values = [row.value for row in rows]
     assert mean.estimate.value == pytest.approx(np.mean(values))
     assert mean.estimate.corrected is None
-    ends = np.mean([[row.interval.low, row.interval.high] for row in rows], axis=0)
-    assert (mean.estimate.interval.low, mean.estimate.interval.high) == pytest.approx(tuple(ends))
-    over_runs = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
-    found = (mean.over_runs.interval.low, mean.over_runs.interval.high)
-    assert found == pytest.approx(over_runs)
+    half = stats.t.ppf(0.975, 2) * stats.sem(values)
+    below, above = np.mean(
+        [(row.value - row.interval.low, row.interval.high - row.value) for row in rows], axis=0
+    )
+    ends = (np.mean(values) - np.hypot(below, half), np.mean(values) + np.hypot(above, half))
+    assert (mean.estimate.interval.low, mean.estimate.interval.high) == pytest.approx(ends)
     fixed = replace(rows[0], corrected=values[0] - 0.5, base_bias=0.5)
-    mixed = run_mean(QUESTION, [fixed, rows[1]], 0.95)
+    mixed = run_mean(QUESTION, [fixed, rows[1]])
     assert mixed is not None
     assert mixed.estimate.value == pytest.approx((values[0] + values[1]) / 2)
     assert mixed.estimate.corrected == pytest.approx((values[0] - 0.5 + values[1]) / 2)
     assert mixed.estimate.base_bias == pytest.approx(0.25)
-    assert mixed.over_runs.corrected == mixed.estimate.corrected
     undefined = replace(rows[2], corrected=float("nan"))
-    assert run_mean(QUESTION, rows[:1], 0.95) is None
-    assert run_mean(QUESTION, [*rows[:2], undefined], 0.95) is None
+    assert run_mean(QUESTION, rows[:1]) is None
+    assert run_mean(QUESTION, [*rows[:2], undefined]) is None
 
 
 def test_the_verdict_over_runs_is_that_of_the_least_certain(probe: Any) -> None:
     above = Interval(0.25, 0.5, 0.95, "bootstrap")
-    rows = [replace(probe(seed).rows[0], interval=above) for seed in range(2)]
+    rows = [replace(probe(0).rows[0], interval=above, corrected=0.375, base_bias=0.0)] * 2
 
     def verdict(**changes: Any) -> Verdict:
-        mean = run_mean(QUESTION, [rows[0], replace(rows[1], **changes)], 0.95)
+        mean = run_mean(QUESTION, [rows[0], replace(rows[1], **changes)])
         assert mean is not None
+        # What forbids a verdict travels with the estimate.
+        assert mean.estimate.obstacle is mean.over_runs.obstacle is changes.get("obstacle")
         return mean.estimate.verdict
 
     assert verdict() is Verdict.AMPLIFIES
-    assert verdict(informed=False) is Verdict.UNINFORMED
-    assert verdict(base_reliability=0.0) is Verdict.UNDECIDED
+    assert verdict(obstacle=Obstacle.UNINFORMED) is Verdict.UNINFORMED
+    assert verdict(obstacle=Obstacle.SMALL_BASE) is Verdict.UNDECIDED
     assert verdict(lean_source="elsewhere") is Verdict.FOLLOWS

@@ -18,6 +18,7 @@ import lmprobe
 from lmprobe.core.direction import Direction
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.metrics.directional import directional_amplification
+from lmprobe.results import Obstacle
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
 
@@ -309,31 +310,39 @@ class TestRuns:
                 assert [one.pairs.value for one in other.row(direction).runs] == values
         assert [one.run for one in column.rows[0].runs] == ["0", "1", "2", "3"]
 
-    def test_the_interval_over_runs_is_students(self, runs: list[pd.DataFrame]) -> None:
+    def test_the_interval_covers_rows_and_runs(self, runs: list[pd.DataFrame]) -> None:
         from scipy import stats
 
         result = lmprobe.amplify(runs, **HARD, runs=True)
         row = result.row("A->T")
-        values = [one.pairs.value for one in row.runs]
-        low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
-        assert row.over_runs is not None
-        assert (row.over_runs.interval.low, row.over_runs.interval.high) == pytest.approx(
-            (low, high)
-        )
-        # Over rows it is as wide as that of a run: the errors go together.
-        widths = [one.interval.width for one in row.runs]
-        assert row.estimate.interval.width == pytest.approx(np.mean(widths))
+        values = [run.pairs.value for run in row.runs]
+        half = stats.t.ppf(0.975, 3) * stats.sem(values)
+        assert row.over_runs is row.estimate
+        # Over rows the errors go together: the mean of the half-widths.
+        below = np.mean([run.pairs.value - run.interval.low for run in row.runs])
+        assert row.estimate.interval.low == pytest.approx(np.mean(values) - np.hypot(below, half))
+        plain = lmprobe.amplify(runs, **HARD, runs=True, interval=None).row("A->T").estimate
+        assert plain.interval.high == pytest.approx(np.mean(values) + half)
         assert [note.kind.value for note in result.notes] == ["assumption", "runs"]
         assert type(result).from_json(result.to_json()).to_json() == result.to_json()
         assert len(result.pairs()) == 2 * 4 * 6
 
     def test_an_interval_is_shown_beside_the_value_it_belongs_to(self) -> None:
         draw = np.random.default_rng(1)
+        sex = draw.integers(0, 2, 400)
+        # One task is linked to the group, the other is close to a tie.
+        labels = {"strong": draw.random(400) < 0.3 + 0.4 * sex, "weak": draw.random(400) < 0.5}
         frames = [
-            pd.DataFrame(draw.integers(0, 2, (200, 3)), columns=["sex", "t", "said"])
+            pd.DataFrame({"sex": sex})
+            .assign(**labels, **{f"{name}_said": draw.random(400) < 0.5 for name in labels})
+            .astype(int)
             for _ in range(2)
         ]
-        choices: dict[str, Any] = {"attribute": "sex", "task": "t", "task_prediction": "said"}
+        choices: dict[str, Any] = {
+            "attribute": "sex",
+            "task": list(labels),
+            "task_prediction": [f"{name}_said" for name in labels],
+        }
         result = lmprobe.amplify(frames, **choices, runs=True)
         corrected = [one.corrected for one in result.rows[0].runs]
         assert None not in corrected
@@ -420,7 +429,8 @@ def test_a_table_in_which_nothing_leans_says_so(people: pd.DataFrame, same: Any)
         people.assign(**same), attribute="sex", task="t0", task_prediction="p0"
     )
     assert result.rows[0].value == 0
-    assert [note.text[:27] for note in result.notes] == ["no pair leans either way, s"]
+    assert result.rows[0].estimate.obstacle is Obstacle.NO_LEAN
+    assert result.rows[0].notes[-1].text.startswith("the labels show no link")
 
 
 WHOLE = pd.DataFrame(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,19 @@ import pytest
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.thresholds import Threshold
-from lmprobe.results import Page, Section, SeriesPlot, Table
+from lmprobe.results import (
+    Estimate,
+    Interval,
+    Note,
+    NoteKind,
+    Obstacle,
+    Page,
+    Section,
+    SeriesPlot,
+    Table,
+    Verdict,
+)
+from lmprobe.stats.unevenness import Unevenness
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.result import AmplificationResult
 from lmprobe.tabular.settings import AmplifySettings
@@ -23,6 +36,9 @@ from tests.made_up_amplification import (
 )
 
 ROW = made_up_row([[0.2, 0.1]])
+ENDS = Interval(1.5, 2.5, 0.9, "bootstrap-moments")
+STRONG = Estimate(2.0, ENDS, Verdict.AMPLIFIES)
+UNEVEN = Unevenness(0.25, Interval(0.1, 0.4, 0.9, "bootstrap-deviation"), 0.001)
 
 
 def section(page: Page, title: str) -> Section:
@@ -196,21 +212,15 @@ def test_two_runs_with_a_correction() -> None:
     other = made_up_row([[0.1, 0.1]], [[0.2, 0.2]], direction=T_TO_A)
     verdicts, runs, *_ = made_up_amplification(row, other).tables()
     assert headings(verdicts) == [
-        *("direction", "value", "corrected", "90% interval over rows", "verdict", "over runs"),
-        *("verdict over runs", "mean size", "undefined"),
+        *("direction", "value", "corrected", "90% interval over rows and runs", "verdict"),
+        *("mean size", "undefined"),
     ]
-    assert row.over_runs is not None
-    assert other.over_runs is not None
+    assert row.over_runs is row.estimate
     assert [line[:3] for line in verdicts.rows] == [
         (A_TO_T, row.value, row.estimate.corrected),
         (T_TO_A, other.value, None),
     ]
-    assert verdicts.rows[0][3:7] == (
-        row.estimate.interval,
-        row.estimate.verdict,
-        row.over_runs.interval,
-        row.over_runs.verdict,
-    )
+    assert verdicts.rows[0][3:5] == (row.estimate.interval, row.estimate.verdict)
     assert headings(runs) == ["direction", "run", "value", "corrected", "interval over rows"]
     assert runs.rows[1] == (A_TO_T, "run 2", pytest.approx(0.25), None, row.runs[1].interval)
     assert [line[3] for line in runs.rows] == [0.5, None, None, None]
@@ -283,11 +293,14 @@ def test_pairs_of_several_runs_have_a_column_of_the_run() -> None:
 
 def test_json_comes_back_whole() -> None:
     row = made_up_row(
-        [[0.25, 0.5], [math.nan, 0.125]], [[0.5, 0.5], [0.5, 0.5]], corrected=[0.5, 1]
+        [[0.25, 0.5], [math.nan, 0.125]],
+        [[0.5, 0.5], [0.5, 0.5]],
+        corrected=[0.5, 1],
+        strength=STRONG,
     )
     result = made_up_amplification(
         row,
-        made_up_row([[0.25]], direction=T_TO_A),
+        made_up_row([[0.25]], direction=T_TO_A, unevenness=UNEVEN),
         thresholds=(("t", Threshold(0.5, 0.25, 0.5, 0.01)), ("u", Threshold.fixed(0.5))),
         curves=(made_up_curve("t", [0.0, 1.0, math.nan]),),
         metrics=(MetricValue("mals", "undirected", 0.5), MetricValue("x", "y", None)),
@@ -295,12 +308,51 @@ def test_json_comes_back_whole() -> None:
     again = AmplificationResult.from_json(result.to_json())
     assert again.to_json() == result.to_json()
     assert math.isnan(again.rows[0].runs[0].pairs.by_pair[1, 0])
-    assert again.rows[0].over_runs is not None
-    assert again.rows[1].over_runs is None
+    assert again.rows[0].over_runs == again.rows[0].estimate == row.estimate
+    assert again.rows[0].strength == STRONG
+    assert (again.rows[1].over_runs, again.rows[1].unevenness) == (None, UNEVEN)
     assert again.metrics == result.metrics
     assert again.curves[0].cuts.tolist() == [math.inf, 0.5, 0.0]
     assert np.isnan(again.curves[0].value).tolist() == [False, False, True]
     assert math.isnan(again.thresholds[1][1].share)
+
+
+def test_a_result_of_an_earlier_version_is_read() -> None:
+    """It had no strength, no unevenness, and an interval over runs beside that over rows."""
+    row = made_up_row([[0.2]], [[0.4]])
+    body = made_up_amplification(row).body()
+    (document,) = body["rows"]
+    for name in ("strength", "unevenness", "obstacle"):
+        del document[name]
+    for run in document["runs"]:
+        del run["obstacle"]
+    spread = Interval(-0.7, 1.3, 0.9, "t")
+    document["over_runs"] = Estimate(0.3, spread, Verdict.UNDECIDED).to_dict()
+    (again,) = AmplificationResult.from_body(body).rows
+    assert (again.value, again.strength, again.unevenness) == (pytest.approx(0.3), None, None)
+    assert again.estimate.interval.width > spread.width
+    assert again.estimate.verdict is Verdict.UNDECIDED
+
+
+def test_a_strength_is_in_the_table_and_in_the_headline() -> None:
+    result = made_up_amplification(made_up_row([[0.2, 0.1]], strength=STRONG))
+    frame = result.to_frame()
+    assert frame[["strength", "strength_low", "strength_high"]].iloc[0].tolist() == [2, 1.5, 2.5]
+    assert "its links are 2.00 times as strong" in result.page().headline[0].text
+    few = Estimate(math.nan, Interval.too_few_units(0.9, "bootstrap-moments"), Verdict.UNDECIDED)
+    withheld = made_up_amplification(made_up_row([[0.2, 0.1]], strength=few))
+    assert "strong" not in withheld.page().headline[0].text
+    assert withheld.to_dict()["rows"][0]["strength"]["value"] is None
+
+
+def test_without_a_lean_the_headline_says_how_uneven_the_predictions_are() -> None:
+    notes = (Note(NoteKind.TIE, "the labels show no link"),)
+    row = made_up_row([[0.2, 0.1]], unevenness=UNEVEN, notes=notes)
+    (statement,) = made_up_amplification(row).page().headline
+    assert statement.text == "attribute->task: the labels show no link."
+    small = replace(ROW, estimate=replace(ROW.estimate, obstacle=Obstacle.SMALL_BASE))
+    (statement,) = made_up_amplification(small).page().headline
+    assert Obstacle.SMALL_BASE.reason in statement.text
 
 
 def test_a_document_without_rows_is_refused() -> None:

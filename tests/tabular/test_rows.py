@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import lmprobe
+from lmprobe.results import Obstacle, Verdict
 from lmprobe.tabular.result import AmplificationResult
 
 CHOICES: dict[str, Any] = {
@@ -43,8 +44,13 @@ OTHER = people(
     ("f", "x", "x", 90), ("f", "y", "y", 10), ("m", "x", "x", 10),
     ("m", "x", "y", 10), ("m", "y", "y", 80),
 )  # fmt: skip
-# Women and men do x about as often.
-EVEN = people(("f", "x", "x", 50), ("f", "y", "x", 50), ("m", "x", "x", 51), ("m", "y", "y", 49))
+# Women and men do x about as often; women are always predicted to, men never.
+EVEN = people(("f", "x", "x", 50), ("f", "y", "x", 50), ("m", "x", "y", 51), ("m", "y", "y", 49))
+# Women do x more often, and z about as often as men.
+MIXED = people(
+    ("f", "x", "x", 60), ("f", "y", "y", 20), ("f", "z", "z", 20), ("m", "x", "x", 20),
+    ("m", "x", "y", 10), ("m", "y", "y", 50), ("m", "z", "z", 22),
+)  # fmt: skip
 
 
 def test_the_value_is_the_mean_over_pairs_by_hand() -> None:
@@ -73,34 +79,71 @@ def test_runs_are_averaged_pair_by_pair() -> None:
     assert row.over_runs is not None
     assert row.over_runs.value == row.value == pytest.approx((0.075 + 0.05) / 2)
     assert [run.run for run in row.runs] == ["run 1", "run 2"]
-    assert "these 2 trained models" in notes(result)["runs"]
+    assert "both other rows and other training runs than these 2" in notes(result)["runs"]
 
 
 def test_a_lean_that_chance_may_decide_is_corrected() -> None:
-    result = measured(EVEN)
+    result = measured(MIXED)
     row, said = result.row("A->T"), notes(result)
     assert row.estimate.corrected is not None
-    assert row.estimate.corrected == row.runs[0].corrected == row.runs[0].claimed
+    assert row.estimate.corrected == row.runs[0].corrected == row.runs[0].estimate.claimed
     assert row.estimate.base_bias == pytest.approx(row.value - row.estimate.corrected)
-    assert row.estimate.interval.method == "cross-fitted"
-    assert said["tie"].startswith("4 of 4 pairs are within two standard errors of a tie")
+    assert (row.estimate.interval.method, row.estimate.obstacle) == ("cross-fitted", None)
+    assert said["tie"].startswith("2 of 6 pairs are within two standard errors of a tie")
     assert "uses a lean that is cross-fitted on other rows" in said["assumption"]
     # Without an interval nothing is said, and a train table has a lean of its own.
-    plain = measured(EVEN, interval=None)
+    plain = measured(MIXED, interval=None)
     assert (plain.rows[0].estimate.corrected, notes(plain)) == (None, {})
     assert not plain.rows[0].estimate.interval.bounded
-    trained = measured(EVEN, train=CLEAR)
+    trained = measured(MIXED, train=CLEAR)
     assert trained.rows[0].estimate.corrected is None
     assert "takes the lean of the train table as known" in notes(trained)["assumption"]
 
 
 def test_of_two_runs_only_the_one_with_a_close_pair_is_corrected() -> None:
-    row = measured(CLEAR, EVEN).row("A->T")
+    row = measured(CLEAR, MIXED).row("A->T")
     first, second = row.runs
     assert first.corrected is None
     assert second.corrected is not None
     mean = (first.pairs.value + second.corrected) / 2
     assert row.estimate.corrected == pytest.approx(mean)
+
+
+def test_labels_without_a_link_have_no_direction_and_predictions_may_be_uneven() -> None:
+    result = measured(EVEN)
+    row = result.row("A->T")
+    assert (row.estimate.obstacle, row.strength) == (Obstacle.NO_LEAN, None)
+    assert row.unevenness is not None
+    assert row.unevenness.value == pytest.approx(0.5)
+    assert row.unevenness.interval.low > 0.3
+    assert row.unevenness.p_value < 1e-6
+    assert row.estimate.verdict is Verdict.UNEVEN
+    said = next(one.text for one in result.page().headline if one.text.startswith("attribute"))
+    assert "amplification has no direction; predictions of x differ between the groups" in said
+    assert "by up to 100 points, more than chance may explain" in said
+    assert lmprobe.check(result, max=0.9).exit_code == 4
+    # The groups are predicted as they are: that does not depend on the task.
+    other = result.row("T->A")
+    assert other.estimate.verdict is Verdict.UNDECIDED
+    assert other.unevenness is not None
+    assert other.unevenness.p_value > 0.9
+    # A train table says which way the labels lean.
+    assert measured(EVEN, train=CLEAR).row("A->T").unevenness is None
+
+
+def test_predictions_that_equal_the_labels_are_as_strong() -> None:
+    row = measured(MIXED.assign(said=MIXED["job"])).row("A->T")
+    assert row.strength is not None
+    assert (row.strength.value, row.strength.interval.status) == (1.0, "undefined")
+    # One task has no links, and without an interval none are estimated.
+    assert measured(MIXED, interval=None).row("A->T").strength is None
+    single = MIXED.assign(job=(MIXED["job"] == "x") * 1, said=(MIXED["said"] == "x") * 1)
+    assert measured(single).row("A->T").strength is None
+    twice = measured(MIXED, MIXED.assign(said=MIXED["job"])).row("A->T").strength
+    alone = measured(MIXED).row("A->T").strength
+    assert twice is not None
+    assert alone is not None
+    assert twice.value == pytest.approx((alone.value + 1) / 2, abs=0.1)
 
 
 def test_a_train_table_decides_the_lean() -> None:
@@ -122,8 +165,8 @@ def test_labels_that_never_occur_are_named() -> None:
     assert notes(trained)["left_out"] == (
         "the train table has no row with y: their pairs have no lean and count 0"
     )
-    # With two runs a label must be missing in both.
-    assert notes(measured(alone, never, interval=None)) == {}
+    # With two runs a label must be missing in both; one of them has no lean.
+    assert set(notes(measured(alone, never, interval=None))) == {"tie"}
 
 
 @pytest.mark.parametrize(("women", "few"), [(49, True), (50, False)])
@@ -145,10 +188,13 @@ def test_a_label_of_fewer_than_twenty_rows_is_named(rare: int, few: bool) -> Non
         ([by_task], "T->A", "y"),
     ):
         result = measured(*tables)
-        said = [note.text.partition(":")[0] for note in result.row(direction).notes]
-        assert said == [f"fewer than 20 rows have {name}"] * few
         other = "T->A" if direction == "A->T" else "A->T"
-        assert result.row(other).notes == ()
+        said, others = (
+            [note.text.partition(":")[0] for note in result.row(way).notes if note.kind != "tie"]
+            for way in (direction, other)
+        )
+        assert said == [f"fewer than 20 rows have {name}"] * few
+        assert others == []
 
 
 def test_the_seed_decides_the_draws() -> None:
@@ -163,5 +209,6 @@ def test_a_table_in_which_nothing_leans_says_so(same: Any) -> None:
     )
     result = measured(flat.assign(**same))
     assert result.row("A->T").value == 0
-    assert {note.text.partition(",")[0] for note in result.notes} >= {"no pair leans either way"}
-    assert "assumption" not in notes(result)
+    assert result.row("A->T").estimate.obstacle is Obstacle.NO_LEAN
+    plain = measured(flat.assign(**same), interval=None)
+    assert notes(plain)["tie"].startswith("no pair leans either way")

@@ -80,8 +80,8 @@ def bernstein(sample: Sample, *, confidence: float, rng: np.random.Generator) ->
         # Deviation from the paper: costs, or what each row saves of its bound (accuracy in
         # place of loss), have the same difference but not the same variance. Both variances
         # are taken as known, so the smaller is used, and both ways give the same interval.
-        groups, bound_on_cost = sample.groups, sample.groups.cost_bound
-        saved = amortized(bound_on_cost - groups.protected, bound_on_cost - groups.other)
+        most, groups = sample.groups.cost_bound, sample.groups
+        saved = amortized(most - groups.protected, most - groups.other)
         variance = min(variance, float(saved.var()))
     half = halfwidth(len(values), variance, bound, confidence)
     return Interval(sample.value - half, sample.value + half, confidence, "bernstein")

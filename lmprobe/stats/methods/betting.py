@@ -2,8 +2,7 @@
 
 Betting a share of a capital of 1 on values exceeding their true mean gains nothing on average,
 whatever is learned on the way, so a mean at which the capital has grown to 1/α is rejected at
-level α (Ville's inequality). Values are in random order, so that their past says nothing about
-what comes next.
+level α (Ville's inequality). Values are in random order.
 
 The costs of the first group are bet to be above μ_a and those of the second below μ_b; the
 product of both capitals tests the pair (μ_a, μ_b). The interval is the range of μ_a - μ_b over
@@ -14,6 +13,7 @@ chance of error (Berger & Boos 1994). docs/statistics.md has the proof.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ def betting(sample: Sample, *, confidence: float, rng: np.random.Generator) -> I
     goal = math.log(2 / (1 - confidence - spent))
     first, second = (
         _Bets(part, bets, np.linspace(*limits(part, spent / 2), _MEANS + 1))
-        for part, bets in zip(costs, _bets(costs[0], costs[1], goal), strict=True)
+        for part, bets in zip(costs, _bets(costs, goal), strict=True)
     )
     # The estimate belongs to every interval, also where luck has rejected all pairs.
     low = min(_lowest(first, second, goal) * bound, sample.value)
@@ -61,24 +61,18 @@ def betting(sample: Sample, *, confidence: float, rng: np.random.Generator) -> I
     return Interval(low, high, confidence, "betting")
 
 
-def _bets(first: Floats, second: Floats, goal: float) -> tuple[Floats, Floats]:
-    """Return how much is bet on each cost, from what was seen of both groups before it.
+def _bets(groups: list[Floats], goal: float) -> Iterator[Floats]:
+    """Yield how much is bet on each cost, from what was seen of both groups before it.
 
     With the known variance v of the difference, sqrt(2 goal / v) would be best for it; each
     row carries 1/n of that, so that a shift of both means alike changes nothing.
     """
-    sizes = (len(first), len(second))
-    variances = (running_variance(first), running_variance(second))
-    bets = []
-    for own in sizes:
+    seen = [(running_variance(costs), len(costs)) for costs in groups]
+    for _, own in seen:
         # Both groups are gone through at the same pace.
         share = (np.arange(own) + 0.5) / own
-        variance = sum(
-            before[np.floor(share * size).astype(np.intp)] / size
-            for before, size in zip(variances, sizes, strict=True)
-        )
-        bets.append(np.sqrt(2 * goal / variance) / own)
-    return bets[0], bets[1]
+        variance = sum(before[np.floor(share * n).astype(np.intp)] / n for before, n in seen)
+        yield np.sqrt(2 * goal / variance) / own
 
 
 def _lowest(first: _Bets, second: _Bets, goal: float) -> float:

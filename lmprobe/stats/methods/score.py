@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.results.interval import Interval
 from lmprobe.stats.method import Sample, groups_of, intervals
 
-Numbers = Floats | float
+Numbers = NDArray[Any] | float
 
 # A difference in [-1, 1] to 2^-45.
 _HALVINGS = 46
@@ -30,10 +31,9 @@ def score(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Int
     return Interval(float(low) * bound, float(high) * bound, confidence, "score")
 
 
-def counts_of(sample: Sample, method: str) -> tuple[tuple[int, int, int, int], float]:
+def counts_of(sample: Sample, method: str) -> tuple[list[int], float]:
     """Return how many rows of each group pay and how many there are, and what they pay."""
-    groups = groups_of(sample, method)
-    counts = []
+    groups, counts = groups_of(sample, method), []
     for costs in (groups.protected, groups.other):
         share = costs / groups.cost_bound
         between = ~np.isin(share, (0.0, 1.0))
@@ -43,7 +43,7 @@ def counts_of(sample: Sample, method: str) -> tuple[tuple[int, int, int, int], f
                 f'those of 0/1 decisions: found {share[between][0]}; use "betting" or "bootstrap"'
             )
         counts += [int(share.sum()), len(share)]
-    return (counts[0], counts[1], counts[2], counts[3]), groups.cost_bound
+    return counts, groups.cost_bound
 
 
 def of_counts(
@@ -51,18 +51,17 @@ def of_counts(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the interval of p_a - p_b; arrays give arrays.
 
-    An end is where the score test of p_a - p_b = end is just not significant, found by
-    bisection. The library's own, in statsmodels, fails where a group is all 0 or all 1.
+    An end is where the score test of p_a - p_b = end is just not significant, by bisection.
+    The one of statsmodels fails where a group is all 0 or all 1.
     """
     from scipy import special
 
-    counts = [np.asarray(number, dtype=np.float64) for number in (ones_a, n_a, ones_b, n_b)]
-    x_a, a, x_b, b = np.broadcast_arrays(*counts)
+    x_a, a, x_b, b = (np.asarray(n, dtype=np.float64) for n in (ones_a, n_a, ones_b, n_b))
     estimate = x_a / a - x_b / b
     reach = float(special.ndtri((1 + confidence) / 2))
     ends = []
     for limit in (-1.0, 1.0):
-        inside, outside = estimate, np.full(estimate.shape, limit)
+        inside, outside = estimate, np.full(np.shape(estimate), limit)
         for _ in range(_HALVINGS):
             middle = (outside + inside) / 2
             near = np.abs(score_statistic(middle, x_a, a, x_b, b)) <= reach

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,6 @@ import numpy as np
 
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
-from lmprobe.inference.settings import PlanSettings
 from lmprobe.report.loading import load_result
 from lmprobe.report.result import Result
 from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
@@ -31,6 +31,7 @@ from lmprobe.stats.planning import (
     sentences_needed,
     templates_needed,
 )
+from lmprobe.stats.settings import PlanSettings
 
 LIMITS = (
     "If the true effect is exactly the planned one, about half of such samples show an estimate "
@@ -78,7 +79,6 @@ class BasePlan:
     base: str
     direction: Direction
     sentences: int
-    """That the table has."""
     found: float
     """The share of an amplification that a base of this size shows."""
     needed: int | None
@@ -88,7 +88,7 @@ class BasePlan:
 PlanRow = RowsPlan | TemplatesPlan | BasePlan
 
 _DIRECTED = (Column("base"), Column("direction", ColumnKind.DIRECTION))
-_COLUMNS: dict[PlanQuestion, tuple[Column, ...]] = {
+_COLUMNS = {
     PlanQuestion.ROWS: (
         Column("method"),
         Column("rows", ColumnKind.COUNT),
@@ -115,7 +115,7 @@ _CAPTIONS = {
     PlanQuestion.BASE: "Found: the share of an amplification that a base of this size shows; a "
     "verdict needs one half. Needed: sentences that show 90 %.",
 }
-_NOTES: dict[PlanQuestion, tuple[Note, ...]] = {
+_NOTES = {
     PlanQuestion.ROWS: (
         Note(
             NoteKind.METHOD,
@@ -150,7 +150,6 @@ class PlanResult(Result):
     question: PlanQuestion
     rows: tuple[PlanRow, ...]
     effect: float | None = None
-    """The effect to be claimed, where it was given."""
     confidence: float = 0.95
     notes: tuple[Note, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -161,8 +160,7 @@ class PlanResult(Result):
         columns = _COLUMNS[self.question]
         fields = {"rows": "n", "smallest_effect": "effect"}
         keys = [fields.get(column.name, column.name) for column in columns]
-        documents = [_row_document(row) for row in self.rows]
-        rows = tuple(tuple(document[key] for key in keys) for document in documents)
+        rows = tuple(itemgetter(*keys)(_row_document(row)) for row in self.rows)
         title = f"to claim {self.effect:g}" if self.effect is not None else ""
         gap = self.question is PlanQuestion.BASE or any(None in cells for cells in rows)
         caption = _CAPTIONS[self.question] if gap else ""
@@ -293,8 +291,16 @@ def plan(
     [(11903, 20352), (1641, 3237)]
     """
     settings = PlanSettings(method, group_share, cost_bound, variance, confidence, power)
-    _check(effect, rows, pilot, base, settings)
-    planned: tuple[PlanRow, ...]
+    if base is not None and any(given is not None for given in (effect, rows, pilot)):
+        raise InputError("`base` plans sentences: give it without effect, rows or pilot")
+    missing = (effect is None) == (rows is None) or (pilot is not None and effect is None)
+    if base is None and missing:
+        raise InputError("give `effect`, or `rows` for what they allow; a pilot needs `effect`")
+    if (method is not None or variance is not None) and (pilot is not None or base is not None):
+        raise InputError("a pilot or a base has its own variance: no method, no variance")
+    if variance is not None and method is None:
+        raise InputError("the variance means something else for each method; give a method too")
+    planned: Iterator[PlanRow]
     if base is not None:
         question, planned = PlanQuestion.BASE, _sentences(base)
     elif pilot is not None and effect is not None:
@@ -302,28 +308,11 @@ def plan(
     else:
         question, planned = PlanQuestion.ROWS, _rows(effect, rows or 0, settings)
     given = {"settings": settings.to_dict()}
-    return PlanResult(question, planned, effect, confidence, _NOTES[question], given, power)
+    return PlanResult(question, tuple(planned), effect, confidence, _NOTES[question], given, power)
 
 
-def _check(
-    effect: float | None, rows: int | None, pilot: Any, base: Any, settings: PlanSettings
-) -> None:
-    """Raise an error for questions that contradict each other."""
-    if base is not None and any(given is not None for given in (effect, rows, pilot)):
-        raise InputError("`base` plans sentences: give it without effect, rows or pilot")
-    if base is None and (
-        (effect is None) == (rows is None) or (pilot is not None and effect is None)
-    ):
-        raise InputError("give `effect`, or `rows` for what they allow; a pilot needs `effect`")
-    fixed = settings.method is not None or settings.variance is not None
-    if fixed and (pilot is not None or base is not None):
-        raise InputError("a pilot or a base has its own variance: no method, no variance")
-    if settings.variance is not None and settings.method is None:
-        raise InputError("the variance means something else for each method; give a method too")
-
-
-def _rows(effect: float | None, rows: int, settings: PlanSettings) -> tuple[RowsPlan, ...]:
-    planned, given = [], settings.to_dict()
+def _rows(effect: float | None, rows: int, settings: PlanSettings) -> Iterator[RowsPlan]:
+    given = settings.to_dict()
     power = given.pop("power")
     for method in (settings.method,) if settings.method else VARIANCE_IS:
         options: dict[str, Any] = {**given, "method": method}
@@ -332,23 +321,21 @@ def _rows(effect: float | None, rows: int, settings: PlanSettings) -> tuple[Rows
         # More than the largest cost is no difference that could be found.
         claim = claim if claim <= settings.cost_bound else math.inf
         more = sample_size(claim, power=power, **options) if math.isfinite(claim) else None
-        planned.append(RowsPlan(method, n, claim, VARIANCE_IS[method], more))
-    return tuple(planned)
+        yield RowsPlan(method, n, claim, VARIANCE_IS[method], more)
 
 
-def _templates(pilot: Any, effect: float, confidence: float) -> tuple[TemplatesPlan, ...]:
+def _templates(pilot: Any, effect: float, confidence: float) -> Iterator[TemplatesPlan]:
     # The type of a probe's result is defined in a later package.
     if getattr(pilot, "kind", None) != "probe":
         read_document(pilot, kind="probe")
         pilot = load_result(pilot)
     options = {"families": pilot.families, "confidence": confidence}
-    return tuple(
-        TemplatesPlan(row.base, row.direction, templates_needed(row.cells, effect, **options))
-        for row in pilot.rows
-    )
+    for row in pilot.rows:
+        planned = templates_needed(row.cells, effect, **options)
+        yield TemplatesPlan(row.base, row.direction, planned)
 
 
-def _sentences(base: Any) -> tuple[BasePlan, ...]:
+def _sentences(base: Any) -> Iterator[BasePlan]:
     source: Any = load_base_rates(base)
     sampling = getattr(source, "sampling", None)
     if sampling is None or not sampling.counts:
@@ -359,9 +346,7 @@ def _sentences(base: Any) -> tuple[BasePlan, ...]:
     counts = checked_counts(source.counts)
     # Tasks and groups that were never counted take part in no comparison.
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    planned = []
     for direction in DIRECTIONS:
         share = reliability(counts, direction, rng=np.random.default_rng(0)).proportional
         needed = sentences_needed(counts, direction)
-        planned.append(BasePlan(source.name, direction, int(counts.sum()), share, needed))
-    return tuple(planned)
+        yield BasePlan(source.name, direction, int(counts.sum()), share, needed)

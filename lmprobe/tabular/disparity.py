@@ -12,8 +12,6 @@ import numpy as np
 
 from lmprobe.core.choices import DisparityMeasure
 from lmprobe.errors import InputError
-from lmprobe.inference.disparity_result import Disparity, DisparityResult
-from lmprobe.inference.settings import DisparitySettings
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.versions import versions
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
@@ -22,6 +20,8 @@ from lmprobe.results.settings import command_line
 from lmprobe.stats.method import IntervalMethod, checked_confidence, interval, traits_of
 from lmprobe.stats.methods.bernstein import checked_group_share
 from lmprobe.stats.two_groups import groups_sample
+from lmprobe.tabular.disparity_result import Disparity, DisparityResult
+from lmprobe.tabular.settings import DisparitySettings
 
 # With fewer rows, or fewer of them that differ, the bootstrap is too short: docs/coverage.md.
 _FEW, _FEW_COSTS = 20, 5

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from lmprobe.errors import LmprobeError
-from lmprobe.inference.disparity import group_disparities
-from lmprobe.inference.disparity_result import LIMITS, Disparity, DisparityResult
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Tone, Verdict, decide
+from lmprobe.tabular.disparity import group_disparities
+from lmprobe.tabular.disparity_result import LIMITS, Disparity, DisparityResult
 
 
 def disparity(

@@ -13,10 +13,10 @@ import pytest
 from lmprobe import load_result, plan
 from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.inference.plan import BasePlan, PlanQuestion, PlanResult, RowsPlan, TemplatesPlan
 from lmprobe.results import Note, NoteKind
 from lmprobe.sources.table import Sampling, table_of
 from lmprobe.stats.base_uncertainty import reliability
+from lmprobe.stats.plan import BasePlan, PlanQuestion, PlanResult, RowsPlan, TemplatesPlan
 from lmprobe.stats.planning import (
     VARIANCE_IS,
     Components,

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmprobe.errors import InputError
-from lmprobe.inference.disparity import group_disparities, group_disparity, table_disparities
-from lmprobe.inference.disparity_result import Disparity, DisparityResult
-from lmprobe.inference.settings import DisparitySettings
 from lmprobe.metrics.disparity import MEASURES
 from lmprobe.results import IntervalStatus, NoteKind, Verdict
 from lmprobe.stats.methods.bernstein import bernstein_halfwidth
 from lmprobe.stats.methods.exact import of_counts
+from lmprobe.tabular.disparity import group_disparities, group_disparity, table_disparities
+from lmprobe.tabular.disparity_result import Disparity, DisparityResult
+from lmprobe.tabular.settings import DisparitySettings
 
 GROUPS = ["a"] * 20 + ["b"] * 60
 GUESSES = [1] * 6 + [0] * 14 + [1] * 40 + [0] * 20

@@ -1,1 +1,0 @@
-"""What may be claimed: disparities with intervals, paired comparison, how much data it takes."""
