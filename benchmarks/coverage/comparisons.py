@@ -61,7 +61,7 @@ def counted_study(first: Setting, second: Setting, runs: int, rng: np.random.Gen
         # The same world and the same sentences; templates and cells have noise of their own.
         world, own = rng.spawn(2)
         joint = first.world(world)
-        base = 1.0 * world.multinomial(first.sentences, joint.ravel()).reshape(joint.shape)
+        base = first.counts(joint, world)
         tables = [setting.tables(setting.model(joint, own), base) for setting in (first, second)]
         compared = compare_tables(tables[0], tables[1], Choices())
         tally.add(compared.interval, truth, claims=compared.p_value <= _LEVEL)
@@ -98,10 +98,10 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
         "the interval covered 0.88.\n"
     )
     yield "| second model | direction | covers (width) | claims |\n|---|---|---|---:|"
-    for name, power in (("is as truthful", 1.0), ("amplifies strong links most", 1.6)):
+    for name, times in (("is as truthful", 1.0), ("amplifies strong links most", 1.6)):
         for direction in DIRECTIONS:
             first = Setting(direction, sentences=388)
-            tally = counted_study(first, replace(first, power=power), few, rng.spawn(1)[0])
+            tally = counted_study(first, replace(first, power=times), few, rng.spawn(1)[0])
             yield f"| {name} | {direction.short} | {tally} | {tally.share(tally.claims)} |"
     yield _AFTER
 

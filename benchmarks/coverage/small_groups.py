@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def small_study(
         bare = interval(sample, method="bootstrap", rng=rng)
         # No spread and no width: an interval that misses.
         before.add(bare, truth)
-        shared = {"sensitive_features": groups, "protected": "a"}
+        shared: dict[str, Any] = {"sensitive_features": groups, "protected": "a"}
         given = group_disparity(None, 1 - np.concatenate(costs), method="bootstrap", **shared)
         after.add(given.interval, truth)
         warned += any(note.kind is NoteKind.FEW_UNITS for note in given.notes)

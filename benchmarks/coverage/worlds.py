@@ -86,10 +86,12 @@ class Setting:
         """Draw a world, a model and a base."""
         joint = self.world(rng)
         logs = self.model(joint, rng)
-        base = joint
-        if self.sentences:
-            base = 1.0 * rng.multinomial(self.sentences, joint.ravel()).reshape(joint.shape)
-        return self.tables(logs, base)
+        return self.tables(logs, self.counts(joint, rng) if self.sentences else joint)
+
+    def counts(self, joint: Floats, rng: np.random.Generator) -> Floats:
+        """Draw the sentences of a base, (A, T)."""
+        drawn = rng.multinomial(self.sentences, joint.ravel()).reshape(joint.shape)
+        return np.asarray(drawn, dtype=np.float64)
 
     def tables(self, logs: Floats, base: Floats) -> RowTables:
         """Return the tables of a model and a base; tasks that were never counted are left out."""
