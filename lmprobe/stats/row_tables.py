@@ -345,7 +345,9 @@ class RowTables:
             split = SplitBase.of_survey(bases, self.standard_errors, rng, _WAYS_REDRAWN)
         else:
             counts = checked_counts(self.base)
-            bases = redraw(posterior_rates(counts, _REDRAWN, rng), counts.sum(axis=0), rng)
+            tasks = counts.sum(axis=0)
+            sizes = rng.multinomial(int(tasks.sum()), tasks / tasks.sum(), size=_REDRAWN)
+            bases = redraw(posterior_rates(counts, _REDRAWN, rng), sizes.astype(np.float64), rng)
             split = SplitBase.of_counts(bases, rng, _WAYS_REDRAWN)
         weight = np.ones((_REDRAWN, len(self.tasks)))
         some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))
