@@ -121,7 +121,7 @@ def test_a_planted_power_is_the_strength(groups: int, power: float) -> None:
     logs = np.zeros(shape) + setting.model(joint, draw)
     logs += 3 * draw.standard_normal((*shape[:2], 1)) + 3 * draw.standard_normal((shape[0], 1, 32))
     tables = setting.tables(logs, joint)
-    number = tables.replicates(comparisons.Choices().draws(tables.units))[STRENGTH]
+    number = tables.replicates()[STRENGTH]
     assert number.by_template == pytest.approx(power, abs=1e-9)
 
 
