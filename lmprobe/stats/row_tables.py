@@ -33,7 +33,7 @@ from lmprobe.stats.base_uncertainty import (
     redraw,
     reliability,
 )
-from lmprobe.stats.leaning import Leaning, Rule, SplitBase, declared_rule, lean_rule
+from lmprobe.stats.leaning import Leaning, Rule, SplitBase, lean_rule
 from lmprobe.stats.resampling import Replicates, task_draws, task_weights
 from lmprobe.stats.weights import slices
 
@@ -101,8 +101,8 @@ class RowTables:
     @property
     def rule(self) -> Rule:
         """The rule that gives the lean."""
-        if self.declared is not None:
-            return declared_rule(self.declared)
+        if (declared := self.declared) is not None:
+            return lambda table, weight: declared
         return self.own_rule or lean_rule(self.direction, self.weighting)
 
     @property
