@@ -28,7 +28,7 @@ def leakage_study(noise: float, sentences: int, runs: int, rng: np.random.Genera
     for _ in range(runs):
         tables = replace(setting.draw(rng), own_rule=guess_rule, divides=False)
         number = tables.replicates(value_alone=True)["value"]
-        difference = number.times_factor(len(tables.tasks))
+        difference = number.combined(len(tables.tasks), number, 0.0)
         ends = choices.interval(difference, choices.confidence, 1.0)
         row = leakage_row(Measure.AMPLIFICATION, difference.value, ends, ())
         tally.add(ends, 0.0, claims=row.estimate.verdict is not Verdict.UNDECIDED)

@@ -128,7 +128,7 @@ def language_leakage(
     leaks = (guess * tables.predicted).sum(axis=(1, 2)) / len(groups)
     # The mean over pairs, times the number of tasks, is the sum over tasks of the formula.
     number = tables.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)
-    difference = number["value"].times_factor(len(words))
+    difference = number["value"].combined(len(words), number["value"], 0.0)
     alone = replace(choices, resample="templates")
     of_model = Replicates.of_templates(leaks, template_set.families)
     model_row = leakage_row(

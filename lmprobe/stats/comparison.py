@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -86,7 +86,7 @@ def compare_tables(
         table.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)["value"]
         for table in (first, second)
     )
-    number, middle = other.plus(one, -1.0), other.plus(one).times_factor(0.5)
+    number, middle = other.combined(1.0, one, -1.0), other.combined(0.5, one, 0.5)
     bound = first.bound + second.bound
     interval = choices.interval(number, choices.confidence, bound)
     spread = number.spread(choices.drawn)
@@ -127,7 +127,7 @@ def task_differences(
                 spread.p_value(),
                 float(next(holm)),
                 float(next(rate)),
-                _at(confidence, spread.interval(each, _TASK_METHOD)),
+                replace(spread.interval(each, _TASK_METHOD), confidence=confidence),
             )
             for task, spread in row.items()
         ]
@@ -135,11 +135,6 @@ def task_differences(
         tasks.sort(key=lambda task: math.inf if math.isnan(task.value) else -abs(task.value))
         differences.append(tuple(tasks))
     return differences
-
-
-def _at(confidence: float, ends: Interval) -> Interval:
-    """Return the interval under the confidence that all of them have together."""
-    return Interval(ends.low, ends.high, confidence, ends.method, ends.status)
 
 
 def adjusted(p_values: Floats, control: str) -> Floats:
@@ -177,4 +172,4 @@ def equivalence_p_value(difference: Spread, margin: float) -> float:
     """
     if not (math.isfinite(margin) and margin > 0):
         raise InputError(f"`margin` must be a positive number: found {margin}")
-    return max(difference.p_below(-margin), difference.p_above(margin))
+    return difference.tail(abs(difference.value) - margin)

@@ -107,8 +107,3 @@ class SplitBase:
 def lean_rule(direction: Direction, weighting: LeanWeighting = "joint") -> Rule:
     """Return the rule by which a base leans: as Eq. 2 of the paper, or as its published code."""
     return lambda table, weight: lean_of_counts(table, direction, weighting, weight)
-
-
-def declared_rule(lean: Floats) -> Rule:
-    """Return the rule of a lean (A, T) that was declared and stays what it is."""
-    return lambda table, weight: lean

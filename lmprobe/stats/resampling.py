@@ -37,8 +37,7 @@ _SAMPLES = 20_000
 def task_draws(units: Sequence[str], seed: int) -> Floats:
     """Draw as many units of tasks as there are, with replacement: (R, U), units by name.
 
-    Numbers on the same units with the same seed have the same draws, so their differences are
-    paired.
+    The same units and seed give the same draws, so that differences are paired.
     """
     return draws(RESAMPLES, len(set(units)), np.random.default_rng([seed, RESAMPLES]))
 
@@ -83,27 +82,16 @@ class Replicates:
         defined = self.by_template[~np.isnan(self.by_template)]
         return float(defined.mean()) if len(defined) else math.nan
 
-    def plus(self, other: Replicates, factor: float = 1.0) -> Replicates:
-        """Return this number plus `factor` times another one on the same templates and tasks."""
+    def combined(self, own: float, other: Replicates, factor: float) -> Replicates:
+        """Return `own` times this number plus `factor` times another on the same units."""
+        # The noise of a base that both share is in their sum twice, and hardly in a difference.
+        noise = own * self.noise, factor * other.noise
         return replace(
             self,
-            by_template=self.by_template + factor * other.by_template,
-            without=self.without + factor * other.without,
-            resampled=self.resampled + factor * other.resampled,
-            # The noise of a base that both share is in their sum twice, and not in a difference.
-            noise=self.noise + factor * other.noise
-            if factor > 0
-            else math.hypot(self.noise, factor * other.noise),
-        )
-
-    def times_factor(self, factor: float) -> Replicates:
-        """Return `factor` times the number."""
-        return replace(
-            self,
-            by_template=self.by_template * factor,
-            without=self.without * factor,
-            resampled=self.resampled * factor,
-            noise=abs(factor) * self.noise,
+            by_template=own * self.by_template + factor * other.by_template,
+            without=own * self.without + factor * other.without,
+            resampled=own * self.resampled + factor * other.resampled,
+            noise=sum(noise) if factor > 0 else math.hypot(*noise),
         )
 
     @cached_property
@@ -135,10 +123,9 @@ class Replicates:
 
     @cached_property
     def influence(self) -> tuple[Floats, Floats]:
-        """The share of each family and of each unit in the number's error, (F,) and (U,)."""
+        """How much the number falls without each family and each unit, (F,) and (U,)."""
         sums, sizes = self.family_sums
         total = sizes.sum()
-        # The change when a family is left out, and that of the unit, both turned around.
         rest = np.where(total > sizes, total - sizes, 1.0)
         return (sums - sizes * self.value) / rest, -self.without
 
@@ -287,20 +274,10 @@ class Spread:
 
     def p_value(self, reference: float = 0.0) -> float:
         """Return the two-sided p-value of "the true value is the reference"."""
-        # `min` of a number and NaN depends on their order.
-        return float(
-            np.minimum(1.0, 2 * np.minimum(self.p_below(reference), self.p_above(reference)))
-        )
+        return 2 * self.tail(-abs(self.value - reference))
 
-    def p_above(self, reference: float) -> float:
-        """Return the p-value against "the true value is at least the reference"."""
-        return self._tail(self.value - reference)
-
-    def p_below(self, reference: float) -> float:
-        """Return the p-value against "the true value is at most the reference"."""
-        return self._tail(reference - self.value)
-
-    def _tail(self, distance: float) -> float:
+    def tail(self, distance: float) -> float:
+        """Return the chance that the value exceeds the truth by at most `distance`."""
         from scipy import special
 
         if self.units < 2:

@@ -33,7 +33,7 @@ from lmprobe.stats.base_uncertainty import (
     redraw,
     reliability,
 )
-from lmprobe.stats.leaning import Leaning, Rule, SplitBase, declared_rule, lean_rule
+from lmprobe.stats.leaning import Leaning, Rule, SplitBase, lean_rule
 from lmprobe.stats.resampling import Replicates, task_draws, task_weights
 from lmprobe.stats.weights import slices
 
@@ -101,8 +101,8 @@ class RowTables:
     @property
     def rule(self) -> Rule:
         """The rule that gives the lean."""
-        if self.declared is not None:
-            return declared_rule(self.declared)
+        if (declared := self.declared) is not None:
+            return lambda table, weight: declared
         return self.own_rule or lean_rule(self.direction, self.weighting)
 
     @property
@@ -345,7 +345,9 @@ class RowTables:
             split = SplitBase.of_survey(bases, self.standard_errors, rng, _WAYS_REDRAWN)
         else:
             counts = checked_counts(self.base)
-            bases = redraw(posterior_rates(counts, _REDRAWN, rng), counts.sum(axis=0), rng)
+            tasks = counts.sum(axis=0)
+            sizes = rng.multinomial(int(tasks.sum()), tasks / tasks.sum(), size=_REDRAWN)
+            bases = redraw(posterior_rates(counts, _REDRAWN, rng), sizes.astype(np.float64), rng)
             split = SplitBase.of_counts(bases, rng, _WAYS_REDRAWN)
         weight = np.ones((_REDRAWN, len(self.tasks)))
         some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))

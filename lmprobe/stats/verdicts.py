@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.core.choices import RESAMPLES
 from lmprobe.core.tally import Floats
-from lmprobe.errors import InputError, did_you_mean
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
 from lmprobe.results.format import format_percent
 from lmprobe.stats.method import Sample, checked_confidence, interval, traits_of
@@ -44,11 +42,8 @@ class Choices:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the confidence level and what is drawn anew."""
+        """Check the confidence level."""
         checked_confidence(self.confidence)
-        if self.resample not in RESAMPLES:
-            known = did_you_mean(self.resample, RESAMPLES)
-            raise InputError(f'no resampling of "{self.resample}"; {known}')
 
     @property
     def drawn(self) -> str:
@@ -167,19 +162,15 @@ def estimate_rows(
     together = [number[part] for number in numbers for part in (*PARTS, STRENGTH)]
     together = [number for number in together if not math.isnan(number.value)]
     confidence = choices.each(together)
-    joint = joint_note(len(together), choices)
+    joint: tuple[Note, ...] = ()
+    if choices.simultaneous:
+        how = "maximum-t" if traits_of(choices.method).resamples else "Bonferroni"
+        text = f"the {len(together)} intervals cover together ({how})"
+        joint = (Note(NoteKind.MULTIPLICITY, text),)
     return tuple(
         _row_estimates(row, number, obstacle, choices, confidence, joint)
         for row, number, obstacle in zip(rows, numbers, obstacles, strict=True)
     )
-
-
-def joint_note(intervals: int, choices: Choices) -> tuple[Note, ...]:
-    """Return the note about intervals that cover together."""
-    if not choices.simultaneous:
-        return ()
-    how = "maximum-t" if traits_of(choices.method).resamples else "Bonferroni"
-    return (Note(NoteKind.MULTIPLICITY, f"the {intervals} intervals cover together ({how})"),)
 
 
 def _row_estimates(

@@ -105,7 +105,7 @@ def _ranking(contest: Contest, confidence: float) -> Ranking:
     separated = np.zeros((len(order), len(order)), dtype=bool)
     for i, first in enumerate(order):
         for j, second in enumerate(order[:i]):
-            difference = numbers[first].plus(numbers[second], -1.0)
+            difference = numbers[first].combined(1.0, numbers[second], -1.0)
             ends = difference.spread().interval(confidence)
             apart = ends.bounded and 0.0 not in ends and difference.value >= SMALLEST
             separated[i, j] = separated[j, i] = apart

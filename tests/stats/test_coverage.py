@@ -120,7 +120,8 @@ def test_a_planted_power_is_the_strength(groups: int, power: float) -> None:
     shape = (setting.templates, groups, setting.tasks)
     logs = np.zeros(shape) + setting.model(joint, draw)
     logs += 3 * draw.standard_normal((*shape[:2], 1)) + 3 * draw.standard_normal((shape[0], 1, 32))
-    number = setting.tables(logs, joint).replicates()[STRENGTH]
+    tables = setting.tables(logs, joint)
+    number = tables.replicates()[STRENGTH]
     assert number.by_template == pytest.approx(power, abs=1e-9)
 
 
