@@ -79,6 +79,16 @@ class AmplificationRow:
         return self.estimate.value
 
     @property
+    def interval(self) -> Interval:
+        """The interval over rows, and over training runs where there are several."""
+        return self.estimate.interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval establishes, or the test where the labels do not lean."""
+        return self.estimate.verdict
+
+    @property
     def absolute(self) -> float:
         """The mean size, sign aside: large when pairs cancel in `value`."""
         return float(np.mean([run.pairs.absolute for run in self.runs]))
