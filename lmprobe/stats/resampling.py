@@ -133,16 +133,16 @@ class Replicates:
         """Return the standard error of the number when `resample` is drawn anew."""
         sizes = self.family_sums[1]
         if not len(sizes):
-            return Spread(math.nan, {"families": Part(0.0, 0.0, 0)})
+            return Spread(math.nan, {"families": Share(0.0, 0.0, 0)})
         by_family, by_unit = self.influence
-        parts: dict[str, Part] = {}
+        parts: dict[str, Share] = {}
         if resample != "tasks":
-            parts["families"] = Part(_jackknife(by_family), effective_number(sizes), len(sizes))
+            parts["families"] = Share(_jackknife(by_family), effective_number(sizes), len(sizes))
         if resample != "templates":
             variance = self._task_variance(by_unit)
-            parts["tasks"] = Part(variance, self.effective_tasks, len(self.unit_sizes))
+            parts["tasks"] = Share(variance, self.effective_tasks, len(self.unit_sizes))
         elif self.noise:
-            parts["base"] = Part(self.noise**2, math.inf, 2)
+            parts["base"] = Share(self.noise**2, math.inf, 2)
         return Spread(self.value, parts)
 
     def _linear(self) -> Floats:
@@ -203,8 +203,8 @@ def effective_number(sizes: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One source of variance of a number."""
+class Share:
+    """The share of one source in the variance of a number."""
 
     variance: float
     units: float
@@ -230,7 +230,7 @@ class Spread:
     """
 
     value: float
-    parts: dict[str, Part]
+    parts: dict[str, Share]
 
     @property
     def units(self) -> int:

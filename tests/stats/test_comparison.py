@@ -25,14 +25,14 @@ from lmprobe.stats.comparison import (
     equivalence_p_value,
     task_differences,
 )
-from lmprobe.stats.resampling import Part, Spread
+from lmprobe.stats.resampling import Share, Spread
 from lmprobe.stats.verdicts import Choices
 from tests.conftest import Made
 from tests.stats.tables import moved_tables, row_tables
 
 CLEAR = Interval(0.05, 0.2, 0.95, "bonferroni-t")
 TASK = TaskDifference("nurse", 0.12, 0.01, 0.02, 0.02, CLEAR)
-ONE_UNIT = Spread(0.1, {"families": Part(0.0, 1.0, 1)})
+ONE_UNIT = Spread(0.1, {"families": Share(0.0, 1.0, 1)})
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -83,7 +83,7 @@ class TestEquivalence:
     def test_it_is_the_larger_of_both_p_values(self, value: float) -> None:
         # The distance to the nearer end of the margin decides.
         expected = stats.t.sf((0.1 - abs(value)) / 0.03, 11)
-        difference = Spread(value, {"families": Part(0.03**2, 12.0, 12)})
+        difference = Spread(value, {"families": Share(0.03**2, 12.0, 12)})
         assert equivalence_p_value(difference, 0.1) == pytest.approx(expected)
 
     def test_with_one_unit_it_is_undefined(self) -> None:
