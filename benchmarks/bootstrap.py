@@ -22,10 +22,10 @@ from fairlearn.metrics import MetricFrame, selection_rate
 from scipy import stats
 
 import lmprobe
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.stats.methods.score import resampled
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.two_groups import resampled
 from lmprobe.stats.verdicts import Choices, estimate_rows
 
 

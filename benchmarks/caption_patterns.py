@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lmprobe.vision.mentions import RULES, gender_of, object_finder
+from lmprobe.tabular.annotations import RULES, gender_of, object_finder
 
 MODELS = ("baseline_ft", "equalizer", "confident", "upweight", "balanced", "confusion")
 

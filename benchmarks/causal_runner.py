@@ -28,8 +28,8 @@ import torch
 import transformers
 
 from lmprobe.models import CausalModel, load_model
-from lmprobe.models.quiet import quiet_transformers
-from lmprobe.probing.scoring import score_directions
+from lmprobe.models.forward import quiet_transformers
+from lmprobe.probing.scores import score_directions
 from lmprobe.templates import TemplateSet, load_templates
 
 FITBERT = load_templates("fitbert")

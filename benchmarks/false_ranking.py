@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 from scipy import stats
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Choices
 from lmprobe.sweeping.ranking import Contest, rank

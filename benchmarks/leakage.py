@@ -29,8 +29,8 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from lmprobe.io.progress import silent
-from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.io.work import silent
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
 from lmprobe.leakage.training import train_and_guess

@@ -28,10 +28,10 @@ from typing import Any
 import torch
 import transformers
 
-from lmprobe.core.direction import DIRECTIONS
+from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.models import MaskedModel, load_model
-from lmprobe.models.quiet import quiet_transformers
-from lmprobe.probing.scoring import score_templates
+from lmprobe.models.forward import quiet_transformers
+from lmprobe.probing.scores import score_templates
 from lmprobe.templates import load_templates
 
 PIPELINE_BATCHES = (1, 16, 64, 128)

@@ -97,8 +97,8 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
     `without` leaves experiments out: one that takes minutes need not hold up every test.
     """
     from lmprobe.io.atomic import write_text
-    from lmprobe.plot.draw import svg
-    from lmprobe.report.markdown import section_lines
+    from lmprobe.report.charts import svg
+    from lmprobe.report.markup import section_lines
     from lmprobe.reproduce.experiment import in_order, reproduce
     from lmprobe.reproduce.result import LIMITS, ReproductionSet
     from lmprobe.reproduce.settings import ExperimentSettings
@@ -152,7 +152,7 @@ def training() -> None:
     import tempfile
 
     from lmprobe.io.atomic import write_text
-    from lmprobe.plot.draw import svg
+    from lmprobe.report.charts import svg
 
     sys.path.insert(0, str(DOCS.parent))
     from tools.reference.train import train

@@ -7,196 +7,100 @@ docs/extending.md for an example of each kind.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from lmprobe.lazy import attach, type_checking_imports
 from lmprobe.registry import Registry
 
 if TYPE_CHECKING:
-    from lmprobe.cli.options import Confidence, Json, Output, Quiet, Seed, settings_options
-    from lmprobe.cli.output import emit
-    from lmprobe.core.association import Association
-    from lmprobe.core.direction import Direction
-    from lmprobe.corpus.engines.engine import Engine, engines
-    from lmprobe.corpus.lexicon import Lexicon
-    from lmprobe.corpus.rules.rule import Rule, rules
-    from lmprobe.errors import DataFileError, InputError, LmprobeError, ModelError
-    from lmprobe.io.progress import Progress
-    from lmprobe.leakage.attackers.attacker import Attacker, attackers
-    from lmprobe.leakage.rounds import Trial
-    from lmprobe.metrics.metric import Metric, MetricResult, metrics
-    from lmprobe.models.kind import kinds
-    from lmprobe.models.transformers_model import TransformersModel
-    from lmprobe.report.result import Result
-    from lmprobe.reproduce.experiment import Experiment, experiment, experiments
+    from lmprobe.cli.options import (
+        Confidence as Confidence,
+        Json as Json,
+        Output as Output,
+        Quiet as Quiet,
+        Seed as Seed,
+        settings_options as settings_options,
+    )
+    from lmprobe.cli.output import emit as emit
+    from lmprobe.errors import (
+        DataFileError as DataFileError,
+        InputError as InputError,
+        LmprobeError as LmprobeError,
+        ModelError as ModelError,
+    )
+    from lmprobe.io.work import Progress as Progress
+    from lmprobe.leakage.attackers import Attacker as Attacker, attackers as attackers
+    from lmprobe.leakage.rounds import Trial as Trial
+    from lmprobe.metrics.association import Association as Association
+    from lmprobe.metrics.direction import Direction as Direction
+    from lmprobe.metrics.metric import (
+        Metric as Metric,
+        MetricResult as MetricResult,
+        metrics as metrics,
+    )
+    from lmprobe.models.kind import kinds as kinds
+    from lmprobe.models.scorers import Scorer as Scorer, scorers as scorers
+    from lmprobe.models.transformers_model import TransformersModel as TransformersModel
+    from lmprobe.reproduce.experiment import (
+        Experiment as Experiment,
+        experiment as experiment,
+        experiments as experiments,
+    )
     from lmprobe.reproduce.result import (
-        ReproducedRow,
-        Reproduction,
-        comparison_table,
-        grid_table,
+        ReproducedRow as ReproducedRow,
+        Reproduction as Reproduction,
+        comparison_table as comparison_table,
+        grid_table as grid_table,
     )
-    from lmprobe.reproduce.settings import ExperimentSettings
+    from lmprobe.reproduce.settings import ExperimentSettings as ExperimentSettings
     from lmprobe.results import (
-        Column,
-        ColumnKind,
-        Estimate,
-        Figure,
-        Interval,
-        Note,
-        NoteKind,
-        Page,
-        Section,
-        Series,
-        Statement,
-        Table,
-        Verdict,
-        decide,
+        Column as Column,
+        ColumnKind as ColumnKind,
+        Estimate as Estimate,
+        Figure as Figure,
+        Interval as Interval,
+        Note as Note,
+        NoteKind as NoteKind,
+        Page as Page,
+        Section as Section,
+        Series as Series,
+        Statement as Statement,
+        Table as Table,
+        Verdict as Verdict,
+        decide as decide,
     )
-    from lmprobe.results.settings import Settings, setting
-    from lmprobe.scorers.scorer import Scorer, scorers
-    from lmprobe.sources.source import MissingLabels, Source, sources
+    from lmprobe.results.result import Result as Result
+    from lmprobe.results.settings import Settings as Settings, setting as setting
+    from lmprobe.sources.counting.engines import Engine as Engine, engines as engines
+    from lmprobe.sources.counting.lexicon import Lexicon as Lexicon
+    from lmprobe.sources.counting.rules import Rule as Rule, rules as rules
+    from lmprobe.sources.source import (
+        MissingLabels as MissingLabels,
+        Source as Source,
+        sources as sources,
+    )
     from lmprobe.stats.method import (
-        IntervalMethod,
-        Sample,
-        Traits,
-        declare,
-        groups_of,
-        intervals,
-        observations_of,
+        IntervalMethod as IntervalMethod,
+        Sample as Sample,
+        Traits as Traits,
+        declare as declare,
+        groups_of as groups_of,
+        intervals as intervals,
+        observations_of as observations_of,
     )
-    from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
+    from lmprobe.sweeping.engines import SweepEngine as SweepEngine, sweep_engines as sweep_engines
 
-REGISTRIES = {
-    "sources": "sources.source",
-    "kinds": "models.kind",
-    "scorers": "scorers.scorer",
-    "intervals": "stats.method",
-    "metrics": "metrics.metric",
-    "attackers": "leakage.attackers.attacker",
-    "rules": "corpus.rules.rule",
-    "engines": "corpus.engines.engine",
-    "experiments": "reproduce.experiment",
-    "sweep_engines": "sweeping.engines.engine",
-}
-"""Every registry, by the name of its kind, and the module that defines it."""
+REGISTRIES = (
+    "sources", "kinds", "scorers", "intervals", "metrics", "attackers", "rules", "engines",
+    "experiments", "sweep_engines",
+)  # fmt: skip
+"""Each kind of extension; its registry is the name of that kind in this module."""
 
-_HOME = {
-    "cli.options": ("Confidence", "Json", "Output", "Quiet", "Seed", "settings_options"),
-    "cli.output": ("emit",),
-    "core.association": ("Association",),
-    "core.direction": ("Direction",),
-    "corpus.engines.engine": ("Engine",),
-    "corpus.lexicon": ("Lexicon",),
-    "corpus.rules.rule": ("Rule",),
-    "errors": ("DataFileError", "InputError", "LmprobeError", "ModelError"),
-    "stats.method": (
-        "IntervalMethod", "Sample", "Traits", "declare", "groups_of", "observations_of",
-    ),
-    "io.progress": ("Progress",),
-    "leakage.attackers.attacker": ("Attacker",),
-    "leakage.rounds": ("Trial",),
-    "metrics.metric": ("Metric", "MetricResult"),
-    "models.transformers_model": ("TransformersModel",),
-    "report.result": ("Result",),
-    "reproduce.experiment": ("Experiment", "experiment"),
-    "reproduce.result": ("ReproducedRow", "Reproduction", "comparison_table", "grid_table"),
-    "reproduce.settings": ("ExperimentSettings",),
-    "results": (
-        "Column", "ColumnKind", "Estimate", "Figure", "Interval", "Note", "NoteKind", "Page",
-        "Section", "Series", "Statement", "Table", "Verdict", "decide",
-    ),
-    "results.settings": ("Settings", "setting"),
-    "scorers.scorer": ("Scorer",),
-    "sources.source": ("MissingLabels", "Source"),
-    "sweeping.engines.engine": ("SweepEngine",),
-}  # fmt: skip
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names} | REGISTRIES
-
-__all__ = [
-    "REGISTRIES",
-    "Association",
-    "Attacker",
-    "Column",
-    "ColumnKind",
-    "Confidence",
-    "DataFileError",
-    "Direction",
-    "Engine",
-    "Estimate",
-    "Experiment",
-    "ExperimentSettings",
-    "Figure",
-    "InputError",
-    "Interval",
-    "IntervalMethod",
-    "Json",
-    "Lexicon",
-    "LmprobeError",
-    "Metric",
-    "MetricResult",
-    "MissingLabels",
-    "ModelError",
-    "Note",
-    "NoteKind",
-    "Output",
-    "Page",
-    "Progress",
-    "Quiet",
-    "Registry",
-    "ReproducedRow",
-    "Reproduction",
-    "Result",
-    "Rule",
-    "Sample",
-    "Scorer",
-    "Section",
-    "Seed",
-    "Series",
-    "Settings",
-    "Source",
-    "Statement",
-    "SweepEngine",
-    "Table",
-    "Traits",
-    "TransformersModel",
-    "Trial",
-    "Verdict",
-    "attackers",
-    "comparison_table",
-    "decide",
-    "declare",
-    "emit",
-    "engines",
-    "experiment",
-    "experiments",
-    "grid_table",
-    "groups_of",
-    "intervals",
-    "kinds",
-    "metrics",
-    "observations_of",
-    "registry",
-    "rules",
-    "scorers",
-    "setting",
-    "settings_options",
-    "sources",
-    "sweep_engines",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'lmprobe.plugins' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"lmprobe.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = attach(__name__, __file__)
+__all__ = [*sorted(type_checking_imports(__file__)), "REGISTRIES", "Registry", "registry"]
 
 
 def registry(kind: str) -> Registry[Any]:
     """Return the registry of a kind, such as `sources`."""
-    module = importlib.import_module(f"lmprobe.{REGISTRIES[kind]}")
-    found: Registry[Any] = getattr(module, kind)
-    return found
+    extensions: Registry[Any] = __getattr__(kind)
+    return extensions

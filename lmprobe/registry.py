@@ -1,9 +1,9 @@
 """Finds an extension by name: built in, or installed through an entry point.
 
-A built-in extension is a module of its kind's package that registers itself, so adding
-one is adding a file. An installed one (a plug-in) is an entry point in the group
-`lmprobe.<kind>`. Each registry is defined beside the protocol of what it holds; all of them
-are listed in `lmprobe.plugins`.
+A built-in extension registers itself in the module, or in a module of the package, that is the
+home of its kind, so adding one changes one file. An installed one (a plug-in) is an entry point
+in the group `lmprobe.<kind>`. Each registry is defined beside the protocol of what it holds; all
+of them are listed in `lmprobe.plugins`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _loaded: dict[str, EntryPoint] = {}
 class Registry(Generic[T]):
     """The extensions of one kind, such as the sources or the intervals."""
 
-    def __init__(self, kind: str, package: str, removed: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: str, home: str, removed: Mapping[str, str] | None = None) -> None:
         """Remember where to look; nothing is imported before the first question.
 
         `removed` names extensions of earlier versions, each with what replaces it.
         """
         self.kind = kind
         self.group = f"lmprobe.{kind}"
-        self._package = package
+        self._home = home
         self._removed = removed or {}
         self._found: dict[str, T] = {}
         self._complete = False
@@ -81,9 +81,9 @@ class Registry(Generic[T]):
     def _fill(self) -> None:
         if self._complete:
             return
-        package = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{self._package}.{module.name}")
+        home = importlib.import_module(self._home)
+        for module in pkgutil.iter_modules(getattr(home, "__path__", ())):
+            importlib.import_module(f"{self._home}.{module.name}")
         self._complete = True
 
 

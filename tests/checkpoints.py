@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lmprobe.models import Cloze
-from lmprobe.models.quiet import quiet_transformers
+from lmprobe.models.forward import quiet_transformers
 
 PRONOUNS = ("he", "she", "they")
 JOBS = ("nurse", "baker", "janitor", "hairdresser", "engineer", "lawyer")

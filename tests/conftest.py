@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from lmprobe import plugins
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.results import Interval, Note, NoteKind

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification
 from lmprobe.results import Estimate, Interval, Note, decide
 from lmprobe.tabular.cuts import ThresholdCurve

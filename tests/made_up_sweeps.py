@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Estimate, Interval, decide
 from lmprobe.sweeping.jobs import Subject

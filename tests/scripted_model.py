@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from lmprobe.models import Cloze, EncodedCloze, TokenQuery
-from lmprobe.models.cloze import Span
 from lmprobe.models.encoding import WordTokens
-from lmprobe.models.language_model import Origin
+from lmprobe.models.language_model import Origin, Span
 
 MASK = 1
 _SPECIAL = ("<s>", "[MASK]")

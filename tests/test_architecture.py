@@ -11,35 +11,30 @@ import pytest
 ROOT = Path(__file__).parents[1] / "lmprobe"
 
 ORDER = [
+    "lazy",
     "errors",
     "registry",
     "io",
-    "core",
+    "metrics",
     "results",
-    "plot",
     "report",
-    "gating",
+    "stats",
     "templates",
     "models",
-    "scorers",
     "sources",
-    "corpus",
-    "metrics",
-    "stats",
     "probing",
     "leakage",
     "tabular",
     "sweeping",
     "reproduce",
-    "vision",
     "integrations",
     "plugins",
     "cli",
     "__main__",
 ]
 MAY_USE_TORCH = {"models", "leakage", "integrations"}
-# These two only name what others define, and load it when it is asked for.
-FACADES = {ROOT / "__init__.py", ROOT / "plugins.py"}
+# These only name what others define, and load it when it is asked for.
+FACADES = {ROOT / "__init__.py", ROOT / "plugins.py", ROOT / "vision.py"}
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path not in FACADES)
 
 
@@ -69,6 +64,9 @@ def test_imports_point_backwards() -> None:
     for path in MODULES:
         used = {name.split(".")[1] for name in imports(path) if name.startswith("lmprobe.")}
         used -= {"__version__"}
+        if path == ROOT / "results" / "result.py":
+            # `Result.to_html` and the like call the renderers, which are loaded when called.
+            used -= {"report"}
         own = ORDER.index(layer(path))
         assert {name for name in used if ORDER.index(name) > own} == set(), named(path)
 

@@ -87,7 +87,7 @@ def test_the_product_does_not_use_test_doubles() -> None:
 
 def test_torch_threads_are_given_back() -> None:
     torch = pytest.importorskip("torch")
-    from lmprobe.models.device import torch_threads
+    from lmprobe.models.forward import torch_threads
 
     before = torch.get_num_threads()
     with torch_threads(before + 1):

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 import lmprobe
-from lmprobe.corpus.count import count
-from lmprobe.corpus.lexicon import lexicon
-from lmprobe.corpus.plan import plan
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.ray_session import ray_session
+from lmprobe.io.work import ray_session
+from lmprobe.sources.counting.count import count
+from lmprobe.sources.counting.lexicon import lexicon
+from lmprobe.sources.counting.plan import plan
 from tests.checkpoints import save_checkpoint
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -33,7 +33,7 @@ TEXT = "He is a cook. She was an editor.\nShe saw the cook – he ran.\nShe is a
 DEADLY = """
 import os, signal
 from pathlib import Path
-from lmprobe.corpus.rules.word import WordRule
+from lmprobe.sources.counting.rules import WordRule
 
 class Deadly(WordRule):
     def pairs(self, block):

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
 from lmprobe.stats.method import interval
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample
 
 METHODS = ("bernstein", "betting", "bootstrap")
 SIZES = ((10, 15), (40, 60), (160, 240))

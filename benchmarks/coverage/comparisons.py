@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.coverage.probes import FEW_LARGE, Crossed, cell_tables
 from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import Setting
-from lmprobe.core.direction import DIRECTIONS
+from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.stats.comparison import compare_tables
 from lmprobe.stats.verdicts import Choices
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.coverage.worlds import Setting
-from lmprobe.core.direction import DIRECTIONS
+from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.stats.verdicts import Choices
 
 TRUTHFUL = Setting()

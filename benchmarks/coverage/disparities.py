@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
-from lmprobe.results.interval import Interval
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.methods.score import of_counts
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample, of_counts
 
 DISPARITY = ("bernstein", "score", "bootstrap")
 

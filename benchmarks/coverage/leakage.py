@@ -9,9 +9,9 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import Setting
-from lmprobe.core.direction import Direction
 from lmprobe.leakage.language import guess_rule
 from lmprobe.leakage.result import Measure, leakage_row
+from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
 from lmprobe.stats.verdicts import Choices
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.coverage.worlds import Setting
-from lmprobe.core.direction import DIRECTIONS
+from lmprobe.metrics.direction import DIRECTIONS
 
 FACTORS = (0.0, 0.5, 1.0, 2.0)
 MODELS = {"tells the truth": 1.0, "amplifies strong links most": 1.6}

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.coverage.tally import Tally
-from lmprobe.core.direction import Direction
-from lmprobe.metrics.strength import strength as slope
+from lmprobe.metrics.direction import Direction
+from lmprobe.metrics.raking import strength as slope
 from lmprobe.results import Interval, Verdict
-from lmprobe.stats.methods.bootstrap import of_replicates
-from lmprobe.stats.methods.t import interval_over_runs
+from lmprobe.stats.methods.resampled import interval_over_runs, of_replicates
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import bootstrap_interval, links, strength
 from lmprobe.tabular.counting import Counted

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.coverage.tally import Tally
 from lmprobe.results import NoteKind
 from lmprobe.stats.method import interval
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample
 from lmprobe.tabular.disparity import group_disparity
 
 CELLS = (

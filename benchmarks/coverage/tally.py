@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lmprobe.results.interval import Interval
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Sample
 
 # Enough for the quantiles of a study; results use 10,000.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.coverage.worlds import Setting
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.stats.row_tables import PARTS, STRENGTH
 
 # Sizes, preference, and how often the version before covered value, association and preference.

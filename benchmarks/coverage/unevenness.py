@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.coverage.worlds import row_tables
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
 from lmprobe.stats.unevenness import unevenness
 

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 
 from benchmarks.coverage.tally import Tally
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.lean import lean_of_counts
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables

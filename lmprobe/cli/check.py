@@ -72,7 +72,7 @@ def command(
 
     [bold]lmprobe check new/result.json --against production/result.json[/bold]
     """
-    from lmprobe.gating.check import check
+    from lmprobe.results.check import check
 
     checked = check(
         result,

@@ -57,7 +57,7 @@ def command(
     Example: [bold]lmprobe convert coco instances.json captions.json coco.parquet[/bold]
     """
     from lmprobe.cli.output import note
-    from lmprobe.vision.convert import convert
+    from lmprobe.tabular.annotations import convert
 
     written = convert(
         kind.value,

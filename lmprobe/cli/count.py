@@ -11,7 +11,7 @@ from lmprobe.cli.options import Json, Output, Quiet
 from lmprobe.errors import InputError, printable
 
 if TYPE_CHECKING:
-    from lmprobe.sources.table import Table
+    from lmprobe.sources.table import BaseTable
 
 
 def command(
@@ -86,9 +86,9 @@ def command(
     [bold]lmprobe run --base rates/wiki.csv[/bold]
     """
     from lmprobe.cli.output import emit, note, progress_bar
-    from lmprobe.corpus.count import count, count_words
-    from lmprobe.corpus.plan import joined, plan
-    from lmprobe.corpus.word_lists import read_words
+    from lmprobe.sources.counting.count import count, count_words
+    from lmprobe.sources.counting.lexicon import read_words
+    from lmprobe.sources.counting.plan import joined, plan
     from lmprobe.sources.csv_file import check_labels
 
     _check_target(name, output)
@@ -129,8 +129,8 @@ def _check_target(name: str, output: Path | None) -> None:
         raise InputError(f"--output {output}: this is a file, not a folder")
 
 
-def _write(table: Table, output: Path | None, register: bool) -> list[Path]:
-    from lmprobe.io.folders import base_rates_folder
+def _write(table: BaseTable, output: Path | None, register: bool) -> list[Path]:
+    from lmprobe.io.atomic import base_rates_folder
     from lmprobe.sources.csv_file import write_table
 
     folders = [output] if output else []

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from lmprobe.errors import printable
 from lmprobe.io.documents import json_text
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 
 if TYPE_CHECKING:
-    from lmprobe.report.result import Result
+    from lmprobe.results.result import Result
 
 
 class _Console(Console):
@@ -80,8 +80,7 @@ def progress_bar(what: str, unit: str, *, quiet: bool = False) -> Iterator[Progr
     if quiet or not console.is_terminal:
         yield silent
         return
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, settings_options
-from lmprobe.stats.settings import PlanSettings
+from lmprobe.probing.settings import PlanSettings
 
 
 @settings_options(PlanSettings)
@@ -47,7 +47,7 @@ def command(
     [bold]lmprobe plan --base wikipedia[/bold]
     """
     from lmprobe.cli.output import emit
-    from lmprobe.stats.plan import plan
+    from lmprobe.probing.plan import plan
 
     result = plan(effect, rows=rows, pilot=pilot, base=base, **settings.to_dict())
     emit(result, json=json, output=output, quiet=quiet)

@@ -10,7 +10,7 @@ import typer
 from lmprobe.cli.options import Output, Quiet
 
 if TYPE_CHECKING:
-    from lmprobe.report.result import Result
+    from lmprobe.results.result import Result
 
 
 def command(
@@ -43,8 +43,8 @@ def command(
     """
     from lmprobe.cli.output import emit, note
     from lmprobe.io.atomic import write_texts
-    from lmprobe.report.csv import csv_text
-    from lmprobe.report.loading import load_result
+    from lmprobe.report.files import csv_text
+    from lmprobe.results.result import load_result
 
     loaded = load_result(result)
     files = {}

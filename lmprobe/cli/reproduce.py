@@ -10,7 +10,7 @@ from lmprobe.cli.options import Json, Output, Quiet, settings_options
 from lmprobe.reproduce.settings import ExperimentSettings
 
 if TYPE_CHECKING:
-    from lmprobe.report.result import Result
+    from lmprobe.results.result import Result
 
 
 @settings_options(ExperimentSettings)
@@ -31,7 +31,7 @@ def command(
     """
     from lmprobe.cli.output import emit, progress_bar
     from lmprobe.io.atomic import write_texts
-    from lmprobe.plot.draw import svg
+    from lmprobe.report.charts import svg
     from lmprobe.reproduce.experiment import reproduce, reproduce_all
 
     with progress_bar(experiment, "steps", quiet=quiet) as progress:

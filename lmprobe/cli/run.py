@@ -72,7 +72,7 @@ def _hints(result: ProbeResult, folder: Path | None) -> list[str]:
         return ["add --output DIR to save this result and its report"]
     from shlex import join
 
-    from lmprobe.probing.command import run_again
+    from lmprobe.probing.settings import run_again
     from lmprobe.results.document import RESULT_FILE
 
     saved = str(folder / RESULT_FILE)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lmprobe.core.choices import DisparityMeasure
-from lmprobe.core.labels import cross, is_frame
+from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.directional import directional_amplification
+from lmprobe.metrics.labels import cross, is_frame
 from lmprobe.tabular.disparity import group_disparity
 
 

@@ -2,14 +2,69 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import platformdirs
 
 from lmprobe.errors import InputError
+from lmprobe.io.documents import parse_json
+
+_NAME = "lmprobe"
+
+
+def cache_folder() -> Path:
+    """Return where scores are kept: $LMPROBE_CACHE, or the platform's folder for caches."""
+    return _chosen("LMPROBE_CACHE") or platformdirs.user_cache_path(_NAME, appauthor=False)
+
+
+def base_rates_folder() -> Path:
+    """Return the folder of the user's own named tables.
+
+    It is $LMPROBE_BASE_RATES, or `base_rates` in the platform's folder for the data of programs.
+    """
+    own = _chosen("LMPROBE_BASE_RATES")
+    return own or platformdirs.user_data_path(_NAME, appauthor=False) / "base_rates"
+
+
+def _chosen(variable: str) -> Path | None:
+    folder = os.environ.get(variable)
+    return Path(folder).expanduser() if folder else None
+
+
+def checksum(content: Mapping[str, Any], name: str = "") -> str:
+    """Return the SHA-256 of a document and of the name it is filed under."""
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
+
+
+def seal(content: Mapping[str, Any], name: str) -> str:
+    """Return the text of a file, checksum first."""
+    return json.dumps({"sha256": checksum(content, name), **content})
+
+
+def unseal(text: str, name: str) -> dict[str, Any] | None:
+    """Return what was sealed under this name, None if it was changed or never was sealed.
+
+    >>> unseal(seal({"a": 1}, "x"), "x")
+    {'a': 1}
+    >>> unseal(seal({"a": 1}, "x"), "y")
+    """
+    try:
+        content = parse_json(text)
+        if content.pop("sha256") != checksum(content, name):
+            return None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return dict(content)
+
 
 if sys.platform != "win32":
     import fcntl

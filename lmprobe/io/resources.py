@@ -6,9 +6,32 @@ package in a wheel; nothing else in lmprobe knows the difference.
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from lmprobe import __version__
 from lmprobe.errors import DataFileError, did_you_mean
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "scipy", "pandas")
+
+
+def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
+    """Return the versions of lmprobe, Python and the libraries, without importing any of them."""
+    known = {"lmprobe": __version__, "python": platform.python_version()}
+    return known | {name: _version(name) for name in packages}
+
+
+@cache
+def _version(package: str) -> str:
+    # Once per process: reading it takes as long as counting a small table.
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lmprobe.errors import DataFileError
-from lmprobe.io.documents import parse_json
-from lmprobe.io.problems import refuse_pipe, refuse_unnamable
+from lmprobe.io.documents import parse_json, refuse_pipe, refuse_unnamable
 
 _FORMATS = {
     ".csv": "csv",

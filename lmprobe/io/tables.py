@@ -3,12 +3,366 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+import re
+import tempfile
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmprobe.errors import DataFileError
-from lmprobe.io.table_source import TableSource, quoted
+from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.io.table_files import (
+    TableFiles,
+    explaining,
+    find_files,
+    is_sound_csv,
+    json_objects,
+    name_problem,
+)
+
+PEEK = 20_480
+"""Rows that decide what a column of a CSV most likely holds."""
+FILE, ROW = "__lmprobe_file", "__lmprobe_row"
+"""The number of the file and of the row in it, counted from 0, where a query asks for them."""
+
+# How DuckDB says in which line of a CSV it found a mistake, and which.
+_CSV_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
+_TEXT = "VARCHAR"
+_FLOATS = ("FLOAT", "DOUBLE")
+_WHOLE = tuple(
+    sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table as a query sees it: the text after FROM, and the type of each column."""
+
+    sql: str
+    types: Mapping[str, str]
+
+    def number(self, column: str) -> str:
+        """Return the column as a number; NULL where a value is missing or is no number."""
+        name, kind = quoted(column), self.types[column]
+        if kind == "BOOLEAN":
+            return f"{name}::TINYINT"
+        if kind in _FLOATS:
+            return f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END"
+        if kind in _WHOLE or kind.startswith("DECIMAL"):
+            return name
+        word = f"CASE lower({name}::VARCHAR) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+        value = f"coalesce(TRY_CAST({name} AS DOUBLE), {word})"
+        return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+
+    def is_whole(self, column: str) -> bool:
+        """Tell whether the type allows whole numbers only."""
+        return self.types[column] in (*_WHOLE, "BOOLEAN")
+
+    def missing(self, column: str) -> str:
+        """Return the condition that a row has no value."""
+        name = quoted(column)
+        nan = f" OR isnan({name})" if self.types[column] in _FLOATS else ""
+        return f"({name} IS NULL{nan})"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cell that was looked for: the file (or table), the row counted from 1, the value."""
+
+    place: str
+    row: int
+    value: Any
+
+
+class TableSource:
+    """A path, a folder, a pattern, a data frame or an Arrow table that takes queries."""
+
+    def __init__(self, table: Any) -> None:
+        """Find the files, or the columns of a table in memory."""
+        self.files: TableFiles | None = None
+        self._held: Any = None
+        if isinstance(table, str | Path):
+            self.files = find_files(table)
+            self.name = str(table)
+            self.columns = self.files.columns
+        else:
+            self._held = _arrow_table(table)
+            self.name = "the table"
+            self.columns = tuple(str(name) for name in self._held.column_names)
+            if problem := name_problem(self.columns):
+                raise InputError(f"the table: {problem}")
+        self._words: set[str] = set()
+        self._connection = _database(os.getpid()).cursor()
+
+    def __enter__(self) -> TableSource:
+        """Give the source itself."""
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def query(
+        self,
+        columns: Sequence[str],
+        build: Callable[[Relation], str],
+        *,
+        text: Iterable[str] = (),
+        position: bool = False,
+    ) -> Any:
+        """Return the Arrow table of the query that `build` writes for the columns.
+
+        A column of a CSV is a number if its first rows are and it is not in `text`; if a
+        later row does not fit, the query is written again with every column as text.
+        """
+        for name in columns:
+            if name not in self.columns:
+                raise DataFileError(f'{self.name}: no column "{name}"; {self._known(name)}')
+            if not name:
+                raise DataFileError(f"{self.name}: the column without a name needs one")
+        try:
+            return self._answer(columns, build, {*text}, position)
+        except DataFileError:
+            # Threads that share a CSV may take a line end within quotes for one of a row. One
+            # thread does not, but it also takes a quote without an end for the end of the file.
+            if self.files is None or not self.files.parallel or not is_sound_csv(self.files):
+                raise
+            self.files = replace(self.files, parallel=False)
+            return self._answer(columns, build, {*text}, position)
+
+    def _answer(
+        self,
+        columns: Sequence[str],
+        build: Callable[[Relation], str],
+        text: set[str],
+        position: bool,
+    ) -> Any:
+        import duckdb
+
+        relation = self._relation(columns, text, position)
+        try:
+            return self._run(build(relation))
+        except duckdb.ConversionException as problem:
+            if not _CSV_LINE.search(str(problem)):
+                raise
+            self._words |= set(columns)
+            return self._run(build(self._relation(columns, self._words, position)))
+
+    def _known(self, name: str) -> str:
+        """Return which columns there are instead."""
+        if self.files and self.files.kind == "csv" and len(self.columns) == 1:
+            for found, mark in (("semicolons", ";"), ("tabs", "\t")):
+                if mark in self.columns[0]:
+                    return f"{found} separate its cells: save it with commas, or as .tsv with tabs"
+        return did_you_mean(name, self.columns)
+
+    def first_row(self, column: str, condition: Callable[[Relation, str], str]) -> Found | None:
+        """Return the first row in which the column meets the condition."""
+
+        def build(table: Relation) -> str:
+            order = f"{FILE}, {ROW} LIMIT 1"
+            return f"SELECT * FROM {table.sql} WHERE {condition(table, column)} ORDER BY {order}"
+
+        rows = self.query([column], build, text=[column], position=True).to_pylist()
+        if not rows:
+            return None
+        place = self.name if self.files is None else str(self.files.paths[rows[0][FILE]])
+        return Found(place, int(rows[0][ROW]) + 1, rows[0][column])
+
+    def _relation(self, columns: Sequence[str], text: set[str], position: bool) -> Relation:
+        wanted = list(dict.fromkeys(columns))
+        if self.files is None:
+            return self._memory(wanted, position)
+        if self.files.kind == "parquet":
+            return self._parquet(wanted, position)
+        types = dict.fromkeys(self.files.columns if self.files.kind == "csv" else wanted, _TEXT)
+        guess = [name for name in wanted if name not in text | self._words]
+        if guess and self.files.kind == "csv":
+            types |= self._numbers(guess, types)
+        shown = {name: types[name] for name in wanted}
+        if not position:
+            return Relation(_scan(self.files, self.files.paths, types), shown)
+        return Relation(_numbered(self.files, wanted, types), shown)
+
+    def _numbers(self, columns: list[str], types: dict[str, str]) -> dict[str, str]:
+        """Return the columns whose first rows are all numbers, as such."""
+        assert self.files is not None
+        tests = ", ".join(
+            f"count({name}) = count(TRY_CAST({name} AS DOUBLE))" for name in map(quoted, columns)
+        )
+        head = f"SELECT * FROM {_scan(self.files, self.files.paths, types)} LIMIT {PEEK}"
+        (fits,) = self._run(f"SELECT {tests} FROM ({head})").to_pylist()
+        return {name: "DOUBLE" for name, fit in zip(columns, fits.values(), strict=True) if fit}
+
+    def _parquet(self, columns: list[str], position: bool) -> Relation:
+        assert self.files is not None
+        names = [quoted(name) for name in columns]
+        # DuckDB's numbers of files and rows, unless a column of the table has their name.
+        own = {"file_index", "file_row_number"}
+        if position and own & set(self.files.columns):
+            sql = _numbered(self.files, columns, {})
+        else:
+            names += [f"file_index AS {FILE}", f"file_row_number AS {ROW}"] if position else []
+            sql = f"(SELECT {', '.join(names)} FROM {_scan(self.files, self.files.paths, {})})"
+        return Relation(sql, self._described(sql, columns))
+
+    def _memory(self, columns: list[str], position: bool) -> Relation:
+        import numpy as np
+        import pyarrow as pa
+
+        table = self._held.select(columns)
+        if position:
+            table = table.append_column(FILE, pa.array(np.zeros(len(table), dtype=np.int64)))
+            table = table.append_column(ROW, pa.array(np.arange(len(table))))
+        return self._registered(table, columns)
+
+    def _registered(self, table: Any, columns: list[str]) -> Relation:
+        self._connection.register("held", table)
+        return Relation("held", self._described("held", columns))
+
+    def _described(self, sql: str, columns: list[str]) -> dict[str, str]:
+        rows = self._run(f"DESCRIBE SELECT {', '.join(map(quoted, columns))} FROM {sql}")
+        return {row["column_name"]: row["column_type"] for row in rows.to_pylist()}
+
+    def _run(self, sql: str) -> Any:
+        import duckdb
+
+        try:
+            return self._connection.sql(sql).to_arrow_table()
+        except duckdb.ConversionException:
+            raise
+        except (duckdb.Error, UnicodeDecodeError) as problem:
+            raise DataFileError(self._explained(str(problem))) from None
+
+    def _explained(self, text: str) -> str:
+        """Return what is wrong with a file in one line."""
+        for path in self.files.paths if self.files and self.files.kind == "jsonl" else ():
+            try:
+                with explaining(path):
+                    for _ in json_objects(path):
+                        pass
+            except DataFileError as found:
+                return str(found)
+        return _explained(text, self.name)
+
+
+@cache
+def _database(process: int) -> Any:
+    """Return the engine of this process: one, so that all tables share its memory limit.
+
+    A forked child starts its own, because the threads of its parent are not in it.
+    """
+    import duckdb
+
+    # DuckDB makes this folder when memory is short and removes it at its end. It gives its
+    # files the same names in every process, so each needs a folder of its own.
+    folder = Path(tempfile.gettempdir(), f"lmprobe-{uuid.uuid4().hex}")
+    return duckdb.connect(
+        config={"autoinstall_known_extensions": "false", "temp_directory": str(folder)}
+    )
+
+
+def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) -> str:
+    """Return the table function that reads the files."""
+    # Brackets keep a star in a file's name from being a pattern.
+    names = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in paths]
+    # Else a folder called `sex=f` would replace what the column `sex` holds.
+    listed = f"[{', '.join(map(literal, names))}], hive_partitioning=false"
+    if files.kind == "parquet":
+        return f"read_parquet({listed}, union_by_name=true)"
+    columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
+    if files.kind == "jsonl":
+        return f"read_json({listed}, format='newline_delimited', columns={{{columns}}})"
+    return (
+        f"read_csv({listed}, header=true, auto_detect=false, delim={literal(files.delimiter)}, "
+        "quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, "
+        f"parallel={str(files.parallel).lower()}, "
+        f"columns={{{columns}}})"
+    )
+
+
+def _numbered(files: TableFiles, columns: Sequence[str], types: Mapping[str, str]) -> str:
+    """Return the query of the columns with the numbers of the file and of the row."""
+    names = ", ".join(map(quoted, columns))
+    parts = [
+        f"SELECT {number} AS {FILE}, row_number() OVER () - 1 AS {ROW}, {names} "
+        f"FROM {_scan(files, (path,), types)}"
+        for number, path in enumerate(files.paths)
+    ]
+    return f"({' UNION ALL '.join(parts)})"
+
+
+def _explained(message: str, name: str) -> str:
+    """Return what DuckDB says is wrong with a table in one line that names the file."""
+    place = _FILE.search(message)
+    name = place[1].strip() if place else name
+    if "utf-8" in message.lower():
+        return f"{name}: not UTF-8; save it as UTF-8"
+    line, width = _CSV_LINE.search(message), _WIDTH.search(message)
+    if line and width:
+        return f"{name}: Row #{line[1]}: Expected {width[1]} columns, got {width[2]}"
+    if line and "unterminated quote" in message:
+        return (
+            f"{name}: line {line[1]}: a quoted cell has no end, or text after it; a quote within "
+            'a cell is written ""'
+        )
+    if "state machine" in message:
+        return (
+            f"{name}: not a CSV as RFC 4180 has it: check that all lines end alike (LF or CRLF) "
+            "and that quotes come in pairs"
+        )
+    lines = [text for text in message.splitlines() if text and not text.startswith("Original")]
+    plain = " ".join(lines[: 2 if line else 1])
+    return f"{name}: {re.sub(r'^[A-Z][A-Za-z ]* Error: ', '', plain)}"
+
+
+def _arrow_table(table: Any) -> Any:
+    """Return the Arrow table of a data frame, or of what can become one."""
+    import pyarrow as pa
+
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        names = [str(name) for name in table.columns]
+        arrays = [_array(table.iloc[:, number]) for number in range(len(names))]
+        table = pa.Table.from_arrays(arrays, names=names)
+    elif hasattr(table, "__arrow_c_stream__"):
+        table = pa.table(table)
+    else:
+        raise InputError(
+            "a table must be a path, a folder, a data frame or an Arrow table, "
+            f"found {type(table).__name__}"
+        )
+    # DuckDB has no half precision.
+    for number, field in enumerate(table.schema):
+        if pa.types.is_float16(field.type):
+            wide = table.column(number).cast(pa.float32())
+            table = table.set_column(number, field.name, wide)
+    return table
+
+
+def _array(column: Any) -> Any:
+    """Return a column of a data frame; values of several types become their words."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.array(column.map(str, na_action="ignore"), from_pandas=True)
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.inputs import Codes, GroupLabels, TrueLabels
-from lmprobe.models.device import torch_threads
+from lmprobe.models.forward import torch_threads
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmprobe.core.labels import Labels
 from lmprobe.errors import InputError
 from lmprobe.leakage.inputs import Codes, read_groups, read_labels
+from lmprobe.metrics.labels import Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
 from lmprobe.errors import InputError
-from lmprobe.models.cloze import Cloze
+from lmprobe.models.language_model import Cloze
 
 if TYPE_CHECKING:
     from lmprobe.models import MaskedModel

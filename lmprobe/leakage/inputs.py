@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.labels import Labels, indicators, is_frame
 from lmprobe.errors import InputError
+from lmprobe.metrics.labels import Labels, indicators, is_frame
 
 if TYPE_CHECKING:
     import pandas as pd

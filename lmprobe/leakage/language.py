@@ -22,16 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.core.choices import Missing
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.io.progress import Progress, silent
-from lmprobe.io.versions import versions
+from lmprobe.io.resources import versions
+from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.result import LeakageResult, Measure, leakage_row
+from lmprobe.metrics.direction import Direction, Missing
+from lmprobe.metrics.tally import Floats
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
-from lmprobe.probing.scoring import score_templates
+from lmprobe.probing.scores import score_templates
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.settings import from_mapping

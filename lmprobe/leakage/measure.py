@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.labels import Labels
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.io.progress import Progress, silent
-from lmprobe.io.versions import versions
-from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
+from lmprobe.io.resources import versions
+from lmprobe.io.work import Progress, silent
+from lmprobe.leakage.attackers import Attacker, find_attacker
 from lmprobe.leakage.f1 import model_f1, perturb
 from lmprobe.leakage.inputs import AttackerInput, read_groups, read_labels, read_predictions
 from lmprobe.leakage.result import (
@@ -35,6 +33,8 @@ from lmprobe.leakage.rounds import (
     score_guesses,
 )
 from lmprobe.leakage.settings import Average, LeakageSettings
+from lmprobe.metrics.labels import Labels
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval
 from lmprobe.stats.method import checked_confidence
 

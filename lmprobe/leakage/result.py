@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from lmprobe.core.tally import Floats
-from lmprobe.report.result import Result
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import (
     Column,
     ColumnKind,
@@ -28,8 +27,9 @@ from lmprobe.results import (
     Verdict,
     decide,
 )
-from lmprobe.results.claim import Claim
+from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_number, format_percent
+from lmprobe.results.result import Result
 from lmprobe.stats.runs import mean_of_runs, read_mean
 
 LIMITS = (

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
-from lmprobe.results.interval import Interval
+from lmprobe.metrics.tally import Floats
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import checked_confidence
 
 PARTS = ("train", "dev", "test")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.resources import versions
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
-from lmprobe.io.versions import versions
-from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
+from lmprobe.io.work import Progress, silent
+from lmprobe.leakage.attackers import Attacker, find_attacker
 from lmprobe.leakage.measure import measure_leakage
 from lmprobe.leakage.result import LeakageResult, mean_row
 from lmprobe.leakage.settings import LeakageSettings

@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from lmprobe.core.labels import Labels
 from lmprobe.errors import InputError
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.adversarial import Removal, TrainedPredictor, train
-from lmprobe.leakage.attackers.attacker import Attacker
+from lmprobe.leakage.attackers import Attacker
 from lmprobe.leakage.inputs import read_groups, read_labels
 from lmprobe.leakage.measure import leakage_amplification
 from lmprobe.leakage.result import LIMITS, LeakageRow
 from lmprobe.leakage.rounds import PARTS, read_split
-from lmprobe.report.result import Result
+from lmprobe.metrics.labels import Labels
 from lmprobe.results import Column, ColumnKind, Page, Section, Series, SeriesPlot, Statement, Table
+from lmprobe.results.result import Result
 
 Method = Literal["original", "adversarial", "noise"]
 

@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lmprobe.io.progress import Progress
-from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.io.work import Progress
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import PARTS, Trial
-from lmprobe.models.device import resolve_device, torch_threads
+from lmprobe.models.forward import resolve_device, torch_threads
 
 # What torch.nn.BatchNorm1d and torch.nn.LeakyReLU use.
 _EPSILON, _MOMENTUM, _SLOPE = 1e-5, 0.1, 0.01

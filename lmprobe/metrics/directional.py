@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.core.association import Association, ratio
-from lmprobe.core.axis import Axis, read_axis
-from lmprobe.core.direction import Direction
-from lmprobe.core.labels import Indicators, Labels
-from lmprobe.core.tally import Floats, Tally, checked_weight, tally
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association, Axis, ratio, read_axis
+from lmprobe.metrics.direction import Direction
+from lmprobe.metrics.labels import Indicators, Labels
 from lmprobe.metrics.lean import lean
 from lmprobe.metrics.metric import metrics
+from lmprobe.metrics.tally import Floats, Tally, checked_weight, tally
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.choices import DisparityMeasure
-from lmprobe.core.labels import cross
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.direction import DisparityMeasure
+from lmprobe.metrics.labels import cross
+from lmprobe.metrics.tally import Floats
 
 Cost = Callable[[Floats, Floats], Any]
 """Takes the labels and the predictions, (n,) each, and returns the cost of each row."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lmprobe.core.association import Association, ratio
-from lmprobe.core.choices import LEAN_WEIGHTINGS, LeanWeighting
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.association import Association, ratio
+from lmprobe.metrics.direction import LEAN_WEIGHTINGS, Direction, LeanWeighting
+from lmprobe.metrics.tally import Floats
 
 # Rounding alone makes independent tables lean: 2 attributes x 7 tasks already do.
 _TIE = 1e-9

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.association import Association
-from lmprobe.core.axis import read_axis
-from lmprobe.core.labels import Labels
-from lmprobe.core.tally import Floats, checked_weight, tally
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association, read_axis
 from lmprobe.metrics.directional import amplification, defined_mean, train_world
+from lmprobe.metrics.labels import Labels
 from lmprobe.metrics.lean import sign
 from lmprobe.metrics.metric import metrics
+from lmprobe.metrics.tally import Floats, checked_weight, tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from lmprobe.core.labels import Labels
+from lmprobe.metrics.labels import Labels
 from lmprobe.registry import Registry
 
 

@@ -20,13 +20,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lmprobe.core.association import ratio
-from lmprobe.core.axis import read_axis
-from lmprobe.core.labels import Indicators, Labels
-from lmprobe.core.tally import Floats, checked_weight
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.association import ratio, read_axis
 from lmprobe.metrics.directional import defined_mean
+from lmprobe.metrics.labels import Indicators, Labels
 from lmprobe.metrics.metric import metrics
+from lmprobe.metrics.tally import Floats, checked_weight
 
 Loss = Literal["error", "brier", "cross-entropy"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.association import Association, ratio
-from lmprobe.core.axis import read_axis
-from lmprobe.core.direction import Direction
-from lmprobe.core.labels import Labels
-from lmprobe.core.tally import Floats, checked_weight, tally
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association, ratio, read_axis
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import (
     amplification,
     defined_mean,
     lean_of_seen,
     train_world,
 )
+from lmprobe.metrics.labels import Labels
+from lmprobe.metrics.tally import Floats, checked_weight, tally
 
 
 @dataclass(frozen=True, slots=True)

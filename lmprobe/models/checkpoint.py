@@ -12,9 +12,9 @@ from pathlib import Path
 
 from lmprobe.errors import LmprobeError, ModelError, did_you_mean
 from lmprobe.io.documents import parse_json
-from lmprobe.models.file_hash import file_hash
+from lmprobe.models.cache import file_hash
+from lmprobe.models.forward import first_line
 from lmprobe.models.language_model import Place
-from lmprobe.models.quiet import first_line
 
 _REFERENCE = "reference:"
 _BUNDLED = Path(__file__).resolve().parent / "reference"

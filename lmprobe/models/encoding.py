@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import ModelError
-from lmprobe.models.cloze import Cloze, EncodedCloze, Span
+from lmprobe.models.language_model import Cloze, EncodedCloze, Span, WordTokens
 
 # How tokenizers write the space before a word: SentencePiece's, byte-level BPE's space,
 # line break and tab, and bytes spelled out.
@@ -254,15 +254,6 @@ def _places(batch: Any, row: int, text: str) -> Iterator[Span | None]:
         while left < right and text[right - 1].isspace():
             right -= 1
         yield None if added else (left, right)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WordTokens:
-    """Of each token: whether it begins a word, and whether it has nothing but letters."""
-
-    begins: NDArray[np.bool_]
-    """Also true of punctuation and of what ends the text: a word ends before them."""
-    letters: NDArray[np.bool_]
 
 
 def word_tokens(tokenizer: Any) -> WordTokens:

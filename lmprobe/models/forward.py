@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, ModelError
-from lmprobe.models.quiet import first_line
+from lmprobe.metrics.tally import Floats
 
 T = TypeVar("T")
 
@@ -155,3 +159,106 @@ def check_finite(answers: Floats) -> Floats:
             "numbers or are zero; its weights are damaged or need the dtype float32"
         )
     return answers
+
+
+def resolve_device(name: str) -> str:
+    """Return the device that `name` means on this machine; `auto` is a GPU where there is one."""
+    import torch
+
+    if name == "auto":
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    kind, _, number = str(name).partition(":")
+    if kind not in ("cpu", "cuda", "mps") or (number and not number.isdecimal()):
+        raise InputError(f'no device "{name}"; use auto, cpu, cuda, cuda:0 or mps')
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ModelError(f'the device "{name}" needs CUDA, which this machine lacks; use cpu')
+    if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
+        raise ModelError(f'no device "{name}"; this machine has {torch.cuda.device_count()} GPUs')
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ModelError('the device "mps" needs a Mac with an Apple GPU; use cpu')
+    return name
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Let torch share a product between so many threads, and restore the number afterwards.
+
+    Small products are fastest on one: threads that share one mostly wait for each other; on a
+    busy machine two of them were ten times slower than one.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Silence the log, the progress bars, deprecations and prints of transformers in the block.
+
+    What its report would say, missing weights above all, lmprobe raises as an error.
+    """
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    if bars:
+        logging.disable_progress_bar()
+    try:
+        # The reader of GGUF files draws a bar of its own.
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()), _no_standard_output():
+            # What transformers' own code still calls is not the caller's to mend.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _no_standard_output() -> Iterator[None]:
+    """Discard what compiled code writes to standard output, past `sys.stdout`.
+
+    The tokenizers library prints keys of a tokenizer's files that it does not know, as they are: a
+    JSON document on standard output would begin with them, and they could control a terminal.
+    """
+    try:
+        saved = os.dup(1)
+    except OSError:
+        # Standard output is closed: nothing can be written to it.
+        yield
+        return
+    sys.stdout.flush()
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def first_line(problem: BaseException) -> str:
+    """Return the first line of an error, cut to a readable length.
+
+    torch refuses a pickle with code in it and explains at length how to load it all the same;
+    that advice is not passed on.
+    """
+    text = str(problem).strip()
+    if "weights_only" in text or "Weights only load failed" in text:
+        return "it holds more than tensors, and code in a checkpoint is not run"
+    if "ignore_mismatched_sizes" in text:
+        return "its tensors have other shapes than config.json says"
+    lines = text.splitlines()
+    line = lines[0].rstrip(".: ") if lines else type(problem).__name__
+    return line if len(line) <= 300 else f"{line[:300]}..."

@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 from typing import Any, get_args
 
-from lmprobe.core.choices import Dtype
 from lmprobe.errors import InputError, ModelError, did_you_mean
+from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, find_checkpoint, find_tokenizer
-from lmprobe.models.device import resolve_device
+from lmprobe.models.forward import resolve_device
 from lmprobe.models.kind import check_kind, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin
 from lmprobe.models.transformers_model import TransformersModel

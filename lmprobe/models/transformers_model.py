@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lmprobe.core.tally import Floats
 from lmprobe.errors import ModelError
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.tally import Floats
 from lmprobe.models.cache import write_record
-from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
-from lmprobe.models.encoding import WordTokens, word_tokens
+from lmprobe.models.encoding import word_tokens
 from lmprobe.models.forward import BatchSize, most_positions
+from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, WordTokens
 
 if TYPE_CHECKING:
     from lmprobe.models.weights import Weights

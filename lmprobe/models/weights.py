@@ -15,9 +15,9 @@ from typing import Any
 from lmprobe.errors import InputError, MissingExtraError, ModelError
 from lmprobe.models.cache import ModelRecord
 from lmprobe.models.checkpoint import Checkpoint
+from lmprobe.models.forward import first_line, quiet_transformers
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Origin
-from lmprobe.models.quiet import first_line, quiet_transformers
 
 _LAYER = re.compile(r"\.\d+(?=\.)")
 

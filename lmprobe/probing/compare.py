@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe import __version__
-from lmprobe.core.choices import Pairs
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.direction import Pairs
+from lmprobe.metrics.tally import Floats
 from lmprobe.models import find_kind
 from lmprobe.models.kind import default_templates
-from lmprobe.probing.command import templates_option
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
-from lmprobe.probing.settings import CompareSettings, ProbeSettings
+from lmprobe.probing.settings import CompareSettings, ProbeSettings, templates_option
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown

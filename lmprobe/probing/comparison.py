@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.probing.command import base_options, templates_option
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.notes import by_direction
-from lmprobe.probing.settings import CompareSettings
-from lmprobe.report.result import Result
+from lmprobe.probing.settings import CompareSettings, base_options, templates_option
 from lmprobe.results import (
     Cell,
     Column,
@@ -31,9 +29,9 @@ from lmprobe.results import (
     Verdict,
     decide,
 )
-from lmprobe.results.claim import Claim
-from lmprobe.results.estimate import from_nullable, nullable, read_obstacle
+from lmprobe.results.estimate import Claim, from_nullable, nullable, read_obstacle
 from lmprobe.results.format import format_interval, format_percent, format_signed, plural
+from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.probing.command import run_again
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
 from lmprobe.probing.notes import by_direction, gathered_notes
+from lmprobe.probing.settings import run_again
 from lmprobe.probing.tables import (
     direction_tables,
     error_table,

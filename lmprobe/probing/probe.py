@@ -13,24 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmprobe import __version__
-from lmprobe.core.choices import LeanWeighting, Missing, Resample
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.direction import LeanWeighting, Missing, Resample
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
-from lmprobe.probing.baseline import Baseline, baseline
-from lmprobe.probing.groups import group_notes, grouped_words, margins
-from lmprobe.probing.perplexity import perplexity
-from lmprobe.probing.random_words import mass_ratio
+from lmprobe.models.scorers import AUTO, scorers
+from lmprobe.probing.baseline import Baseline, baseline, mass_ratio, perplexity
 from lmprobe.probing.result import Margin, ProbeResult
-from lmprobe.probing.rows import probe_rows
-from lmprobe.probing.scores import Scores
-from lmprobe.probing.scoring import score_directions
+from lmprobe.probing.rows import group_notes, grouped_words, margins, probe_rows
+from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import plural
 from lmprobe.results.settings import from_mapping
-from lmprobe.scorers.scorer import AUTO, scorers
 from lmprobe.sources import Source, load_base_rates
 from lmprobe.stats.method import intervals
 from lmprobe.templates import TemplateSet, load_templates

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
-from lmprobe.probing.groups import GroupedWord
+from lmprobe.metrics.direction import Direction
 from lmprobe.probing.row import ProbeRow
-from lmprobe.report.result import Result
+from lmprobe.probing.rows import GroupedWord
 from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, decide
-from lmprobe.results.claim import Claim
-from lmprobe.results.estimate import nullable
+from lmprobe.results.estimate import Claim, nullable
+from lmprobe.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmprobe.gating.limits import Max
-    from lmprobe.gating.result import CheckResult
     from lmprobe.probing.comparison import ComparisonRow
+    from lmprobe.results.check import CheckResult, Max
 
 LIMITS = (
     "It compares the model's predictions in these sentences with base rates that you chose: "
@@ -81,9 +79,8 @@ class ProbeResult(Result):
 
     def changes(self, since: Result) -> tuple[Claim, ...]:
         """Return the paired differences from an earlier probe."""
-        from lmprobe.probing.command import settings_of
         from lmprobe.probing.compare import compare_results
-        from lmprobe.probing.settings import CompareSettings
+        from lmprobe.probing.settings import CompareSettings, settings_of
         from lmprobe.results.settings import from_mapping
 
         if not isinstance(since, ProbeResult):
@@ -106,7 +103,7 @@ class ProbeResult(Result):
         against: Result | str | Path | None = None,
     ) -> CheckResult:
         """Compare the result with a limit or an earlier result; see `lmprobe.check`."""
-        from lmprobe.gating.check import check
+        from lmprobe.results.check import check
 
         return check(self, max=max, base=base, direction=direction, against=against)
 

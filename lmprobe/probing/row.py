@@ -13,10 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from lmprobe.core.choices import LeanWeighting
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
+from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict
 from lmprobe.results.estimate import nullable, read_obstacle
 from lmprobe.stats.base_uncertainty import ENOUGH

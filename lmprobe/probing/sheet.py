@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
-from lmprobe.io.progress import Progress
+from lmprobe.io.work import Progress
+from lmprobe.metrics.direction import Direction
+from lmprobe.metrics.tally import Floats
 from lmprobe.models import cache as store
-from lmprobe.models.cloze import Cloze, TokenQuery
-from lmprobe.models.language_model import LanguageModel
-from lmprobe.scorers.mass import mass_queries
-from lmprobe.scorers.scorer import ChosenScorer, sums
+from lmprobe.models.language_model import Cloze, LanguageModel, TokenQuery
+from lmprobe.models.scorers import ChosenScorer, mass_queries, sums
 from lmprobe.templates import Sentence, Template, differing_slots
 
 SEED = 0

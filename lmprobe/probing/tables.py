@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.notes import by_direction
 from lmprobe.results import Cell, Column, ColumnKind, Estimate, Table
 from lmprobe.results.format import format_percent, format_range
 
 if TYPE_CHECKING:
-    from lmprobe.probing.groups import GroupedWord
     from lmprobe.probing.result import ProbeResult
     from lmprobe.probing.row import ProbeRow
+    from lmprobe.probing.rows import GroupedWord
 
 
 def probe_tables(result: ProbeResult) -> tuple[Table, ...]:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,11 +16,131 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmprobe import __version__
-from lmprobe.plot.draw import svg
-from lmprobe.plot.svg import legible
-from lmprobe.plot.theme import DARK, LIGHT, figure_sheet, variables
-from lmprobe.report.html_table import table_view
-from lmprobe.results import Figure, Note, Page, Section
+from lmprobe.report.charts import svg
+from lmprobe.report.svg import legible
+from lmprobe.report.theme import DARK, LIGHT, figure_sheet, variables
+from lmprobe.results import (
+    Cell,
+    Column,
+    ColumnKind,
+    Figure,
+    Note,
+    Page,
+    Section,
+    Table,
+    Tone,
+    Verdict,
+)
+from lmprobe.results.format import format_cell, plural
+
+MOST_ROWS = 2000
+"""A page with more lines than this is slow; the CSV has them all."""
+
+_MOST_FILTERED = 12
+"""A column with more different words than this is searched, not chosen from a list."""
+
+
+def table_view(table: Table, name: str) -> dict[str, Any]:
+    """Return the table as a template reads it; `name` is unique on the page."""
+    rows = [_row(table, row) for row in table.rows[:MOST_ROWS]]
+    return {
+        "id": name,
+        "label": table.title or table.name.replace("_", " "),
+        "title": table.title,
+        "caption": table.caption,
+        "columns": [
+            {"heading": column.heading, "kind": _class(column).replace("verdict", "")}
+            for column in table.columns
+        ],
+        "rows": rows,
+        # The first column names its row, if it holds words.
+        "named": bool(table.columns) and table.columns[0].kind is ColumnKind.TEXT,
+        "layout": _narrow_layout(table),
+        "filters": [*filter(None, (_filter(table, n) for n in range(len(table.columns))))],
+        "example": _example(table),
+        "shown": f"{len(rows):,}",
+        "total": plural(len(table.rows), "row"),
+        "total_rows": len(table.rows),
+        "left_out": len(table.rows) - len(rows),
+    }
+
+
+def _row(table: Table, row: tuple[Cell, ...]) -> list[dict[str, str]]:
+    tones = _tones(table, row)
+    return [
+        {
+            "words": format_cell(cell, column),
+            "kind": " ".join(filter(None, (_class(column), tone))),
+        }
+        for cell, column, tone in zip(row, table.columns, tones, strict=True)
+    ]
+
+
+def _tones(table: Table, row: tuple[Cell, ...]) -> list[str]:
+    """Return the colour of each cell.
+
+    A signed number takes the tone of the verdict that follows it. In a table without
+    verdicts its sign decides; in one with them a number that none follows stays plain.
+    """
+    judged = any(column.kind is ColumnKind.VERDICT for column in table.columns)
+    tones, following = [], ""
+    for cell, column in reversed(list(zip(row, table.columns, strict=True))):
+        tone = ""
+        if isinstance(cell, Verdict):
+            tone = following = cell.tone.value
+        elif column.kind is ColumnKind.SIGNED:
+            tone = following if judged else _sign(cell)
+            following = ""
+        tones.append(tone)
+    return tones[::-1]
+
+
+def _sign(cell: Cell) -> str:
+    if not isinstance(cell, int | float) or cell == 0 or cell != cell:
+        return ""
+    return Tone.PLUS.value if cell > 0 else Tone.MINUS.value
+
+
+def _narrow_layout(table: Table) -> str:
+    """Return the class that says what becomes of the table on a phone.
+
+    A few columns with a verdict share two lines per row; many become a line per cell with
+    its heading before it; other tables only get smaller.
+    """
+    if len(table.columns) > 4:
+        return "labelled"
+    judged = any(column.kind is ColumnKind.VERDICT for column in table.columns)
+    return "stack" if judged else "tight"
+
+
+def _class(column: Column) -> str:
+    if column.kind.is_words:
+        return "verdict" if column.kind is ColumnKind.VERDICT else ""
+    return "number" if column.kind.is_number else "range"
+
+
+def _filter(table: Table, number: int) -> dict[str, Any] | None:
+    """Return the choices of a column with a few different words, or None."""
+    column = table.columns[number]
+    if not column.kind.is_words:
+        return None
+    words = dict.fromkeys(format_cell(row[number], column) for row in table.rows)
+    if not 1 < len(words) <= _MOST_FILTERED or len(words) == len(table.rows):
+        return None
+    return {"column": number, "heading": column.heading, "options": [*filter(None, words)]}
+
+
+def _example(table: Table) -> str:
+    """Return what one could search for, such as the first row's words with the most choices."""
+    texts = [
+        row[number]
+        for row in table.rows[:1]
+        for number, column in enumerate(table.columns)
+        if column.kind is ColumnKind.TEXT
+    ]
+    words = " ".join(str(text) for text in texts[-2:] if text)
+    return f", for example {words}" if words and len(words) <= 40 else ""
+
 
 _ASSETS = Path(__file__).parent / "assets"
 LIMITS_TITLE = "What this measures, and what it does not"
@@ -144,3 +265,53 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+MOST_ROWS_OF_NOTEBOOK = 10
+
+# Bright enough for a dark background, dark enough for a light one.
+_COLOURS = {Tone.PLUS: "#c8571b", Tone.MINUS: "#2d7fc4", Tone.WARNING: "#a8741a"}
+_MARKS = {Tone.PLUS: "▲ ", Tone.MINUS: "▼ ", Tone.EVEN: "● ", Tone.WARNING: "◆ "}
+_CELL = "padding:.2em .8em .2em 0;border:0;border-bottom:1px solid rgba(128,128,128,.3)"
+
+
+def notebook_html(page: Page, tables: Sequence[Table]) -> str:
+    """Return a fragment of HTML that depends on nothing."""
+    parts = [_element("strong", "", page.title)]
+    parts += [_element("div", "", statement.text) for statement in page.headline]
+    parts += [_table(table) for table in tables]
+    parts.append(_element("div", "opacity:.7", "to_html() gives the whole report"))
+    return str(_element("div", "line-height:1.4", Markup("").join(parts)))
+
+
+def _table(table: Table) -> Markup:
+    title = _element("div", "margin-top:.8em;font-weight:600", table.title) if table.title else ""
+    heads = [_element("th", f"{_CELL};{_side(column)}", column.heading) for column in table.columns]
+    rows = [_element("tr", "background:none", Markup("").join(heads))]
+    for row in table.rows[:MOST_ROWS_OF_NOTEBOOK]:
+        cells = [_cell(*pair) for pair in zip(row, table.columns, strict=True)]
+        rows.append(_element("tr", "background:none", Markup("").join(cells)))
+    style = "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums"
+    left_out = len(table.rows) - MOST_ROWS_OF_NOTEBOOK
+    more = _element("div", "opacity:.7", f"and {plural(left_out, 'row')} more")
+    drawn = Markup(title) + _element("table", style, Markup("").join(rows))
+    return drawn + (more if left_out > 0 else "")
+
+
+def _cell(cell: Cell, column: Column) -> Markup:
+    style, words = f"{_CELL};{_side(column)}", format_cell(cell, column)
+    if isinstance(cell, Verdict):
+        words = _MARKS[cell.tone] + words
+        colour = _COLOURS.get(cell.tone)
+        style += f";color:{colour}" if colour else ""
+    return _element("td", style, words)
+
+
+def _side(column: Column) -> str:
+    return f"text-align:{'left' if column.kind.is_words else 'right'}"
+
+
+def _element(tag: str, style: str, inside: str) -> Markup:
+    """Return an element; words are escaped, the tag and the style are ours."""
+    opening = f'<{tag} style="{style}">' if style else f"<{tag}>"
+    return Markup(opening) + legible(inside) + Markup(f"</{tag}>")

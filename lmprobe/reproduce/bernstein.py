@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import lmprobe
-from lmprobe.core.tally import Floats
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.tally import Floats
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.core.tally import Floats
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.metrics.tally import Floats
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict, decide
 from lmprobe.results.format import format_interval, format_signed
-from lmprobe.stats.methods.bootstrap import of_replicates
+from lmprobe.stats.methods.resampled import of_replicates
 from lmprobe.stats.row_sums import RowSums, features
 
 MODELS: dict[str, str] = published("captions")["models"]

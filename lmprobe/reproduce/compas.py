@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 import lmprobe
-from lmprobe.io.progress import Progress, silent
-from lmprobe.metrics.groups import group_rates
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.multi_attribute import group_rates
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from lmprobe.registry import Registry
 from lmprobe.reproduce.result import Reproduction, ReproductionSet
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import lmprobe
-from lmprobe.core.association import Association
-from lmprobe.core.direction import Direction
 from lmprobe.errors import ModelError
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.lean import lean
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow

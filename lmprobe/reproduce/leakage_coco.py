@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lmprobe
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.f1 import f1_score
 from lmprobe.leakage.result import LeakageRow
 from lmprobe.reproduce.captions import MODELS, caption_data

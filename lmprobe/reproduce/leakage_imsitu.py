@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmprobe.io.progress import Progress, silent
-from lmprobe.leakage.attackers.attacker import Attacker, find_attacker
+from lmprobe.io.work import Progress, silent
+from lmprobe.leakage.attackers import Attacker, find_attacker
 from lmprobe.leakage.balanced import balanced_split
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
 from lmprobe.leakage.result import LIMITS

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from lmprobe.core.direction import Direction
-from lmprobe.report.result import Result
+from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.shipped import published
 from lmprobe.results import (
     Cell,
@@ -23,9 +22,9 @@ from lmprobe.results import (
     Table,
     Verdict,
 )
-from lmprobe.results.claim import Claim
 from lmprobe.results.content import figure_from_dict, figure_to_dict, table_from_dict, table_to_dict
-from lmprobe.results.estimate import nullable
+from lmprobe.results.estimate import Claim, nullable
+from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line
 
 LIMITS = (

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 import lmprobe
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -1,6 +1,6 @@
 """The vocabulary of every answer: nothing else carries meaning as text."""
 
-from lmprobe.results.estimate import Estimate
+from lmprobe.results.estimate import Estimate, Note, NoteKind
 from lmprobe.results.figure import (
     Bracket,
     DotPlot,
@@ -16,11 +16,8 @@ from lmprobe.results.figure import (
     Strip,
     StripPlot,
 )
-from lmprobe.results.interval import Interval, IntervalStatus
-from lmprobe.results.note import Note, NoteKind
-from lmprobe.results.page import Page, Section, Statement
-from lmprobe.results.table import Cell, Column, ColumnKind, Table
-from lmprobe.results.verdict import Obstacle, Tone, Verdict, decide
+from lmprobe.results.table import Cell, Column, ColumnKind, Page, Section, Statement, Table
+from lmprobe.results.verdict import Interval, IntervalStatus, Obstacle, Tone, Verdict, decide
 
 __all__ = [
     "Bracket",

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, get_args, get_origin, get_type_hints
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.results.estimate import nullable
 from lmprobe.results.figure import (
     DotPlot,
@@ -17,9 +17,8 @@ from lmprobe.results.figure import (
     SeriesPlot,
     StripPlot,
 )
-from lmprobe.results.interval import Interval
 from lmprobe.results.table import Cell, Column, ColumnKind, Table
-from lmprobe.results.verdict import Verdict
+from lmprobe.results.verdict import Interval, Verdict
 
 _UNDEFINED = "NaN"
 """An undefined number in a cell; null is an empty cell."""

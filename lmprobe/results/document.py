@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.documents import parse_json
-from lmprobe.io.problems import refuse_pipe
+from lmprobe.io.documents import parse_json, refuse_pipe
 
 SCHEMA = "lmprobe.result/2"
 RESULT_FILE = "result.json"

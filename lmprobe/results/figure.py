@@ -1,12 +1,11 @@
-"""What a figure shows, not how it looks: `lmprobe.plot` has one module to draw each kind."""
+"""What a figure shows, not how it looks: `lmprobe.report.charts` draws it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from lmprobe.results.interval import Interval
-from lmprobe.results.verdict import Tone
+from lmprobe.results.verdict import Interval, Tone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from lmprobe.results.interval import Interval, IntervalStatus
 from lmprobe.results.table import Cell, Column, ColumnKind
-from lmprobe.results.verdict import Verdict
+from lmprobe.results.verdict import Interval, IntervalStatus, Verdict
 
 DIGITS = 4
 """Decimals of a number, as the papers print them."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.atomic import write_texts
-from lmprobe.io.problems import FileProblems, Problem, problem_in
+from lmprobe.io.documents import FileProblems, Problem, problem_in
 from lmprobe.sources.description import (
     check_free,
     description_text,
@@ -22,7 +22,7 @@ from lmprobe.sources.description import (
     sampling_of,
     units_of,
 )
-from lmprobe.sources.table import UNIT, Table, provenance_of
+from lmprobe.sources.table import UNIT, BaseTable, provenance_of
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _FORMULA = tuple("=+-@")
 
 
-def read_table(path: Path, name: str | None = None) -> Table:
+def read_table(path: Path, name: str | None = None) -> BaseTable:
     """Read a base-rate CSV and the TOML beside it, if there is one."""
     try:
         raw = path.read_bytes()
@@ -47,7 +47,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
             f'an alias means "{unknown[0]}", which is no task of '
             f"{path.name}; {did_you_mean(unknown[0], rows)}",
         )
-    return Table(
+    return BaseTable(
         name or path.stem,
         attributes,
         tuple(rows),
@@ -59,7 +59,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
     )
 
 
-def write_table(table: Table, path: str | Path) -> Path:
+def write_table(table: BaseTable, path: str | Path) -> Path:
     """Write a table as a base-rate CSV with its TOML beside it; return the CSV's path.
 
     Each is replaced whole, one after the other. A writer that was killed in between leaves a

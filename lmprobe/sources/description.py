@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.io.documents import parse_toml
-from lmprobe.io.problems import problem_in
+from lmprobe.io.documents import parse_toml, problem_in
 from lmprobe.sources.source import PROVENANCE, Provenance
-from lmprobe.sources.table import Sampling, Table
+from lmprobe.sources.table import BaseTable, Sampling
 
 _KEYS = (*PROVENANCE, "counts", "standard_errors", "units", "rows", "aliases")
 # What an entry must be; text where nothing else is listed.
@@ -118,7 +117,7 @@ def sampling_of(
     return Sampling(np.array([rows[task] for task in tasks], dtype=np.float64).T)
 
 
-def description_text(table: Table, sha256: str) -> str:
+def description_text(table: BaseTable, sha256: str) -> str:
     """Return the TOML of a table; its strings are written as JSON's, which TOML reads alike."""
     facts: Provenance = {**table.provenance, "sha256": sha256}
     lines = []

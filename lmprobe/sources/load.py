@@ -3,25 +3,70 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from lmprobe.core.association import Association
-from lmprobe.core.labels import is_frame
 from lmprobe.errors import DataFileError, InputError, did_you_mean
 from lmprobe.io import resources
-from lmprobe.io.folders import base_rates_folder
+from lmprobe.io.atomic import base_rates_folder
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.labels import is_frame
 from lmprobe.sources.csv_file import read_table
-from lmprobe.sources.source import PROVENANCE, Source, sources
-from lmprobe.sources.table import Table, from_frame, table_of
+from lmprobe.sources.source import PROVENANCE, Provenance, Source, sources
+from lmprobe.sources.table import BaseTable, from_frame, table_of
 
 _SHIPPED = "base_rates"
+COUNTS_FILE = "corpus_counts.csv"
+
+_PROVENANCE_CORPUS: Provenance = {
+    "title": "What the model was trained on",
+    "source": f"{COUNTS_FILE} in the folder of the model",
+    "year": None,
+    "licence": "that of the model",
+    "unit": "sentences",
+    "method": "counted when the model's training text was made",
+    "sha256": None,
+    "notes": ("only models that come with their counts have it, such as reference:amplified",),
+}
+
+
+@sources.register("corpus")
+class Corpus:
+    """Stands for the training counts of whichever model is probed."""
+
+    name = "corpus"
+    provenance = _PROVENANCE_CORPUS
+
+    def of(self, model: Any) -> Source:
+        """Return the counts of one model, or say that it comes without."""
+        if model is None:
+            self._refuse("it is known only together with a model")
+        folder = getattr(model, "folder", None)
+        if folder is None or not (folder / COUNTS_FILE).is_file():
+            self._refuse(f'the model "{getattr(model, "name", model)}" comes without {COUNTS_FILE}')
+        table = read_table(folder / COUNTS_FILE, self.name)
+        provenance = {**_PROVENANCE_CORPUS, "sha256": table.provenance["sha256"]}
+        # All that the model was trained on, not a sample of it.
+        return replace(table, provenance=provenance, sampling=None, complete=True)
+
+    def association(self, attributes: Sequence[str], tasks: Sequence[str]) -> Association:
+        """Refuse: without a model there is nothing to count."""
+        self._refuse("it is known only together with a model")
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise InputError(
+            f'base rates "corpus" are the counts of a model\'s own training text, and {why}; '
+            "use reference:faithful or reference:amplified, or count a text with `lmprobe count` "
+            "and give the CSV as base"
+        )
 
 
 def load_base_rates(source: Any, *, model: Any = None) -> Source:
     """Return base rates by name or path, or from an object.
 
-    A name is looked up among your own tables (see `lmprobe.io.folders`), the registered
+    A name is looked up among your own tables (see `lmprobe.io.atomic`), the registered
     sources, and the bundled tables, in this order. A path is a CSV file. A DataFrame, an
     `Association` and any object with the methods of a `Source` are accepted too. `model` is
     needed for sources that depend on a model, such as "corpus".
@@ -69,7 +114,7 @@ def _described(name: str) -> dict[str, Any]:
         found = find_source(name)
     except DataFileError as mistake:
         problem = str(mistake)
-    table = found if isinstance(found, Table) else None
+    table = found if isinstance(found, BaseTable) else None
     return {
         "name": name,
         **{key: found.provenance.get(key) if found else None for key in PROVENANCE},

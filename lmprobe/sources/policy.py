@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.core.association import Association
-from lmprobe.core.choices import MISSING, Missing
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import MISSING, Missing
+from lmprobe.results.estimate import Note, NoteKind
 from lmprobe.results.format import plural
-from lmprobe.results.note import Note, NoteKind
 from lmprobe.sources.source import MissingLabels, Provenance, Source
-from lmprobe.sources.table import Sampling, Table
+from lmprobe.sources.table import BaseTable, Sampling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +154,7 @@ def _units(source: Source, tasks: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _taken_as_exact(source: Source) -> bool:
-    return isinstance(source, Table) and source.sampling is None and not source.complete
+    return isinstance(source, BaseTable) and source.sampling is None and not source.complete
 
 
 def _lacking(source: Source, attributes: Sequence[str], tasks: Sequence[str]) -> MissingLabels:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.core.association import Association
-from lmprobe.core.tally import Floats
 from lmprobe.errors import DataFileError, InputError
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.tally import Floats
 from lmprobe.sources.source import PROVENANCE, MissingLabels, Provenance
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class BaseTable:
     """A source made of `counts` (A, T): counts, or weights such as thousands of people."""
 
     name: str
@@ -114,17 +114,17 @@ def table_of(
     *,
     provenance: Provenance | None = None,
     sampling: Sampling | None = None,
-) -> Table:
+) -> BaseTable:
     """Return a table of numbers that are in memory; its sha256 is that of its CSV text."""
     world = Association.from_counts(counts, attributes, tasks)
     assert world.counts is not None
-    bare = Table(name, world.attributes, world.tasks, world.counts, {})
+    bare = BaseTable(name, world.attributes, world.tasks, world.counts, {})
     sha256 = hashlib.sha256(bare.csv().encode()).hexdigest()
     known = provenance_of(provenance or {}, title=name, sha256=sha256)
     return replace(bare, provenance=known, sampling=sampling)
 
 
-def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> Table:
+def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> BaseTable:
     """Return the table in a DataFrame: a column `task` or tasks as index, attributes beside."""
     if "task" in frame.columns:
         frame = frame.set_index("task")

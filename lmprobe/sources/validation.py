@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import LmprobeError
-from lmprobe.io.problems import FileProblems, Problem
+from lmprobe.io.documents import FileProblems, Problem
 from lmprobe.io.resources import folder
 from lmprobe.sources.csv_file import read_table
 from lmprobe.templates.lexicon import read_lexicon

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.directional import defined_mean
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval, Note
 from lmprobe.stats.resampling import Replicates, Spread
 from lmprobe.stats.row_tables import RowTables

@@ -12,10 +12,10 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError, check_numbers
+from lmprobe.metrics.tally import Floats
 from lmprobe.registry import Registry
-from lmprobe.results.interval import Interval
+from lmprobe.results.verdict import Interval
 from lmprobe.stats import REMOVED
 from lmprobe.stats.resampling import Spread
 

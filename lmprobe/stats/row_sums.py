@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats, Tally
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Tallies, amplification, defined_mean
 from lmprobe.metrics.lean import lean_of
+from lmprobe.metrics.tally import Floats, Tally
 from lmprobe.stats.method import REPLICATES
-from lmprobe.stats.weights import poisson, slices
+from lmprobe.stats.resampling import poisson, slices
 
 Sparse = Any
 """A scipy.sparse CSR matrix; scipy has no types."""

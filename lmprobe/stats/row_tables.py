@@ -17,25 +17,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from lmprobe.core.association import ratio
-from lmprobe.core.choices import LeanWeighting
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
+from lmprobe.metrics.association import ratio
+from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.metrics.raking import rake
-from lmprobe.metrics.strength import logarithms, strength, strength_by_odds
+from lmprobe.metrics.raking import logarithms, rake, strength, strength_by_odds
+from lmprobe.metrics.tally import Floats
 from lmprobe.stats.base_uncertainty import (
     EXACT,
     ExpectedLogOdds,
+    Leaning,
     Reliability,
+    Rule,
+    SplitBase,
     checked_counts,
+    lean_rule,
     posterior_rates,
     redraw,
     reliability,
 )
-from lmprobe.stats.leaning import Leaning, Rule, SplitBase, lean_rule
-from lmprobe.stats.resampling import Replicates, task_draws, task_weights
-from lmprobe.stats.weights import slices
+from lmprobe.stats.resampling import Replicates, slices, task_draws, task_weights
 
 PARTS = ("value", "association", "preference")
 STRENGTH = "strength"

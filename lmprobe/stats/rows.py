@@ -15,19 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.association import ratio
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
+from lmprobe.metrics.association import ratio
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.strength import additive_rest
+from lmprobe.metrics.raking import additive_rest
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import Estimate, Interval, decide
-from lmprobe.stats.base_uncertainty import Reliability
-from lmprobe.stats.leaning import HOLDOUT
+from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
 from lmprobe.stats.method import checked_confidence
-from lmprobe.stats.methods.bootstrap import expanded, of_replicates
+from lmprobe.stats.methods.resampled import expanded, of_replicates
+from lmprobe.stats.resampling import slices
 from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.unevenness import Unevenness
-from lmprobe.stats.weights import slices
 
 CLOSE = 2.0
 """A pair nearer to a tie than so many standard errors may lean the other way."""

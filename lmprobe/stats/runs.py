@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.results import Estimate, Interval, IntervalStatus, Note, NoteKind, Verdict, decide
-from lmprobe.stats.methods.t import interval_over_runs
+from lmprobe.stats.methods.resampled import interval_over_runs
 
 
 def mean_of_runs(

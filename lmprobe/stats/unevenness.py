@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.tally import Floats
 from lmprobe.metrics.directional import defined_mean
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval, Verdict
-from lmprobe.stats.weights import draws, slices
+from lmprobe.stats.resampling import draws, slices
 
 METHOD = "bootstrap-deviation"
 _REPLICATES = 2000

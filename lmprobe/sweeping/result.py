@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.row import ProbeRow
-from lmprobe.report.result import Result
 from lmprobe.results import Estimate, Note, Page, Table
-from lmprobe.results.claim import Claim
-from lmprobe.results.estimate import nullable
-from lmprobe.results.interval import Interval
+from lmprobe.results.estimate import Claim, nullable
+from lmprobe.results.result import Result
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.runs import read_mean
 from lmprobe.sweeping.jobs import Subject
 

@@ -6,24 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from lmprobe import __version__
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
-from lmprobe.results import Note, NoteKind, Obstacle
-from lmprobe.stats.runs import runs_note
+from lmprobe.results import Note, NoteKind, Obstacle, Verdict
+from lmprobe.stats.runs import mean_of_runs, runs_note
 from lmprobe.stats.verdicts import Choices
 from lmprobe.sweeping.jobs import Subject
-from lmprobe.sweeping.levels import levels_of
-from lmprobe.sweeping.ranking import Contest, bands, rank
+from lmprobe.sweeping.ranking import Contest, bands, levels_of, rank
 from lmprobe.sweeping.result import (
     Curve,
     Failure,
     Order,
     Question,
+    RunMean,
     SweepResult,
     SweepRow,
 )
-from lmprobe.sweeping.runs import run_mean
 from lmprobe.sweeping.worker import THREADS
 
 
@@ -197,3 +198,15 @@ def _notes(orders: Sequence[Order], confidence: float) -> tuple[Note, ...]:
         f"{1 - confidence:.2g}; models with a letter in common cannot be told apart, all others can"
     )
     return (Note(NoteKind.MULTIPLICITY, text),)
+
+
+def run_mean(question: Question, rows: Sequence[ProbeRow]) -> RunMean | None:
+    """Return the mean of the same row of several runs; None where a value is undefined."""
+    estimates = [row.estimate for row in rows]
+    if len(rows) < 2 or not np.isfinite([estimate.claimed for estimate in estimates]).all():
+        return None
+    above, below = Verdict.AMPLIFIES, Verdict.REDUCES
+    if any(row.foreign_lean for row in rows):
+        above, below = Verdict.FOLLOWS, Verdict.OPPOSES
+    mean = mean_of_runs(estimates, above=above, below=below, span=(-1.0, 1.0))
+    return RunMean(question, len(rows), mean)

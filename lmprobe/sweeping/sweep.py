@@ -15,7 +15,7 @@ from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.io.atomic import remove_leftovers
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from lmprobe.models import find_kind
 from lmprobe.models.kind import default_templates
 from lmprobe.probing.probe import resolved
@@ -23,7 +23,7 @@ from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
 from lmprobe.sources.load import find_source
-from lmprobe.sweeping.engines.engine import SweepEngine, sweep_engines
+from lmprobe.sweeping.engines import SweepEngine, sweep_engines
 from lmprobe.sweeping.jobs import Job, base_facts, file_states, identity, refuse_twice, subjects
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.settings import SweepSettings

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io.ray_session import ray_session
-from lmprobe.io.table_source import TableSource
+from lmprobe.io.tables import TableSource
+from lmprobe.io.work import ray_session
 from lmprobe.tabular.columns import Layout
 from lmprobe.tabular.engine import Plan
 

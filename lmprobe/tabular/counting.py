@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lmprobe.core.direction import Direction
-from lmprobe.core.labels import cross
-from lmprobe.core.tally import Floats
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.table_source import Relation, TableSource, quoted
+from lmprobe.io.tables import Relation, TableSource, quoted
+from lmprobe.metrics.direction import Direction
+from lmprobe.metrics.labels import cross
+from lmprobe.metrics.tally import Floats
 from lmprobe.stats.row_sums import RowSums, added_by, features
 from lmprobe.tabular.columns import Columns, Layout
 from lmprobe.tabular.engine import Lines

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from lmprobe.core.association import Association
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
 from lmprobe.errors import DataFileError
-from lmprobe.io.table_source import Relation, TableSource, quoted
+from lmprobe.io.tables import Relation, TableSource, quoted
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import lean_of_seen
+from lmprobe.metrics.tally import Floats
 from lmprobe.metrics.thresholds import Curve, Threshold, curve_of_sums
 from lmprobe.results.estimate import from_nullable, nullable
 from lmprobe.tabular.columns import Columns

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.choices import DisparityMeasure
 from lmprobe.errors import InputError
+from lmprobe.io.resources import versions
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
-from lmprobe.io.versions import versions
+from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
 from lmprobe.results.settings import command_line
 from lmprobe.stats.method import IntervalMethod, checked_confidence, interval, traits_of
 from lmprobe.stats.methods.bernstein import checked_group_share
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample
 from lmprobe.tabular.disparity_result import Disparity, DisparityResult
 from lmprobe.tabular.settings import DisparitySettings
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from lmprobe.metrics.disparity import MEASURES
-from lmprobe.report.result import Result
 from lmprobe.results import (
     Cell,
     Column,
@@ -21,9 +20,10 @@ from lmprobe.results import (
     Table,
     Verdict,
 )
-from lmprobe.results.claim import Claim
+from lmprobe.results.estimate import Claim
 from lmprobe.results.figure import Figure, IntervalLine, IntervalPlot, Sides
 from lmprobe.results.format import describe_interval, format_percent, format_signed
+from lmprobe.results.result import Result
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from lmprobe.errors import DataFileError
-from lmprobe.io.table_source import FILE, ROW, Relation, TableSource, quoted
+from lmprobe.io.tables import FILE, ROW, Relation, TableSource, quoted
 from lmprobe.tabular.columns import Layout
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lmprobe.core.association import Association
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.progress import Progress
-from lmprobe.io.table_source import TableSource
-from lmprobe.io.versions import versions
+from lmprobe.io.resources import versions
+from lmprobe.io.tables import TableSource
+from lmprobe.io.work import Progress
+from lmprobe.metrics.association import Association
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Note, NoteKind
 from lmprobe.stats.row_sums import RowSums

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import InputError
-from lmprobe.io.progress import Progress, silent
-from lmprobe.io.table_source import TableSource
+from lmprobe.io.tables import TableSource
+from lmprobe.io.work import Progress, silent
 from lmprobe.tabular.job import Job
 from lmprobe.tabular.result import AmplificationResult
 from lmprobe.tabular.settings import AmplifySettings, RowInterval, TableEngine

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
-from lmprobe.core.tally import Floats
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification, defined_mean
+from lmprobe.metrics.tally import Floats
 from lmprobe.metrics.thresholds import Threshold
-from lmprobe.report.result import Result
 from lmprobe.results import Estimate, Interval, Note, Obstacle, Page, Table
-from lmprobe.results.claim import Claim
-from lmprobe.results.estimate import from_nullable, nullable
+from lmprobe.results.estimate import Claim, from_nullable, nullable
+from lmprobe.results.result import Result
 from lmprobe.stats.runs import read_mean
 from lmprobe.stats.unevenness import Unevenness
 from lmprobe.tabular.cuts import ThresholdCurve

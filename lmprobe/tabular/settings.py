@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from lmprobe.core.choices import DisparityMeasure
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.results.settings import Settings, setting
 
 TableEngine = Literal["local", "ray"]

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from lmprobe.core.scripts import is_unspaced
 from lmprobe.errors import did_you_mean
-from lmprobe.templates.articles import ARTICLES, GENDERED, elides
+from lmprobe.templates.articles import ARTICLES, GENDERED, elides, is_unspaced
 from lmprobe.templates.lexicon import NUMBERS, Entry
 from lmprobe.templates.problems import Findings
 from lmprobe.templates.template import Field, Pattern, fields, written_article

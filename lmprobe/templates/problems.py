@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, did_you_mean
-from lmprobe.io.documents import parse_toml
-from lmprobe.io.problems import Problem
+from lmprobe.io.documents import Problem, parse_toml
 
 
 class Findings:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.language import language_leakage
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
 from tests.checkpoints import Checkpoint, checkpoint, own_cache

@@ -13,13 +13,12 @@ import pytest
 
 from lmprobe.cli.run import command as run_command
 from lmprobe.models import load_model
-from lmprobe.probing.command import run_again
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
-from lmprobe.probing.settings import ModelSettings
-from lmprobe.report.loading import load_result
+from lmprobe.probing.settings import ModelSettings, run_again
 from lmprobe.results import Estimate, NoteKind
+from lmprobe.results.result import load_result
 from lmprobe.results.settings import options_of
 from lmprobe.results.verdict import Obstacle
 

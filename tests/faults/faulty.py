@@ -20,7 +20,7 @@ from pathlib import Path
 PRELOADED = (
     "torch", "transformers.models.bert.modeling_bert", "scipy.stats", "pandas",
     "lmprobe.cli.main", "lmprobe.probing.probe", "lmprobe.probing.page",
-    "lmprobe.models.kinds.masked", "lmprobe.corpus.count", "lmprobe.sweeping.sweep",
+    "lmprobe.models.kinds.masked", "lmprobe.sources.counting.count", "lmprobe.sweeping.sweep",
 )  # fmt: skip
 TEMPLATES = """
 name = "mini"
@@ -88,7 +88,7 @@ def start(words: Sequence[str | Path], folder: Path) -> BaseProcess:
 
 def _command(words: list[str], folder: str) -> None:
     from lmprobe.cli.main import main
-    from lmprobe.corpus import checkpoint
+    from lmprobe.sources.counting import parts as checkpoint
 
     # A checkpoint after every part: the more is written, the more a kill can hit.
     checkpoint.SECONDS_BETWEEN_SAVES = 0.0

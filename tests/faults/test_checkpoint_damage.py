@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lmprobe.corpus.count import count, count_words
-from lmprobe.corpus.plan import plan
 from lmprobe.errors import DataFileError
+from lmprobe.sources.counting.count import count, count_words
+from lmprobe.sources.counting.plan import plan
 from tests.fuzz.mutations import damage_bytes
 
 WORDS = count_words(attributes=None, tasks=["nurse", "cook"])

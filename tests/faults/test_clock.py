@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lmprobe.corpus.count import count, count_words
-from lmprobe.corpus.plan import plan
 from lmprobe.models import cache
-from lmprobe.models.file_hash import file_hash
+from lmprobe.models.cache import file_hash
+from lmprobe.sources.counting.count import count, count_words
+from lmprobe.sources.counting.plan import plan
 
 
 def test_a_count_whose_clock_jumps_back_and_forth(

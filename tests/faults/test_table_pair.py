@@ -9,11 +9,11 @@ import pytest
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.csv_file import read_table, write_table
-from lmprobe.sources.table import Table, table_of
+from lmprobe.sources.table import BaseTable, table_of
 from tests.faults.faulty import contents, full_disk
 
 
-def made(number: int, tasks: int = 3) -> Table:
+def made(number: int, tasks: int = 3) -> BaseTable:
     counts = [[number + 1] * tasks, [2] * tasks]
     names = [f"task {task}" for task in range(tasks)]
     return table_of("t", counts, ["he", "she"], names, provenance={"title": f"table {number}"})

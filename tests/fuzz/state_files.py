@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe import load_model
-from lmprobe.corpus.count import count, count_words
-from lmprobe.corpus.plan import plan
-from lmprobe.io.sealed import seal
+from lmprobe.io.atomic import seal
 from lmprobe.models.cache import Entry
+from lmprobe.sources.counting.count import count, count_words
+from lmprobe.sources.counting.plan import plan
 from tests.checkpoints import save_checkpoint
 from tests.fuzz import mutations
 from tests.fuzz.reader import Reader, WrongNumber, stored

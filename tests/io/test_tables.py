@@ -13,8 +13,7 @@ import pytest
 import zstandard
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.table_source import Relation, TableSource
-from lmprobe.io.tables import column_names, read_columns, refuse_missing
+from lmprobe.io.tables import Relation, TableSource, column_names, read_columns, refuse_missing
 
 FRAME = pd.DataFrame(
     {"name": ["a", "NA", 'quote " and,\ncomma', "d", "e"], "n": [1, 2, 3, 4, 5], "x": [0.5] * 5}

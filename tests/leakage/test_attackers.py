@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from lmprobe.errors import InputError
-from lmprobe.io.progress import silent
-from lmprobe.leakage.attackers.attacker import Mlp, attackers, find_attacker, fit_softmax
+from lmprobe.io.work import silent
+from lmprobe.leakage.attackers import Mlp, attackers, find_attacker, fit_softmax
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Round, Trial, draw_rounds
 from tests.leakage.leaking_data import many_labels, one_label

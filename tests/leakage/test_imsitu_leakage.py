@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.reproduce import leakage_imsitu
 from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -12,7 +12,7 @@ import pytest
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.leakage.language import bayes_leakage, language_leakage
 from lmprobe.models import load_model
-from lmprobe.probing.scoring import score_templates
+from lmprobe.probing.scores import score_templates
 from lmprobe.results import IntervalStatus, Verdict
 from lmprobe.templates import load_templates
 from tests.checkpoints import Checkpoint, checkpoint, own_cache

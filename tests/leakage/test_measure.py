@@ -10,7 +10,7 @@ import pytest
 from sklearn import metrics
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
 from lmprobe.leakage.rounds import Trial
 from lmprobe.results import Verdict

@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lmprobe.leakage.result import (
     ASSUMPTIONS,
@@ -15,9 +14,9 @@ from lmprobe.leakage.result import (
     LeakageResult,
     LeakageRow,
     Measure,
+    leakage_row as make_row,
     mean_row,
 )
-from lmprobe.leakage.result import leakage_row as make_row
 from lmprobe.results import Interval, Note, NoteKind, Verdict
 
 HIGH, LOW = Interval(0.6, 0.8, 0.9, "t"), Interval(-0.2, -0.1, 0.9, "t")

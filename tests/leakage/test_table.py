@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.leakage.attackers.attacker import Mlp
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
 from lmprobe.leakage.result import LeakageResult
 from lmprobe.leakage.settings import LeakageSettings

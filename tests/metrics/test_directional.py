@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lmprobe.core.association import Association
-from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.core.labels import cross
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.directional import (
     Amplification,
     amplification,
@@ -24,6 +22,7 @@ from lmprobe.metrics.directional import (
     directional_amplification,
     lean_of_seen,
 )
+from lmprobe.metrics.labels import cross
 
 Rows = dict[str, np.ndarray]
 

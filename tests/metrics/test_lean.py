@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from lmprobe.core.association import Association
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.lean import lean, lean_of, lean_of_counts, sign
 
 T_TO_A = Direction.TASK_TO_ATTRIBUTE

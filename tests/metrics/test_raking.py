@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.metrics.raking import rake, raked_conditional

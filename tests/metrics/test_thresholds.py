@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from lmprobe.core.association import Association
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.thresholds import (
     Curve,

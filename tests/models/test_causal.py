@@ -15,16 +15,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError, ModelError
+from lmprobe.metrics.direction import Direction
 from lmprobe.models import CausalModel, Cloze, TokenQuery, load_model
-from lmprobe.models.cloze import WORD_START
+from lmprobe.models.forward import quiet_transformers
+from lmprobe.models.language_model import WORD_START
 from lmprobe.models.prefix_tree import TreeCheck
-from lmprobe.models.quiet import quiet_transformers
-from lmprobe.probing.scoring import score_directions
-from lmprobe.scorers import score
-from lmprobe.scorers.mass import mass_queries
-from lmprobe.scorers.scorer import sums
+from lmprobe.models.scorers import mass_queries, score, sums
+from lmprobe.probing.scores import score_directions
 from lmprobe.templates import load_templates
 from tests.checkpoints import CORPUS, JOBS, cloze, own_cache
 

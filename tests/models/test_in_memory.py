@@ -20,9 +20,9 @@ import lmprobe
 from lmprobe.cli.main import app
 from lmprobe.errors import InputError, MissingExtraError, ModelError
 from lmprobe.models import Cloze, load_model
-from lmprobe.models.quiet import quiet_transformers
-from lmprobe.probing.command import run_again
-from lmprobe.scorers import score
+from lmprobe.models.forward import quiet_transformers
+from lmprobe.models.scorers import score
+from lmprobe.probing.settings import run_again
 from tests.checkpoints import checkpoint, own_cache, trained_tokenizer
 
 __all__ = ["checkpoint", "own_cache"]

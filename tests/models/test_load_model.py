@@ -19,13 +19,12 @@ import transformers
 
 from lmprobe.errors import InputError, ModelError
 from lmprobe.models import Cloze, load_model
-from lmprobe.models.cloze import TokenQuery
+from lmprobe.models.forward import quiet_transformers
 from lmprobe.models.kind import kinds
 from lmprobe.models.kinds.masked import MaskedModel
-from lmprobe.models.quiet import quiet_transformers
+from lmprobe.models.language_model import TokenQuery
+from lmprobe.models.scorers import score, scorers
 from lmprobe.probing.probe import probe
-from lmprobe.scorers import score
-from lmprobe.scorers.scorer import scorers
 from tests.checkpoints import checkpoint, trained_tokenizer
 
 __all__ = ["checkpoint"]

@@ -13,8 +13,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from lmprobe.errors import ModelError
 from lmprobe.models import Cloze, TokenQuery, load_model
-from lmprobe.models.quiet import quiet_transformers
-from lmprobe.scorers import score
+from lmprobe.models.forward import quiet_transformers
+from lmprobe.models.scorers import score
 from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint, cloze
 
 __all__ = ["checkpoint"]
@@ -81,7 +81,7 @@ def architecture(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.filterwarnings("ignore::lmprobe.scorers.SplitWordWarning")
+@pytest.mark.filterwarnings("ignore::lmprobe.models.scorers.SplitWordWarning")
 def test_every_architecture_agrees_with_a_slow_loop(
     architecture: str, checkpoint: Checkpoint
 ) -> None:

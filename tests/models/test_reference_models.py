@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.core.association import Association
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models.checkpoint import TRUTH_FILE, find_checkpoint
-from lmprobe.models.quiet import quiet_transformers
+from lmprobe.models.forward import quiet_transformers
 from lmprobe.probing.probe import probe
 from lmprobe.sources import load_base_rates
 from lmprobe.templates import load_templates

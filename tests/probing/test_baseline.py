@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import Direction
 from lmprobe.probing.baseline import NO_LEAN, Baseline, baseline
 from lmprobe.results import NoteKind
 from lmprobe.sources import load_base_rates

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lmprobe import ComparisonResult
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
 from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Obstacle, Verdict

@@ -12,8 +12,8 @@ import pytest
 from lmprobe import compare, language_leakage, load_templates, probe, sweep
 from lmprobe.models import find_kind
 from lmprobe.models.checkpoint import find_checkpoint
-from lmprobe.probing.command import run_again
-from lmprobe.sweeping.engines.engine import Outcome, sweep_engines
+from lmprobe.probing.settings import run_again
+from lmprobe.sweeping.engines import Outcome, sweep_engines
 from lmprobe.sweeping.jobs import Job
 from lmprobe.sweeping.worker import Prober, answer
 from tests.checkpoints import own_cache

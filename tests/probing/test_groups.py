@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lmprobe import probe
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import LanguageModel, load_model
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Verdict

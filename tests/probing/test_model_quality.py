@@ -13,13 +13,18 @@ import pytest
 import torch
 
 import lmprobe
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import Cloze, TokenQuery, cache, load_model
+from lmprobe.probing.baseline import (
+    LEAST_RATIO,
+    count_words,
+    is_informed,
+    mass_ratio,
+    perplexity,
+    sample,
+)
 from lmprobe.probing.model_card import model_card
-from lmprobe.probing.perplexity import count_words, perplexity, sample
-from lmprobe.probing.random_words import LEAST_RATIO, is_informed, mass_ratio
-from lmprobe.probing.scores import Scores
-from lmprobe.probing.scoring import score_directions
+from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.probing.sheet import Words
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.templates import load_templates

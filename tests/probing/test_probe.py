@@ -14,11 +14,10 @@ import pytest
 from lmprobe import Association, ProbeResult, load_base_rates, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.probing.command import run_again
-from lmprobe.probing.settings import ModelSettings, ProbeSettings
+from lmprobe.models.scorers import SplitWordWarning
+from lmprobe.probing.settings import ModelSettings, ProbeSettings, run_again
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.settings import options_of
-from lmprobe.scorers import SplitWordWarning
 from tests.scripted_model import ScriptedModel
 
 WORDS = ("nurse", "lawyer", "driver", "editor", "cook")

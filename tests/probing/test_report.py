@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import DIRECTIONS
-from lmprobe.probing.command import run_again, settings_of
+from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
-from lmprobe.probing.groups import GroupedWord
 from lmprobe.probing.model_card import eval_results
 from lmprobe.probing.notes import by_direction, gathered_notes
 from lmprobe.probing.page import headline
 from lmprobe.probing.result import Margin, ProbeResult
-from lmprobe.probing.settings import ProbeSettings
+from lmprobe.probing.rows import GroupedWord
+from lmprobe.probing.settings import ProbeSettings, run_again, settings_of
 from lmprobe.probing.tables import pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict

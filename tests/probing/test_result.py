@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lmprobe import ProbeResult, compare, probe
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
-from lmprobe.probing.command import run_again
+from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import Margin
+from lmprobe.probing.settings import run_again
 from lmprobe.results import (
     Estimate,
     Interval,

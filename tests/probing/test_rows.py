@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.directional import amplification
 from lmprobe.probing.baseline import baseline
 from lmprobe.probing.notes import preferred
@@ -19,7 +19,7 @@ from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, NoteKind, Verdict
 from lmprobe.sources import align_base_rates
-from lmprobe.sources.table import Sampling, Table, table_of
+from lmprobe.sources.table import BaseTable, Sampling, table_of
 
 FORWARD, BACKWARD = DIRECTIONS
 GROUPS, TASKS = ("he", "she"), tuple(f"task {number}" for number in range(24))
@@ -43,7 +43,7 @@ def scored(joint: np.ndarray, direction: Direction, noise: float = 0.2, seed: in
     return Scores(direction, FAMILIES, GROUPS, TASKS, logs, None, {}, "word-l2r", cached=False)
 
 
-def source(sentences: int | None = None, seed: int = 2, name: str = "made up") -> Table:
+def source(sentences: int | None = None, seed: int = 2, name: str = "made up") -> BaseTable:
     """Return the world as an exact table, or as so many sentences drawn from it."""
     if sentences is None:
         return table_of(name, JOINT * 1e6, GROUPS, TASKS)
@@ -53,11 +53,11 @@ def source(sentences: int | None = None, seed: int = 2, name: str = "made up") -
 
 
 def rows(
-    base: Table,
+    base: BaseTable,
     model: np.ndarray = JOINT,
     *,
     noise: float = 0.2,
-    lean_from: Table | None = None,
+    lean_from: BaseTable | None = None,
     **choices: Any,
 ) -> tuple[ProbeRow, ...]:
     compared = baseline(base, GROUPS, TASKS, lean_from=lean_from)

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError, ModelError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import Cloze, MaskedModel, cache, load_model
-from lmprobe.probing.scores import Scores
-from lmprobe.probing.scoring import score_directions, score_templates
-from lmprobe.scorers import SplitWordWarning, score, scorers
-from lmprobe.scorers.mass import mass_queries
+from lmprobe.models.scorers import SplitWordWarning, mass_queries, score, scorers
+from lmprobe.probing.scores import Scores, score_directions, score_templates
 from lmprobe.templates import TemplateSet, load_templates
 from tests.checkpoints import checkpoint, own_cache
 from tests.scripted_model import ScriptedModel

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import lmprobe
-from lmprobe.core.direction import Direction
-from lmprobe.io.folders import cache_folder
-from lmprobe.probing.scoring import score_directions
+from lmprobe.io.atomic import cache_folder
+from lmprobe.metrics.direction import Direction
+from lmprobe.probing.scores import score_directions
 from lmprobe.templates import load_templates
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Self
 
-from lmprobe.core.direction import Direction
-from lmprobe.report.result import Result
+from lmprobe.metrics.direction import Direction
 from lmprobe.results import (
     Bracket,
     Column,
@@ -34,6 +33,7 @@ from lmprobe.results import (
     Tone,
     Verdict,
 )
+from lmprobe.results.result import Result
 
 COLUMNS = (
     Column("base"),

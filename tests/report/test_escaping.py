@@ -11,15 +11,14 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from markdown_it import MarkdownIt
 
-from lmprobe.plot.draw import svg
 from lmprobe.probing.model_card import model_card
 from lmprobe.probing.result import ProbeResult
-from lmprobe.report.csv import csv_text
-from lmprobe.report.markdown import escaped, fenced
+from lmprobe.report.charts import svg
+from lmprobe.report.files import csv_text
+from lmprobe.report.markup import escaped, fenced
 from tests.report.neutral import every_figure
 
 EVIL = (

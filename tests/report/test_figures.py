@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from lmprobe.errors import InputError, MissingExtraError
-from lmprobe.plot.draw import Picture, svg
-from lmprobe.plot.scale import scale, tick_label
-from lmprobe.plot.svg import text_width
-from lmprobe.plot.theme import DARK, LIGHT
+from lmprobe.report.charts import Picture, svg
+from lmprobe.report.scale import scale, tick_label
+from lmprobe.report.svg import text_width
+from lmprobe.report.theme import DARK, LIGHT
 from lmprobe.results import (
     DotPlot,
     Dots,

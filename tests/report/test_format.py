@@ -6,10 +6,9 @@ import math
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.results import Column, ColumnKind, Interval, Verdict
 from lmprobe.results.format import (
     describe_interval,

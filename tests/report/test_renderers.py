@@ -11,16 +11,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
-from lmprobe.report.csv import csv_text
-from lmprobe.report.files import write_outputs
+from lmprobe.report.files import csv_text, write_outputs
 from lmprobe.report.html import page_html
-from lmprobe.report.latex import latex_escaped, latex_table
-from lmprobe.report.markdown import page_markdown
+from lmprobe.report.markup import latex_escaped, latex_table, page_markdown
 from lmprobe.report.terminal import table_text
 from tests.report.neutral import Example, comparison_table
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from lmprobe.probing.command import run_again
 from lmprobe.probing.model_card import eval_results, model_card
 from lmprobe.probing.result import LIMITS, ProbeResult
+from lmprobe.probing.settings import run_again
 from lmprobe.report.terminal import note_list, page_summary
 from lmprobe.results import Interval
 from lmprobe.results.format import format_interval, format_signed

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lmprobe.reproduce.captions import MODELS, caption_data, run
-from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong
-from lmprobe.reproduce.leakage_coco import run as run_leakage
+from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, run as run_leakage
 from lmprobe.reproduce.result import Reproduction
 
 pytestmark = pytest.mark.xdist_group("captions")

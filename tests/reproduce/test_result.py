@@ -7,13 +7,12 @@ import shlex
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
 
 from lmprobe.cli.main import app
-from lmprobe.core.direction import Direction
 from lmprobe.errors import LmprobeError
+from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.result import (
     ReproducedRow,
     Reproduction,

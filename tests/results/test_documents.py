@@ -24,7 +24,7 @@ from lmprobe.errors import (
 from lmprobe.io.documents import json_text, parse_json, parse_toml
 from lmprobe.io.tables import read_columns
 from lmprobe.sweeping.jobs import subjects
-from lmprobe.vision.convert import write_table
+from lmprobe.tabular.annotations import write_table
 from tests.conftest import Made, Run
 from tests.made_up_sweeps import plain_row, plain_sweep
 

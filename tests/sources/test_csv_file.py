@@ -7,13 +7,12 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.problems import FileProblems
+from lmprobe.io.documents import FileProblems
 from lmprobe.sources.csv_file import check_labels, read_table, write_table
-from lmprobe.sources.table import Table, table_of
+from lmprobe.sources.table import BaseTable, table_of
 
 GOOD = "task,he,she\nnurse,1,9\ncook,6.5,3e1\n"
 
@@ -24,7 +23,7 @@ def write(folder: Path, content: str | bytes) -> Path:
     return path
 
 
-def read(folder: Path, content: str | bytes) -> Table:
+def read(folder: Path, content: str | bytes) -> BaseTable:
     return read_table(write(folder, content))
 
 

@@ -14,14 +14,14 @@ from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources import Sampling, align_base_rates, load_base_rates
 from lmprobe.sources.csv_file import read_table, write_table
 from lmprobe.sources.source import PROVENANCE
-from lmprobe.sources.table import Table, table_of
+from lmprobe.sources.table import BaseTable, table_of
 
 CSV = "task,he,she\nnurse,1,9\ncook,6,4\n"
 HE_SHE = ["he", "she"]
 TASKS = ["nurse", "cook", "chef"]
 
 
-def described(folder: Path, toml: str, text: str = CSV) -> Table:
+def described(folder: Path, toml: str, text: str = CSV) -> BaseTable:
     path = folder / "mine.csv"
     path.write_text(text, encoding="utf-8")
     path.with_suffix(".toml").write_text(toml, encoding="utf-8")

@@ -9,15 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lmprobe.core.association import Association
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.folders import base_rates_folder
+from lmprobe.io.atomic import base_rates_folder
+from lmprobe.metrics.association import Association
 from lmprobe.sources import align_base_rates, describe, load_base_rates, names
 from lmprobe.sources.csv_file import write_table
 from lmprobe.sources.load import find_source
-from lmprobe.sources.source import PROVENANCE, sources
+from lmprobe.sources.source import PROVENANCE, Uniform, sources
 from lmprobe.sources.table import table_of
-from lmprobe.sources.uniform import Uniform
 
 HE_SHE = ["he", "she"]
 CSV = "task,he,she\nnurse,1,9\n"
@@ -167,7 +166,7 @@ def test_a_model_without_counts_is_a_clear_error(tmp_path: Path) -> None:
 
 
 PLUGIN = """
-from lmprobe.core.association import Association
+from lmprobe.metrics.association import Association
 
 class Census:
     name = "census"

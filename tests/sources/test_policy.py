@@ -7,15 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from lmprobe.core.association import Association
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association
 from lmprobe.results import Note, NoteKind
 from lmprobe.sources import MissingLabels, Sampling, align_base_rates, load_base_rates
+from lmprobe.sources.source import Uniform
 from lmprobe.sources.table import table_of
-from lmprobe.sources.uniform import Uniform
 
 GROUPS, TASKS = ["he", "she", "ze"], ["cook", "mover", "baker"]
 COUNTS = [[3, 0, 6], [1, 0, 0], [0, 0, 0]]

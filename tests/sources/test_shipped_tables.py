@@ -13,7 +13,7 @@ import pytest
 from lmprobe.io import resources
 from lmprobe.metrics.lean import lean
 from lmprobe.sources import load_base_rates
-from lmprobe.sources.table import Table
+from lmprobe.sources.table import BaseTable
 from tests.reference_data import REFERENCE, needs_reference
 
 FOLDER = resources.folder("base_rates")
@@ -25,9 +25,9 @@ def _no_tables_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setenv("LMPROBE_BASE_RATES", str(tmp_path))
 
 
-def table(name: str) -> Table:
+def table(name: str) -> BaseTable:
     found = load_base_rates(name)
-    assert isinstance(found, Table)
+    assert isinstance(found, BaseTable)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.stats.row_tables import RowTables
 
 

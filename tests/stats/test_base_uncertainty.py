@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.results import Interval
 from lmprobe.stats.base_uncertainty import (
     Reliability,
+    SplitBase,
     checked_counts,
     concentration,
+    lean_rule,
     posterior_rates,
     reliability,
 )
-from lmprobe.stats.leaning import SplitBase, lean_rule
 from tests.stats.tables import row_tables
 
 COUNTS = np.array([[7.0, 2.0, 4.0], [1.0, 6.0, 5.0]])

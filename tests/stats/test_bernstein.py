@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lmprobe import bernstein_halfwidth
 from lmprobe.errors import InputError
 from lmprobe.stats.method import Sample, interval, traits_of
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample
 
 
 def rng() -> np.random.Generator:

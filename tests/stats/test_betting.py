@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from lmprobe.core.tally import Floats
+from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval
 from lmprobe.stats.method import interval
 from lmprobe.stats.methods.betting import limits, log_capital, running_variance, shuffled
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample
 
 
 def rng(seed: int = 0) -> np.random.Generator:

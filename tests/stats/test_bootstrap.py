@@ -10,7 +10,7 @@ from scipy import stats
 
 from lmprobe.results import Interval
 from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.methods.bootstrap import expanded, of_replicates
+from lmprobe.stats.methods.resampled import expanded, of_replicates
 
 # The quantile q of these numbers is q itself.
 EVEN = np.arange(1001) / 1000

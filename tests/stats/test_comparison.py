@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from lmprobe import compare
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.results import Interval
 from lmprobe.stats.comparison import (
     SMALLEST,

@@ -22,7 +22,7 @@ from benchmarks.coverage import (
 )
 from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import Setting
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.row_tables import STRENGTH
 
 

@@ -23,7 +23,7 @@ from lmprobe.stats.method import (
     intervals,
     traits_of,
 )
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample
 from lmprobe.stats.verdicts import Choices
 from tests.stats.tables import moved_tables
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from benchmarks.coverage import plans
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.base_uncertainty import reliability
 from lmprobe.stats.methods import score
 from lmprobe.stats.methods.exact import ScoreTest, of_counts

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import lmprobe
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.stats.verdicts import Choices

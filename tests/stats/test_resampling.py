@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.resampling import Replicates, Spread, effective_number, joint_confidence
 from lmprobe.stats.row_tables import RowTables
 from tests.stats.tables import moved_tables, random_tables, row_tables

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.stats.row_sums import RowSums, Sums, added_by, features
 from tests.stats.labelled_rows import kinds_of, people, sums_of

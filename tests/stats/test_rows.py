@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lmprobe.core.direction import Direction
 from lmprobe.errors import InputError
-from lmprobe.io.table_source import TableSource
+from lmprobe.io.tables import TableSource
+from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
-from lmprobe.stats.methods.bootstrap import of_replicates
+from lmprobe.stats.methods.resampled import of_replicates
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import (
     bootstrap_interval,

@@ -11,8 +11,7 @@ from scipy import optimize, stats
 from lmprobe.errors import InputError
 from lmprobe.stats.method import interval
 from lmprobe.stats.methods import exact, score
-from lmprobe.stats.methods.score import of_counts, score_statistic
-from lmprobe.stats.two_groups import groups_sample
+from lmprobe.stats.methods.score import groups_sample, of_counts, score_statistic
 
 Counts = tuple[int, int, int, int]
 COUNTS = [(2, 9, 7, 15), (5, 6, 1, 20), (40, 90, 3, 8), (1, 3, 1, 3)]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lmprobe.results import Interval, Verdict
+from lmprobe.stats.resampling import draws
 from lmprobe.stats.unevenness import Unevenness, unevenness
-from lmprobe.stats.weights import draws
 
 EVEN = np.full((2, 2), 0.5)
 

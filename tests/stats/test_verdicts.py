@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lmprobe import ComparisonResult, ProbeResult, check, compare, load_result, probe
-from lmprobe.core.direction import DIRECTIONS, Direction
 from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.model_card import eval_results, model_card
 from lmprobe.results import NoteKind, Obstacle, Verdict
 from lmprobe.stats.row_tables import RowTables

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lmprobe.stats.weights import draws, poisson, poisson_table, slices
+from lmprobe.stats.resampling import draws, poisson, poisson_table, slices
 
 
 @pytest.mark.parametrize(("width", "held"), [(1, 100), (7, 20), (100, 20), (3, 9)])

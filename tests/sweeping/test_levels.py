@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult
-from lmprobe.sweeping.levels import levels_of, no_association
+from lmprobe.sweeping.ranking import levels_of, no_association
 
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 

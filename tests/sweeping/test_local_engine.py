@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmprobe.sweeping.engines import local
+from lmprobe.sweeping import engines as local
 from lmprobe.sweeping.jobs import Job, Subject
 
 # Does what the name of the model says, and writes down each job with its process and device.

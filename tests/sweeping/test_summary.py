@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lmprobe.core.direction import Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.sweeping.jobs import Subject, subjects
-from lmprobe.sweeping.levels import levels_of
+from lmprobe.sweeping.ranking import levels_of
 from lmprobe.sweeping.result import Question, SweepResult, SweepRow
-from lmprobe.sweeping.runs import run_mean
-from lmprobe.sweeping.summary import Entry, summarise
+from lmprobe.sweeping.summary import Entry, run_mean, summarise
 from tests.conftest import OCCUPATIONS
 
 TASKS = ("nurse", "baker", "cook")

@@ -10,8 +10,8 @@ import pytest
 
 from lmprobe import ProbeResult, probe
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.models.device import torch_threads
-from lmprobe.sweeping.engines.engine import Outcome, sweep_engines
+from lmprobe.models.forward import torch_threads
+from lmprobe.sweeping.engines import Outcome, sweep_engines
 from lmprobe.sweeping.jobs import Job, Subject
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.sweep import sweep

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe.core.association import Association
-from lmprobe.core.tally import tally
 from lmprobe.errors import DataFileError
-from lmprobe.io.table_source import TableSource
+from lmprobe.io.tables import TableSource
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.tally import tally
 from lmprobe.metrics.thresholds import Threshold, amplification_curves, calibrated_threshold
 from lmprobe.tabular.columns import Columns
 from lmprobe.tabular.cuts import calibrated, curves

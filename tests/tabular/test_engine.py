@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import lmprobe
-from lmprobe.core.direction import Direction
 from lmprobe.errors import DataFileError, InputError
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.results import Obstacle
 

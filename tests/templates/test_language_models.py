@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 from lmprobe import probe
-from lmprobe.core.direction import DIRECTIONS, Direction
-from lmprobe.core.tally import Floats
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.metrics.tally import Floats
 from lmprobe.models import load_model
-from lmprobe.models.cloze import TokenQuery
+from lmprobe.models.forward import quiet_transformers
 from lmprobe.models.kinds.masked import MaskedModel
-from lmprobe.models.quiet import quiet_transformers
-from lmprobe.probing.scoring import score_templates
+from lmprobe.models.language_model import TokenQuery
+from lmprobe.probing.scores import score_templates
 from lmprobe.templates import TemplateSet, load_templates
 from tests.checkpoints import own_cache
 from tests.templates.test_agreement import write

@@ -11,8 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lmprobe.errors import InputError
 from lmprobe.templates import TemplateSet, load_templates

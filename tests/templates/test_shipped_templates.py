@@ -9,7 +9,6 @@ from itertools import product
 
 import pytest
 
-from lmprobe.core.scripts import UNSPACED
 from lmprobe.io import resources
 from lmprobe.sources import load_base_rates
 from lmprobe.templates import (
@@ -20,6 +19,7 @@ from lmprobe.templates import (
     load_templates,
     template_names,
 )
+from lmprobe.templates.articles import UNSPACED
 from lmprobe.templates.sets import check_set
 from tests.reference_data import REFERENCE, needs_reference
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lmprobe.core.direction import DIRECTIONS
+from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.metrics.lean import lean
 from tests.models.test_reference_models import (
     PAIR,

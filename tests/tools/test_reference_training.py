@@ -12,9 +12,9 @@ import pytest
 
 from lmprobe import probe
 from lmprobe.models.checkpoint import TRUTH_FILE
-from lmprobe.models.device import torch_threads
+from lmprobe.models.forward import torch_threads
 from lmprobe.sweeping.jobs import subjects
-from lmprobe.sweeping.levels import NO_ASSOCIATION, PLANTED
+from lmprobe.sweeping.ranking import NO_ASSOCIATION, PLANTED
 from lmprobe.sweeping.summary import Entry, summarise
 from tests.models.test_reference_models import shipped_truth_file
 from tools.reference import masking, vocabulary

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.tally import Floats
 from lmprobe.io import resources
+from lmprobe.metrics.tally import Floats
 from tools.reference.grammar import Grammar, Line, deal, load_grammar
 
 Kind = Literal["faithful", "amplified"]

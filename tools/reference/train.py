@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from lmprobe.io import atomic
-from lmprobe.io.progress import Progress, silent
-from lmprobe.models.device import torch_threads
+from lmprobe.io.work import Progress, silent
+from lmprobe.models.forward import torch_threads
 from tools.reference import vocabulary
 from tools.reference.corpus import KINDS, Kind, Planted, generate, planted
 from tools.reference.masking import Encoded, encode

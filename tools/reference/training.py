@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from lmprobe.io.progress import Progress, silent
+from lmprobe.io.work import Progress, silent
 from tools.reference.masking import Encoded, Ids, Masked, epoch, hide
 
 Keep = Callable[[int, Any], None]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.association import Association
-from lmprobe.core.direction import DIRECTIONS, Direction
+from lmprobe.metrics.association import Association
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
 from tools.reference.corpus import (
     PRONOUNS,

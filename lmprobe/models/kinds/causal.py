@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.tally import Floats
-from lmprobe.io.progress import Progress, silent
-from lmprobe.models.cloze import WORD_START, Cloze, EncodedCloze, TokenQuery
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.tally import Floats
 from lmprobe.models.encoding import encode_causal
 from lmprobe.models.forward import (
     BatchSize,
@@ -28,6 +27,7 @@ from lmprobe.models.forward import (
     unless_out_of_memory,
 )
 from lmprobe.models.kind import kinds
+from lmprobe.models.language_model import WORD_START, Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.prefix_tree import Ids, PrefixTree, TreeCheck, plant, tree_inputs
 from lmprobe.models.transformers_model import TransformersModel
 

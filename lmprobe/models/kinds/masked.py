@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.core.tally import Floats
-from lmprobe.io.progress import Progress, silent
-from lmprobe.models.cloze import Cloze, EncodedCloze, TokenQuery
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.tally import Floats
 from lmprobe.models.encoding import encode_masked
 from lmprobe.models.forward import (
     check_finite,
@@ -26,6 +25,7 @@ from lmprobe.models.forward import (
     unless_out_of_memory,
 )
 from lmprobe.models.kind import kinds
+from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery
 from lmprobe.models.transformers_model import TransformersModel
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from lmprobe.errors import InputError, check_numbers
-from lmprobe.results.interval import Interval
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import (
     Sample,
     Traits,
@@ -16,7 +16,7 @@ from lmprobe.stats.method import (
     intervals,
     observations_of,
 )
-from lmprobe.stats.two_groups import amortized
+from lmprobe.stats.methods.score import amortized
 
 
 def bernstein_halfwidth(

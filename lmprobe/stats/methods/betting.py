@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmprobe.core.tally import Floats
-from lmprobe.results.interval import Interval
+from lmprobe.metrics.tally import Floats
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Sample, groups_of, intervals
-from lmprobe.stats.weights import slices
+from lmprobe.stats.resampling import slices
 
 ON_LIMITS = 0.05
 """The share of the chance of error that the limits of the two means may use up."""

@@ -19,8 +19,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.core.tally import Floats
-from lmprobe.results.interval import Interval
+from lmprobe.metrics.tally import Floats
+from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Sample, intervals
 from lmprobe.stats.methods.score import counts_of, score_statistic
 

@@ -1,1 +1,0 @@
-"""Labels, tallies and the association table; axes are always (..., attribute, task)."""

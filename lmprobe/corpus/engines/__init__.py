@@ -1,1 +1,0 @@
-"""Where parts of a corpus are counted: one file per engine."""

@@ -1,1 +1,0 @@
-"""When a sentence counts for an attribute and a task: one small file per rule."""

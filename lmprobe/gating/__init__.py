@@ -1,1 +1,0 @@
-"""Holds a result against a limit, or against another result: a gate for releases."""

@@ -1,0 +1,79 @@
+"""Long work: how it reports its progress, and how it runs on a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lmprobe.errors import MissingExtraError
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) after each step of long work; total is 0 while unknown."""
+
+
+def silent(done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+# Read by Ray when it starts. Without the second, Ray looks up this machine's address at a public
+# resolver and binds to it; with it, one machine is 127.0.0.1, as on macOS.
+_PRIVATE = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+
+# Even without usage statistics, Ray's own server asks the metadata services of cloud providers
+# (plain HTTP to 169.254.169.254) where it runs. A proxy that nobody serves keeps it here.
+_CLOSED = {"http_proxy": "http://127.0.0.1:9", "no_proxy": "127.0.0.1,localhost,::1"}
+
+
+@contextmanager
+def ray_session(workers: int, *, environment: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """Give the module `ray`, connected; what was started here is stopped at the end.
+
+    An address in RAY_ADDRESS, or a connection that the caller has made, is used. Otherwise
+    `workers` processes start on this machine, bound to 127.0.0.1, without a dashboard.
+    """
+    ray = _imported()
+    started = not ray.is_initialized()
+    if started:
+        _start(ray, workers, dict(environment or {}))
+    try:
+        yield ray
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _imported() -> Any:
+    named = "RAY_ADDRESS" in os.environ
+    os.environ.update(_PRIVATE if not named else {"RAY_USAGE_STATS_ENABLED": "0"})
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError(
+            'the engine "ray" needs Ray: pip install "lmprobe-bias[ray]"'
+        ) from None
+    return ray
+
+
+def _start(ray: Any, workers: int, environment: dict[str, str]) -> None:
+    if "RAY_ADDRESS" in os.environ:
+        ray.init(log_to_driver=False, runtime_env={"env_vars": environment})
+        return
+    # Tasks get the environment of the caller back.
+    before = {name: os.environ.get(name) for name in _CLOSED}
+    tasks = {name: value or "" for name, value in before.items()} | environment
+    os.environ.update(_CLOSED)
+    try:
+        ray.init(
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+            runtime_env={"env_vars": tasks},
+        )
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value

@@ -1,1 +1,0 @@
-"""The attackers, one file each, found by name."""

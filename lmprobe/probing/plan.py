@@ -1,0 +1,351 @@
+"""`plan`: how much data a claim needs, and the result with its table and page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lmprobe.errors import InputError
+from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.probing.settings import PlanSettings
+from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
+from lmprobe.results.document import read_document
+from lmprobe.results.estimate import nullable
+from lmprobe.results.format import format_count, format_number
+from lmprobe.results.result import Result, load_result
+from lmprobe.sources import load_base_rates
+from lmprobe.stats.base_uncertainty import checked_counts, reliability
+from lmprobe.stats.planning import (
+    VARIANCE_IS,
+    Components,
+    TemplatePlan,
+    claimable_effect,
+    sample_size,
+    sentences_needed,
+    templates_needed,
+)
+
+LIMITS = (
+    "If the true effect is exactly the planned one, about half of such samples show an estimate "
+    "at least as large and claim it; of samples with the rows for the power, that share do.",
+    "Rows, templates and sentences are assumed to be independent.",
+)
+"""What a plan promises and what it does not; every report carries it."""
+
+
+class PlanQuestion(StrEnum):
+    """What is planned: rows of a table, templates of a probe, counted sentences of a base."""
+
+    ROWS = "rows"
+    TEMPLATES = "templates"
+    BASE = "base"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPlan:
+    """The rows that one interval method needs, and the smallest effect that they can claim."""
+
+    method: str
+    n: int
+    effect: float
+    """Infinite where no difference is large enough."""
+    variance_is: str
+    """What the variance that was planned with is the variance of."""
+    n_power: int | None = None
+    """Rows that claim such an effect with the power of the plan; None where none is claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatesPlan:
+    """The templates or tasks that a probe needs against one base in one direction."""
+
+    base: str
+    direction: Direction
+    plan: TemplatePlan
+
+
+@dataclass(frozen=True, slots=True)
+class BasePlan:
+    """The counted sentences that a base needs to show nearly all of an amplification."""
+
+    base: str
+    direction: Direction
+    sentences: int
+    found: float
+    """The share of an amplification that a base of this size shows."""
+    needed: int | None
+    """Sentences that show 90 % of it; None where no number does."""
+
+
+PlanRow = RowsPlan | TemplatesPlan | BasePlan
+
+_DIRECTED = (Column("base"), Column("direction", ColumnKind.DIRECTION))
+_COLUMNS = {
+    PlanQuestion.ROWS: (
+        Column("method"),
+        Column("rows", ColumnKind.COUNT),
+        Column("rows for the power", ColumnKind.COUNT, key="n_power"),
+        Column("smallest effect", ColumnKind.NUMBER),
+    ),
+    PlanQuestion.TEMPLATES: (
+        *_DIRECTED,
+        Column("pilot ±", ColumnKind.NUMBER, key="halfwidth"),
+        Column("templates", ColumnKind.COUNT),
+        Column("or tasks", ColumnKind.COUNT, key="tasks"),
+        Column("templates, tasks fixed", ColumnKind.COUNT, key="fixed_tasks"),
+    ),
+    PlanQuestion.BASE: (
+        *_DIRECTED,
+        Column("sentences", ColumnKind.COUNT),
+        Column("found now", ColumnKind.PERCENT, key="found"),
+        Column("sentences needed", ColumnKind.COUNT, key="needed"),
+    ),
+}
+_CAPTIONS = {
+    PlanQuestion.ROWS: "Empty: only a difference larger than the largest cost could be claimed.",
+    PlanQuestion.TEMPLATES: "Empty: no number is enough if the other numbers stay the same.",
+    PlanQuestion.BASE: "Found: the share of an amplification that a base of this size shows; a "
+    "verdict needs one half. Needed: sentences that show 90 %.",
+}
+_NOTES = {
+    PlanQuestion.ROWS: (
+        Note(
+            NoteKind.METHOD,
+            "exact (0/1 costs), betting and, with known variances and shares, bernstein are "
+            "guaranteed; score, bootstrap and betting are planned by the normal approximation",
+        ),
+        Note(NoteKind.ASSUMPTION, LIMITS[0]),
+    ),
+    PlanQuestion.TEMPLATES: (
+        Note(
+            NoteKind.METHOD,
+            "planned so that the interval is narrow enough in 90 % of samples if effects of "
+            "templates (or families) and tasks are normal: in fewer if they are skewed",
+        ),
+    ),
+    PlanQuestion.BASE: (
+        Note(
+            NoteKind.BASE,
+            "the share is for a model that exaggerates each link in proportion to its strength; "
+            "the tasks keep their shares of the sentences",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PlanResult(Result):
+    """The result of `plan`: a row per method, per row of a pilot, or per direction of a base."""
+
+    kind: ClassVar[str] = "plan"
+
+    question: PlanQuestion
+    rows: tuple[PlanRow, ...]
+    effect: float | None = None
+    confidence: float = 0.95
+    notes: tuple[Note, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    power: float = PlanSettings.power
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the one table."""
+        columns = _COLUMNS[self.question]
+        fields = {"rows": "n", "smallest_effect": "effect"}
+        keys = [fields.get(column.name, column.name) for column in columns]
+        rows = tuple(itemgetter(*keys)(_row_document(row)) for row in self.rows)
+        title = f"to claim {self.effect:g}" if self.effect is not None else ""
+        gap = self.question is PlanQuestion.BASE or any(None in cells for cells in rows)
+        caption = _CAPTIONS[self.question] if gap else ""
+        return (Table("plan", columns, rows, title=title, caption=caption),)
+
+    def page(self) -> Page:
+        """Return the whole report."""
+        power = f" and a power of {self.power:g}" if self.question is PlanQuestion.ROWS else ""
+        facts = {key: str(value) for key, value in self.provenance.items()}
+        return Page(
+            title="How much data a claim needs",
+            subtitle=f"at a confidence of {self.confidence:g}{power}",
+            headline=(Statement(_headline(self)),),
+            sections=(
+                Section("Plan", tables=self.tables()),
+                Section("Notes", notes=self.notes),
+                Section("Provenance", facts=facts, collapsed=True),
+            ),
+            limits=LIMITS,
+        )
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON form without `schema` and `kind`."""
+        return {
+            "question": self.question.value,
+            "effect": self.effect,
+            "confidence": self.confidence,
+            "power": self.power,
+            "rows": [_row_document(row) for row in self.rows],
+            "notes": [note.to_dict() for note in self.notes],
+            "limits": list(LIMITS),
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_body(cls, document: dict[str, Any]) -> Self:
+        """Read the JSON form."""
+        question = PlanQuestion(document["question"])
+        return cls(
+            question,
+            tuple(_read_row(question, row) for row in document["rows"]),
+            document["effect"],
+            float(document["confidence"]),
+            tuple(Note.from_dict(note) for note in document["notes"]),
+            document["provenance"],
+            # Plans of earlier versions have none.
+            document.get("power", PlanSettings.power),
+        )
+
+
+def _row_document(row: PlanRow) -> dict[str, Any]:
+    """Return the JSON form of a row."""
+    document: dict[str, Any] = asdict(row)
+    document |= document.pop("plan", {})
+    return document | ({"effect": nullable(row.effect)} if isinstance(row, RowsPlan) else {})
+
+
+def _read_row(question: PlanQuestion, document: Mapping[str, Any]) -> PlanRow:
+    values = dict(document)
+    if question is PlanQuestion.ROWS:
+        effect = math.inf if values["effect"] is None else values["effect"]
+        return RowsPlan(**values | {"effect": effect})
+    base, direction = values.pop("base"), Direction.parse(values.pop("direction"))
+    if question is PlanQuestion.BASE:
+        return BasePlan(base, direction, **values)
+    components = Components(**values.pop("components"))
+    return TemplatesPlan(base, direction, TemplatePlan(components=components, **values))
+
+
+def _headline(result: PlanResult) -> str:
+    """Return what the most economical row asks for."""
+    if result.question is PlanQuestion.TEMPLATES:
+        return f"What a probe needs to claim {result.effect:g}, from the variance of the pilot."
+    if result.question is PlanQuestion.BASE:
+        needed = [row.needed for row in result.rows if isinstance(row, BasePlan)]
+        if None in needed:
+            return "No number of sentences shows 90 % of an amplification in every direction."
+        most = format_count(max(number or 0 for number in needed))
+        return f"About {most} sentences show 90 % of an amplification in every direction."
+    rows = [row for row in result.rows if isinstance(row, RowsPlan)]
+    # The fewest rows, then the smallest effect; a guarantee before the normal law alone.
+    best = min(rows, key=lambda row: (row.method in ("score", "bootstrap"), row.n, row.effect))
+    if not math.isfinite(best.effect):
+        return f"No difference is large enough to be claimed with so few rows ({best.n})."
+    n = format_count(best.n)
+    more = f", {format_count(best.n_power)} for a power of {result.power:g}" if best.n_power else ""
+    if result.effect is not None:
+        return f"A claim of {result.effect:g} needs {n} rows ({best.method}){more}."
+    return f"{n} rows can claim {format_number(best.effect)} ({best.method}){more}."
+
+
+def plan(
+    effect: float | None = None,
+    *,
+    rows: int | None = None,
+    pilot: Result | str | Path | None = None,
+    base: Any = None,
+    method: str | None = PlanSettings.method,
+    group_share: float = PlanSettings.group_share,
+    cost_bound: float = PlanSettings.cost_bound,
+    variance: float | None = PlanSettings.variance,
+    confidence: float = PlanSettings.confidence,
+    power: float = PlanSettings.power,
+) -> PlanResult:
+    """Compute how much data a claim needs.
+
+    Parameters
+    ----------
+    effect
+        The difference to be claimed.
+    rows
+        A number of rows, instead of `effect`: compute what they can claim.
+    pilot
+        The result of a probe: plan its templates for `effect`, instead of rows.
+    base
+        A base-rate table of counts, by name, path or object: plan its sentences, without
+        `effect`.
+    method
+        One interval method for rows; all by default.
+    group_share, cost_bound, variance
+        As in `sample_size`; a variance needs a method.
+    power
+        Rows are planned twice: as published, and to claim the effect in this share of samples.
+
+    Examples
+    --------
+    >>> [(row.n, row.n_power) for row in plan(0.05).rows if row.method in ("bernstein", "exact")]
+    [(11903, 20352), (1641, 3237)]
+    """
+    settings = PlanSettings(method, group_share, cost_bound, variance, confidence, power)
+    if base is not None and any(given is not None for given in (effect, rows, pilot)):
+        raise InputError("`base` plans sentences: give it without effect, rows or pilot")
+    missing = (effect is None) == (rows is None) or (pilot is not None and effect is None)
+    if base is None and missing:
+        raise InputError("give `effect`, or `rows` for what they allow; a pilot needs `effect`")
+    if (method is not None or variance is not None) and (pilot is not None or base is not None):
+        raise InputError("a pilot or a base has its own variance: no method, no variance")
+    if variance is not None and method is None:
+        raise InputError("the variance means something else for each method; give a method too")
+    planned: Iterator[PlanRow]
+    if base is not None:
+        question, planned = PlanQuestion.BASE, _sentences(base)
+    elif pilot is not None and effect is not None:
+        question, planned = PlanQuestion.TEMPLATES, _templates(pilot, effect, confidence)
+    else:
+        question, planned = PlanQuestion.ROWS, _rows(effect, rows or 0, settings)
+    given = {"settings": settings.to_dict()}
+    return PlanResult(question, tuple(planned), effect, confidence, _NOTES[question], given, power)
+
+
+def _rows(effect: float | None, rows: int, settings: PlanSettings) -> Iterator[RowsPlan]:
+    given = settings.to_dict()
+    power = given.pop("power")
+    for method in (settings.method,) if settings.method else VARIANCE_IS:
+        options: dict[str, Any] = {**given, "method": method}
+        n = sample_size(effect, **options) if effect is not None else rows
+        claim = claimable_effect(n, **options) if effect is None else effect
+        # More than the largest cost is no difference that could be found.
+        claim = claim if claim <= settings.cost_bound else math.inf
+        more = sample_size(claim, power=power, **options) if math.isfinite(claim) else None
+        yield RowsPlan(method, n, claim, VARIANCE_IS[method], more)
+
+
+def _templates(pilot: Any, effect: float, confidence: float) -> Iterator[TemplatesPlan]:
+    # The type of a probe's result is defined in a later package.
+    if getattr(pilot, "kind", None) != "probe":
+        read_document(pilot, kind="probe")
+        pilot = load_result(pilot)
+    options = {"families": pilot.families, "confidence": confidence}
+    for row in pilot.rows:
+        planned = templates_needed(row.cells, effect, **options)
+        yield TemplatesPlan(row.base, row.direction, planned)
+
+
+def _sentences(base: Any) -> Iterator[BasePlan]:
+    source: Any = load_base_rates(base)
+    sampling = getattr(source, "sampling", None)
+    if sampling is None or not sampling.counts:
+        raise InputError(
+            f'base "{source.name}" is not known to be a table of counted sentences '
+            "(`counts = true` in its TOML), so there is no number of sentences to plan"
+        )
+    counts = checked_counts(source.counts)
+    # Tasks and groups that were never counted take part in no comparison.
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    for direction in DIRECTIONS:
+        share = reliability(counts, direction, rng=np.random.default_rng(0)).proportional
+        needed = sentences_needed(counts, direction)
+        yield BasePlan(source.name, direction, int(counts.sum()), share, needed)

@@ -1,0 +1,190 @@
+"""Tables and pages as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from lmprobe.results import Note, Page, Section, Table
+from lmprobe.results.format import format_cell, plural
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
+# What would begin a heading, a quotation or a list if the words began a line.
+_BEGINNING = re.compile(r"^(\d*)([>#]|[-+=.)](?=\s|$))")
+
+
+MOST_ROWS = 40
+"""A longer table is cut: whoever reads an issue does not want 500 rows in it."""
+
+
+def page_markdown(page: Page, *, images: str = "") -> str:
+    """Return the whole report; `images` is the folder, beside it, of the figures' SVG files.
+
+    Without `images` a figure is its alternative text.
+    """
+    lines = [f"# {escaped(page.title)}", ""]
+    lines += [escaped(page.subtitle), ""] if page.subtitle else []
+    for statement in page.headline:
+        lines += [f"**{escaped(statement.text)}**", ""]
+    for section in page.sections:
+        lines += section_lines(section, images=images)
+    if page.limits:
+        lines += ["## What this measures, and what it does not", ""]
+        lines += [*_bullets(page.limits), ""]
+    return "\n".join(lines)
+
+
+def section_lines(section: Section, *, level: int = 2, images: str = "") -> list[str]:
+    """Return the lines of one section and its parts."""
+    lines = [f"{'#' * level} {escaped(section.title)}", ""] if section.title else []
+    for paragraph in section.text:
+        lines += [escaped(paragraph), ""]
+    for command_line in section.commands:
+        lines += [*fenced(command_line, "sh"), ""]
+    if section.items:
+        lines += [*_bullets(section.items), ""]
+    for content in section.tables:
+        lines += table_lines(content)
+    if section.facts:
+        lines += [f"- {escaped(key)}: {escaped(value)}" for key, value in section.facts.items()]
+        lines.append("")
+    if section.notes:
+        lines += [*_bullets(note_words(section.notes)), ""]
+    for figure in section.figures:
+        shown = f"![{escaped(figure.alternative)}]({images}/{figure.name}.svg)"
+        lines += [shown if images else f"*{escaped(figure.title)}*: {escaped(figure.alternative)}"]
+        lines.append("")
+    for part in section.parts:
+        lines += section_lines(part, level=level + 1, images=images)
+    return lines
+
+
+def table_lines(content: Table, *, most: int = MOST_ROWS) -> list[str]:
+    """Return the lines of a table with its title and caption."""
+    lines = [f"**{escaped(content.title)}**", ""] if content.title else []
+    numbers = [index for index, column in enumerate(content.columns) if column.kind.is_number]
+    shown = content.rows[:most]
+    cells = (list(map(format_cell, row, content.columns)) for row in shown)
+    lines += table([column.heading for column in content.columns], cells, numbers=numbers)
+    lines.append("")
+    if len(content.rows) > most:
+        lines += [f"The first {most} of {plural(len(content.rows), 'row')}.", ""]
+    return lines + ([escaped(content.caption), ""] if content.caption else [])
+
+
+def note_words(notes: Iterable[Note]) -> list[str]:
+    """Return each note once, with what it belongs to before it."""
+    return [
+        f"{note.scope}: {note.text}" if note.scope else note.text for note in dict.fromkeys(notes)
+    ]
+
+
+def _bullets(words_of: Iterable[str]) -> list[str]:
+    return [f"- {escaped(words)}" for words in words_of]
+
+
+def table(
+    heading: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()
+) -> list[str]:
+    """Return the lines of a table; every cell is escaped, the columns `numbers` end flush."""
+    rule = ["---:" if index in numbers else "---" for index in range(len(heading))]
+    lines = [_line(heading), f"| {' | '.join(rule)} |"]
+    return lines + [_line(row) for row in rows]
+
+
+def escaped(text: object) -> str:
+    r"""Return words that Markdown shows as they are, in one line.
+
+    >>> escaped("a|b <i>*c*")
+    'a\\|b &lt;i>\\*c\\*'
+    """
+    plain = _UNPRINTED.sub(" ", str(text)).strip()
+    marked = _SPECIAL.sub(r"\\\1", plain.replace("&", "&amp;").replace("<", "&lt;"))
+    return _BEGINNING.sub(r"\1\\\2", marked)
+
+
+def fenced(text: str, language: str = "") -> list[str]:
+    """Return a code block whose fence is longer than any run of backticks in the text."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", text, fence]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+
+
+_SPECIAL_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    # A bracket after a line's end would be taken for its option.
+    "[": "{[}",
+    "]": "{]}",
+    "−": "$-$",
+    "->": r"$\to$",
+    "→": r"$\to$",
+    "←": r"$\leftarrow$",
+    "∞": r"$\infty$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "“": "``",
+    "”": "''",
+    "–": "--",
+    "…": r"\ldots{}",
+}
+# The longest first: an arrow is not a hyphen and a sign.
+_TO_ESCAPE = re.compile("|".join(map(re.escape, sorted(_SPECIAL_LATEX, key=len, reverse=True))))
+# TeX refuses control characters.
+_UNPRINTED_LATEX = re.compile("[\x00-\x1f\x7f-\x9f]+")
+
+
+def latex_escaped(words: object) -> str:
+    r"""Return words that LaTeX sets as they are.
+
+    >>> latex_escaped("50% of a_b"), latex_escaped("−0.5")
+    ('50\\% of a\\_b', '$-$0.5')
+    """
+    plain = _UNPRINTED_LATEX.sub(" ", str(words))
+    return _TO_ESCAPE.sub(lambda found: _SPECIAL_LATEX[found[0]], plain)
+
+
+def latex_table(table: Table) -> str:
+    r"""Return a `table` environment; the document needs \usepackage{booktabs}."""
+    align = "".join("l" if column.kind.is_words else "r" for column in table.columns)
+    lines = [r"\begin{table}", r"\centering"]
+    caption = " ".join(_sentence(words) for words in (table.title, table.caption) if words)
+    if caption:
+        lines.append(rf"\caption{{{latex_escaped(caption)}}}")
+    lines += [rf"\label{{tab:{_label(table.name)}}}", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
+    lines += [_row(column.heading for column in table.columns), r"\midrule"]
+    for row in table.rows:
+        lines.append(_row(map(format_cell, row, table.columns)))
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " & ".join(map(latex_escaped, cells)) + r" \\"
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?", "!")) else f"{words}."
+
+
+def _label(name: str) -> str:
+    return re.sub("[^a-zA-Z0-9-]+", "-", name).strip("-") or "table"
