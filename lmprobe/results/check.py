@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import (
-    Column,
     ColumnKind,
+    ColumnOf,
     Estimate,
     Interval,
     Page,
@@ -21,6 +21,8 @@ from lmprobe.results import (
     Statement,
     Table,
     Verdict,
+    json_field,
+    table_of,
 )
 from lmprobe.results.estimate import Claim, NoteKind
 from lmprobe.results.format import describe_interval, format_signed
@@ -147,8 +149,10 @@ _VERDICTS = {
 class CheckedRow:
     """One number held against the largest value that is allowed."""
 
-    claim: Claim
-    limit: float
+    json_keys: ClassVar[tuple[str, ...]] = ("claim", "limit", "exact", "outcome", "explanation")
+
+    claim: Claim = json_field(flat=True)
+    limit: float = json_field(key="max")
     exact: bool = False
     """Whether the number is compared as it is, without an interval."""
 
@@ -187,32 +191,13 @@ class CheckedRow:
             f"{self.outcome.label}; {self.reason}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "subject": self.claim.subject,
-            "base": self.claim.base,
-            "direction": self.claim.direction,
-            **self.claim.estimate.to_dict(),
-            "max": self.limit,
-            "exact": self.exact,
-            "outcome": self.outcome,
-            "explanation": self.explanation,
-        }
-
-    @classmethod
-    def from_dict(cls, row: dict[str, Any]) -> CheckedRow:
-        """Read the JSON form."""
-        direction = None if row["direction"] is None else Direction(row["direction"])
-        claim = Claim(Estimate.from_dict(row), row["base"], direction, row["subject"])
-        return cls(claim, row["max"], row.get("exact", False))
-
 
 @dataclass(frozen=True, slots=True)
 class CheckResult(Result):
     """Every row that was checked; the worst outcome is that of the whole."""
 
     kind: ClassVar[str] = "check"
+    json_keys: ClassVar[tuple[str, ...]] = ("outcome", "exit_code", "relative", "rows")
 
     rows: tuple[CheckedRow, ...]
     relative: bool = False
@@ -242,18 +227,13 @@ class CheckResult(Result):
         """Return every row with its limit and outcome."""
         value = "difference" if self.relative else "value"
         columns = (
-            Column("checked"),
-            Column(value, ColumnKind.SIGNED),
-            Column("interval", ColumnKind.INTERVAL),
-            Column("limit", ColumnKind.SIGNED),
-            Column("outcome"),
+            ColumnOf("checked", "claim.label"),
+            ColumnOf(value, "claim.estimate.claimed", ColumnKind.SIGNED),
+            ColumnOf("interval", "claim.estimate.interval", ColumnKind.INTERVAL),
+            ColumnOf("limit", "limit", ColumnKind.SIGNED),
+            ColumnOf("outcome", "outcome.label"),
         )
-        estimates = [row.claim.estimate for row in self.rows]
-        cells = tuple(
-            (row.claim.label, estimate.claimed, estimate.interval, row.limit, row.outcome.label)
-            for row, estimate in zip(self.rows, estimates, strict=True)
-        )
-        return (Table("rows", columns, cells),)
+        return (table_of("rows", self.rows, columns),)
 
     def page(self) -> Page:
         """Return the report: the outcome, then every row."""
@@ -268,21 +248,6 @@ class CheckResult(Result):
             limits=("A limit passed says nothing about what the limit should be.",),
             name="check",
         )
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "outcome": self.outcome,
-            "exit_code": self.exit_code,
-            "relative": self.relative,
-            "rows": [row.to_dict() for row in self.rows],
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form."""
-        rows = tuple(CheckedRow.from_dict(row) for row in document["rows"])
-        return cls(rows, document["relative"])
 
 
 def check(

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from lmprobe.metrics.direction import Direction
+from lmprobe.results.codec import json_field
 from lmprobe.results.verdict import Interval, Obstacle, Verdict, decide
 
 
@@ -63,7 +64,7 @@ class Note:
 
     kind: NoteKind
     text: str
-    scope: str = ""
+    scope: str = json_field(default="", optional=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -99,6 +100,10 @@ class Estimate:
     removed; then the interval and the verdict belong to it, and `base_bias` is the bias (value
     minus corrected). `obstacle` is what forbids a verdict, if anything does.
     """
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "value", "corrected", "base_bias", "interval", "verdict", "obstacle", "notes",
+    )  # fmt: skip
 
     value: float
     interval: Interval
@@ -160,7 +165,9 @@ def from_nullable(value: float | None) -> float:
 class Claim:
     """One estimate of a result and what it is about; what does not apply is empty."""
 
-    estimate: Estimate
+    json_keys: ClassVar[tuple[str, ...]] = ("subject", "base", "direction", "estimate")
+
+    estimate: Estimate = json_field(flat=True)
     base: str = ""
     direction: Direction | None = None
     subject: str = ""

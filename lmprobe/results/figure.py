@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
+from lmprobe.results.codec import UNDEFINED
 from lmprobe.results.verdict import Interval, Tone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """What every kind has: a name, a title, and the sentence for those who cannot see it."""
+
+    json_tag: ClassVar[str] = "plot"
+    json_nan: ClassVar[str] = UNDEFINED
 
     name: str
     """What the figure is called in files and by `result.figure(name)`."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from lmprobe.errors import DataFileError, InputError, did_you_mean
 from lmprobe.io.documents import json_text
 from lmprobe.results import Figure, Page, Table
+from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.document import SCHEMA, read_document
 from lmprobe.results.estimate import Claim, difference
 from lmprobe.results.restored import check_types
@@ -64,14 +65,15 @@ class Result(ABC):
     def page(self) -> Page:
         """Return the whole report."""
 
-    @abstractmethod
     def body(self) -> dict[str, Any]:
         """Return the JSON form without `schema` and `kind`."""
+        document: dict[str, Any] = to_json(self)
+        return document
 
     @classmethod
-    @abstractmethod
     def from_body(cls, document: dict[str, Any]) -> Self:
         """Read the JSON form; KeyError, TypeError or ValueError where it is damaged."""
+        return from_json(cls, document)
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimates that can be compared with a limit (see `check`)."""

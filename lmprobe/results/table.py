@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from lmprobe.metrics.direction import Direction
+from lmprobe.results.codec import UNDEFINED
 from lmprobe.results.estimate import Note
 from lmprobe.results.figure import Figure
 from lmprobe.results.verdict import Interval, Verdict
@@ -65,6 +67,9 @@ class Column:
 class Table:
     """Rows of cells under typed columns."""
 
+    json_keys: ClassVar[tuple[str, ...]] = ("name", "title", "caption", "columns", "rows")
+    json_nan: ClassVar[str] = UNDEFINED
+
     name: str
     """What the table is called in files and by `result.table(name)`."""
     columns: tuple[Column, ...]
@@ -73,8 +78,13 @@ class Table:
     caption: str = ""
 
     def __post_init__(self) -> None:
-        """Check that every row has a cell for every column."""
-        assert all(len(row) == len(self.columns) for row in self.rows), self.name
+        """Give each cell the type of its column: JSON has only text for a verdict."""
+        kinds = [column.kind for column in self.columns]
+        rows = tuple(
+            tuple(_typed(cell, kind) for cell, kind in zip(row, kinds, strict=True))
+            for row in self.rows
+        )
+        object.__setattr__(self, "rows", rows)
 
     def select(self, *names: str) -> Table:
         """Return the table with these columns alone, in its own order, without its title."""
@@ -102,6 +112,66 @@ class Table:
                     cell.value if isinstance(cell, Verdict | Direction) else cell for cell in cells
                 ]
         return pd.DataFrame(columns)
+
+
+def _typed(cell: Cell, kind: ColumnKind) -> Cell:
+    if not isinstance(cell, str) or kind is ColumnKind.TEXT:
+        return cell
+    if kind is ColumnKind.VERDICT:
+        return Verdict(cell)
+    if kind is ColumnKind.DIRECTION:
+        return Direction(cell)
+    return math.nan if cell == UNDEFINED else cell
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOf:
+    """A column of a table whose rows are made from objects: how to get the cell of one of them.
+
+    `get` is a function, or the name of an attribute (with dots) of the object.
+    """
+
+    heading: str
+    get: str | Callable[[Any], Cell]
+    kind: ColumnKind = ColumnKind.TEXT
+    key: str = ""
+    essential: bool = True
+
+    def cells(self, items: Sequence[Any]) -> list[Cell]:
+        """Return the cell of each object; where a part of the way is None, so is the cell."""
+        if callable(self.get):
+            return [self.get(item) for item in items]
+        return [_attribute(item, self.get) for item in items]
+
+
+def table_of(
+    name: str,
+    items: Iterable[Any],
+    columns: Iterable[ColumnOf],
+    *,
+    title: str = "",
+    caption: str = "",
+) -> Table:
+    """Return a table with a row for each object; a column whose cells are all None is left out."""
+    objects = tuple(items)
+    cells = {column: column.cells(objects) for column in columns}
+    filled = {
+        column: values
+        for column, values in cells.items()
+        if not objects or any(cell is not None for cell in values)
+    }
+    heads = tuple(Column(at.heading, at.kind, at.key, at.essential) for at in filled)
+    rows = zip(*filled.values(), strict=True) if filled else ()
+    return Table(name, heads, tuple(rows), title, caption)
+
+
+def _attribute(item: object, path: str) -> Any:
+    value = item
+    for name in path.split("."):
+        if value is None:
+            return None
+        value = getattr(value, name)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +215,26 @@ class Section:
         yield self
         for part in self.parts:
             yield from part.walk()
+
+
+def closing_sections(
+    notes: Iterable[Note] = (), facts: Mapping[str, Any] | None = None, command: str = ""
+) -> tuple[Section, ...]:
+    """Return the end of every page: notes, provenance, and the command to run it again.
+
+    What is empty is left out. Of the provenance the plain values are shown.
+    """
+    shown = {
+        name.replace("_", " "): str(value)
+        for name, value in (facts or {}).items()
+        if isinstance(value, str | int | float) and value != ""
+    }
+    sections = (
+        Section("Notes", notes=tuple(dict.fromkeys(notes)), name="notes"),
+        Section("Provenance", facts=shown, collapsed=True, name="provenance"),
+        Section("Run it again", commands=(command,) if command else (), name="again"),
+    )
+    return tuple(part for part in sections if part.notes or part.facts or part.commands)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,10 @@ class Interval:
     def __post_init__(self) -> None:
         """Derive the status from the ends where the caller did not name a reason."""
         status = IntervalStatus(self.status)
+        if status in (IntervalStatus.UNBOUNDED, IntervalStatus.TOO_FEW_UNITS):
+            # In JSON an infinite end is null, as an undefined one is.
+            object.__setattr__(self, "low", -math.inf if math.isnan(self.low) else self.low)
+            object.__setattr__(self, "high", math.inf if math.isnan(self.high) else self.high)
         if math.isnan(self.low) or math.isnan(self.high):
             status = IntervalStatus.UNDEFINED
         elif status is IntervalStatus.OK and not (
@@ -76,6 +80,11 @@ class Interval:
     def __contains__(self, value: float) -> bool:
         """Tell whether `value` lies in the range, ends included."""
         return self.low <= value <= self.high
+
+    def validate(self) -> None:
+        """Refuse ends in the wrong order and a confidence that is no probability."""
+        if self.low > self.high or not 0 < self.confidence <= 1:
+            raise ValueError(f"no interval: {self}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: an end that is not a finite number is null."""

@@ -20,6 +20,7 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.experiment import reproduce
 from lmprobe.results import Estimate, Interval, Obstacle, Verdict
 from lmprobe.results.check import CheckedRow, CheckResult, Limit, Outcome, limits_of
+from lmprobe.results.codec import to_json
 from lmprobe.results.estimate import Claim, difference
 from lmprobe.results.result import KINDS
 
@@ -49,7 +50,7 @@ def test_the_outcome_follows_the_whole_interval(low: float, high: float, outcome
     row = CheckedRow(claim(low, high, base="labor"), 0.05)
     assert row.outcome == outcome
     assert row.outcome.label in row.explanation
-    assert row.to_dict()["outcome"] == outcome
+    assert to_json(row)["outcome"] == outcome
 
 
 def test_the_worst_row_decides() -> None:
