@@ -194,7 +194,8 @@ def _read_float(value: Any, where: str, around: Mapping[str, Any]) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _unexpected(value, where, "float")
-    return float(value)
+    # A whole number stays one, so that it is written as it was read.
+    return value if isinstance(value, int) and abs(value) < 2**53 else float(value)
 
 
 def _array_reader(dtype: Any) -> Reader:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 
 class IntervalStatus(StrEnum):
@@ -28,6 +28,8 @@ class Interval:
     An end may be infinite (the method gives no bound on that side) or NaN (the method does
     not apply); `status` says why.
     """
+
+    json_nan: ClassVar[str | None] = None
 
     low: float
     high: float
