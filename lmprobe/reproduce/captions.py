@@ -18,6 +18,7 @@ from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict, decide
+from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_interval, format_signed
 from lmprobe.stats.methods.resampled import of_replicates
 from lmprobe.stats.row_sums import RowSums, features
@@ -166,7 +167,7 @@ def _rows(
             "direction": direction.value,
             "way": way,
             "change": value - _value(sums[way, BASELINE], direction),
-            "change_interval": change.to_dict(),
+            "change_interval": to_json(change),
             "change_verdict": verdict.value,
             "published_value": _value(sums[way, model], direction, keep_unseen=True),
         }
@@ -188,7 +189,7 @@ def _interval(values: Floats, images: int) -> Interval:
 
 
 def _change(row: ReproducedRow) -> tuple[float, Interval, Verdict]:
-    interval = Interval.from_dict(row.details["change_interval"])
+    interval = from_json(Interval, row.details["change_interval"])
     return row.details["change"], interval, Verdict(row.details["change_verdict"])
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.shipped import published
 from lmprobe.results import (
     Cell,
     Column,
     ColumnKind,
-    Estimate,
     Figure,
     Interval,
     Note,
@@ -21,9 +19,11 @@ from lmprobe.results import (
     Section,
     Table,
     Verdict,
+    json_field,
 )
-from lmprobe.results.content import figure_from_dict, figure_to_dict, table_from_dict, table_to_dict
-from lmprobe.results.estimate import Claim, nullable
+from lmprobe.results.codec import from_json, to_json
+from lmprobe.results.document import SCHEMA
+from lmprobe.results.estimate import Claim
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line
 
@@ -44,44 +44,10 @@ class ReproducedRow:
     name: str
     value: float
     paper: float | None = None
-    interval: Interval | None = None
-    verdict: Verdict = Verdict.UNDECIDED
-    details: Mapping[str, Any] = field(default_factory=dict)
+    interval: Interval | None = json_field(default=None, optional=True)
+    verdict: Verdict | None = json_field(default=None, optional=True)
+    details: Mapping[str, Any] = json_field(default_factory=dict, flat=True)
     """Further keys of the JSON row, such as the base and the direction."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        value = self.value if isinstance(self.value, int) else nullable(self.value)
-        document: dict[str, Any] = {"name": self.name, "value": value, "paper": self.paper}
-        if self.interval is not None:
-            document |= {"interval": self.interval.to_dict(), "verdict": self.verdict.value}
-        return {**document, **self.details}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> ReproducedRow:
-        """Read the JSON form."""
-        details = dict(document)
-        value, interval = details.pop("value"), details.pop("interval", None)
-        return cls(
-            name=details.pop("name"),
-            value=float("nan") if value is None else value,
-            paper=details.pop("paper"),
-            interval=None if interval is None else Interval.from_dict(interval),
-            verdict=Verdict(details.pop("verdict", Verdict.UNDECIDED)),
-            details=details,
-        )
-
-    def claim(self) -> Claim | None:
-        """Return the row as something to hold against a limit, if it has an interval."""
-        if self.interval is None:
-            return None
-        direction = self.details.get("direction")
-        return Claim(
-            Estimate(self.value, self.interval, self.verdict),
-            base=str(self.details.get("base", "")),
-            direction=None if direction is None else Direction(direction),
-            subject=str(self.details.get("preset", "")) or self.name,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,22 +55,35 @@ class Reproduction(Result):
     """One published experiment, run again."""
 
     kind: ClassVar[str] = "reproduction"
+    schema: ClassVar[str] = SCHEMA
+    # Within a set, too, each experiment is a document of its own.
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "schema", "kind", "name", "title", "paper", "rows", "notes", "printed", "drawn", "details",
+    )  # fmt: skip
 
-    name: str
-    title: str
-    paper: str
+    name: str = json_field(key="experiment")
+    title: str = json_field()
+    paper: str = json_field()
     """Where it was published, such as "Wang & Russakovsky 2021, Figure 6"."""
-    rows: tuple[ReproducedRow, ...]
-    printed: tuple[Table, ...]
+    rows: tuple[ReproducedRow, ...] = json_field()
+    printed: tuple[Table, ...] = json_field(key="tables")
     """The tables that people read, made of the rows."""
     notes: tuple[Note, ...] = ()
-    drawn: tuple[Figure, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
+    drawn: tuple[Figure, ...] = json_field(default=(), key="figures")
+    details: Mapping[str, Any] = json_field(default_factory=dict, flat=True)
     """Further keys of the JSON document, such as the provenance."""
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimates of the rows that have an interval."""
-        return tuple(claim for row in self.rows if (claim := row.claim()) is not None)
+        undecided = {"verdict": Verdict.UNDECIDED}
+        return tuple(
+            from_json(
+                Claim,
+                undecided | to_json(row) | {"subject": row.details.get("preset") or row.name},
+            )
+            for row in self.rows
+            if row.interval is not None
+        )
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables of the experiment."""
@@ -126,34 +105,6 @@ class Reproduction(Result):
         """Return the report."""
         section = replace(self.section(), title="Our numbers and the paper's", text=())
         return _page(self.title, self.paper, section)
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "experiment": self.name,
-            "title": self.title,
-            "paper": self.paper,
-            "rows": [row.to_dict() for row in self.rows],
-            "notes": [note.to_dict() for note in self.notes],
-            "tables": [table_to_dict(table) for table in self.printed],
-            "figures": [figure_to_dict(figure) for figure in self.drawn],
-            **self.details,
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Reproduction:
-        """Read the JSON form."""
-        details = {key: part for key, part in document.items() if key not in ("schema", "kind")}
-        return cls(
-            name=details.pop("experiment"),
-            title=details.pop("title"),
-            paper=details.pop("paper"),
-            rows=tuple(map(ReproducedRow.from_dict, details.pop("rows"))),
-            printed=tuple(map(table_from_dict, details.pop("tables"))),
-            notes=tuple(map(Note.from_dict, details.pop("notes"))),
-            drawn=tuple(map(figure_from_dict, details.pop("figures"))),
-            details=details,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,35 +135,17 @@ class ReproductionSet(Result):
         """Return one page with a section per experiment; no two figures have the same name."""
         sections = []
         for result in self.experiments:
-            figures = [
-                replace(figure, name=f"{result.name}-{figure.name}") for figure in result.drawn
-            ]
+            figures = (replace(plot, name=f"{result.name}-{plot.name}") for plot in result.drawn)
             sections.append(replace(result.section(), figures=tuple(figures)))
-        return _page(
-            "Published experiments, run again",
-            "our numbers next to those of the papers",
-            *sections,
-            _out_of_reach(),
+        # What cannot be run from here, and how to run it elsewhere.
+        about = published("out-of-reach")
+        parts = tuple(
+            Section(entry["what"], text=(f"{entry['why']}.",), commands=(entry["command"],))
+            for entry in about["experiment"]
         )
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {"experiments": [result.to_dict() for result in self.experiments]}
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> ReproductionSet:
-        """Read the JSON form."""
-        return cls(tuple(map(Reproduction.from_body, document["experiments"])))
-
-
-def _out_of_reach() -> Section:
-    """Return the section that says what cannot be run from here, and how to run it elsewhere."""
-    about = published("out-of-reach")
-    parts = (
-        Section(entry["what"], text=(f"{entry['why']}.",), commands=(entry["command"],))
-        for entry in about["experiment"]
-    )
-    return Section(about["title"], text=(about["text"],), parts=tuple(parts), name="out-of-reach")
+        last = Section(about["title"], text=(about["text"],), parts=parts, name="out-of-reach")
+        subtitle = "our numbers next to those of the papers"
+        return _page("Published experiments, run again", subtitle, *sections, last)
 
 
 def _page(title: str, subtitle: str, *sections: Section) -> Page:
@@ -249,19 +182,19 @@ def texts_as_notes(*texts: str) -> tuple[Note, ...]:
 def comparison_table(
     rows: Sequence[ReproducedRow], columns: Sequence[Column] = (), *, name: str = "comparison"
 ) -> Table:
-    """Return one line per row; a column shows the row's JSON key that its name is.
+    """Return one line per row; a column shows the row's attribute or detail of its name.
 
     By default ours, the interval where a row has one, and what the paper printed.
     """
     bounded = any(row.interval is not None for row in rows)
     shown = tuple(columns) or (OURS, *((INTERVAL,) if bounded else ()), PAPER)
-    lines = tuple((row.name, *(_cell(row, column.name) for column in shown)) for row in rows)
-    return Table(name, (Column("", key="name"), *shown), lines)
+    heads = (Column("", key="name"), *shown)
+    lines = (tuple(_cell(row, column.name) for column in heads) for row in rows)
+    return Table(name, heads, tuple(lines))
 
 
 def _cell(row: ReproducedRow, key: str) -> Cell:
-    own = {"value": row.value, "paper": row.paper, "interval": row.interval}
-    cell: Cell = own[key] if key in own else row.details.get(key)
+    cell: Cell = getattr(row, key) if hasattr(row, key) else row.details.get(key)
     return cell
 
 
@@ -272,7 +205,7 @@ def grid_table(
     lines: dict[str, dict[str, float]] = {}
     for row in rows:
         lines.setdefault(str(row.details[down]), {})[str(row.details[across])] = row.value
-    headings = list(dict.fromkeys(str(row.details[across]) for row in rows))
+    headings = dict.fromkeys(str(row.details[across]) for row in rows)
     columns = (Column(down), *(Column(heading, ColumnKind.NUMBER) for heading in headings))
     cells = ((line, *map(values.get, headings)) for line, values in lines.items())
     return Table(name, columns, tuple(cells))

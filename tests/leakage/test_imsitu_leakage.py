@@ -11,6 +11,7 @@ from lmprobe.reproduce import leakage_imsitu
 from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.results.codec import to_json
 from tests.reference_data import REFERENCE
 
 
@@ -20,7 +21,7 @@ def exact() -> list[dict[str, Any]]:
 
 
 def rows(found: Reproduction) -> list[dict[str, Any]]:
-    return [row.to_dict() for row in found.rows]
+    return [to_json(row) for row in found.rows]
 
 
 def test_the_counts_are_those_of_the_paper() -> None:

@@ -34,7 +34,7 @@ from lmprobe.results import (
     StripPlot,
     Tone,
 )
-from lmprobe.results.content import figure_from_dict, figure_to_dict
+from lmprobe.results.codec import from_json, to_json
 from tests.report.neutral import every_figure
 
 NAMED = {"name": "f", "title": "T", "alternative": "words"}
@@ -56,8 +56,8 @@ def find_all(root: ET.Element, tag: str, kind: str) -> list[ET.Element]:
 
 @pytest.mark.parametrize("content", every_figure("x"), ids=lambda one: type(one).__name__)
 def test_a_figure_comes_back_from_json(content: Figure) -> None:
-    text = json.dumps(figure_to_dict(content), allow_nan=False)
-    assert repr(figure_from_dict(json.loads(text))) == repr(content)
+    text = json.dumps(to_json(content), allow_nan=False)
+    assert repr(from_json(Figure, json.loads(text))) == repr(content)
 
 
 def test_a_picture_has_its_alternative_text_and_names_it() -> None:

@@ -22,13 +22,8 @@ from lmprobe.reproduce.result import (
     texts_as_notes,
 )
 from lmprobe.reproduce.shipped import published
-from lmprobe.results import Column, ColumnKind, Interval, Series, SeriesPlot, Table, Verdict
-from lmprobe.results.content import (
-    figure_from_dict,
-    figure_to_dict,
-    table_from_dict,
-    table_to_dict,
-)
+from lmprobe.results import Column, ColumnKind, Figure, Interval, Series, SeriesPlot, Table, Verdict
+from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_cell
 
 OPEN = Interval(0.1, float("inf"), 0.95, "half")
@@ -135,15 +130,15 @@ def test_every_kind_of_cell_comes_back(data: st.DataObject) -> None:
     rows = [tuple(data.draw(st.none() | CELLS[kind]) for kind in kinds) for _ in range(2)]
     columns = tuple(Column(f"c{number}", kind) for number, kind in enumerate(kinds))
     table = Table("t", columns, tuple(rows), "title", "caption")
-    again = table_from_dict(table_to_dict(table))
+    again = from_json(Table, to_json(table))
     assert repr(again) == repr(table)
 
 
 def test_undefined_cells_and_points_come_back() -> None:
     table = Table("t", (Column("a", ColumnKind.NUMBER), Column("b")), ((float("nan"), "NaN"),))
-    again = table_from_dict(table_to_dict(table))
+    again = from_json(Table, to_json(table))
     assert repr(again) == repr(table)
-    assert repr(figure_from_dict(figure_to_dict(FIGURE))) == repr(FIGURE)
+    assert repr(from_json(Figure, to_json(FIGURE))) == repr(FIGURE)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 from lmprobe.reproduce.experiment import experiments, reproduce
 from lmprobe.reproduce.figure_2 import measures
 from lmprobe.reproduce.shipped import published, shipped_table
+from lmprobe.results.codec import to_json
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    return [row.to_dict() for row in reproduce(name).rows]
+    return [to_json(row) for row in reproduce(name).rows]
 
 
 def test_shortcomings() -> None:
