@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.notes import by_direction
@@ -29,7 +29,7 @@ from lmprobe.results import (
     Verdict,
     decide,
 )
-from lmprobe.results.estimate import Claim, from_nullable, nullable, read_obstacle
+from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_interval, format_percent, format_signed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
@@ -56,6 +56,12 @@ LIMITS = (
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
     """The second model minus the first, in one direction against one base."""
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "first", "second", "base", "direction", "values", "value", "corrected", "interval",
+        "middle", "nearer", "verdict", "obstacle", "p_value", "p_value_unadjusted", "margin",
+        "p_equivalence", "foreign_lean", "tasks", "notes",
+    )  # fmt: skip
 
     first: str
     second: str
@@ -133,67 +139,6 @@ class ComparisonRow:
         names = {"first": self.first, "second": self.second, "base": self.base}
         return names | {"direction": self.direction.value}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            **self.labels,
-            "values": [nullable(value) for value in self.values],
-            "value": nullable(self.value),
-            "corrected": nullable(self.corrected),
-            "interval": self.interval.to_dict(),
-            "middle": self.middle and self.middle.to_dict(),
-            "nearer": self.nearer,
-            "verdict": self.verdict,
-            "obstacle": self.obstacle,
-            "p_value": nullable(self.p_value),
-            "p_value_unadjusted": nullable(self.p_value_unadjusted),
-            "margin": nullable(self.margin),
-            "p_equivalence": nullable(self.p_equivalence),
-            "foreign_lean": self.foreign_lean,
-            "tasks": [
-                {"task": task.task}
-                | {name: nullable(getattr(task, name)) for name in _TASK}
-                | {"interval": task.interval.to_dict()}
-                for task in self.tasks
-            ],
-            "notes": [note.to_dict() for note in self.notes],
-        }
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> ComparisonRow:
-        """Read the JSON form."""
-        first, second = row["values"]
-        return cls(
-            first=row["first"],
-            second=row["second"],
-            base=row["base"],
-            direction=Direction(row["direction"]),
-            values=(from_nullable(first), from_nullable(second)),
-            corrected=row.get("corrected"),
-            middle=Interval.from_dict(row["middle"]) if row.get("middle") else None,
-            obstacle=read_obstacle(row),
-            interval=Interval.from_dict(row["interval"]),
-            p_value=from_nullable(row["p_value"]),
-            p_value_unadjusted=from_nullable(row["p_value_unadjusted"]),
-            margin=row["margin"],
-            p_equivalence=None if row["margin"] is None else from_nullable(row["p_equivalence"]),
-            tasks=tuple(_read_task(task, row["interval"]["confidence"]) for task in row["tasks"]),
-            foreign_lean=bool(row["foreign_lean"]),
-            notes=tuple(Note.from_dict(note) for note in row["notes"]),
-        )
-
-
-def _read_task(task: Mapping[str, Any], confidence: float) -> TaskDifference:
-    # Files of earlier versions have no interval.
-    ends = task.get("interval")
-    return TaskDifference(
-        task["task"],
-        **{name: from_nullable(task[name]) for name in _TASK},
-        interval=Interval.from_dict(ends)
-        if ends
-        else Interval.undefined(confidence, "bonferroni-t"),
-    )
-
 
 _TASK = ("value", "p_value", "p_holm", "p_benjamini_hochberg")
 
@@ -265,20 +210,10 @@ class ComparisonResult(Result):
         """Return the rows and the tasks, which are written as CSV."""
         return {"rows": self.to_frame(), "tasks": self.tasks()}
 
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "rows": [row.to_dict() for row in self.rows],
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form."""
-        rows = tuple(ComparisonRow.from_dict(row) for row in document["rows"])
-        if not rows:
+    def validate(self) -> None:
+        """Refuse a comparison of nothing."""
+        if not self.rows:
             raise ValueError("it has no rows")
-        return cls(rows, document["provenance"])
 
 
 def direction_tables(result: ComparisonResult) -> tuple[Table, ...]:

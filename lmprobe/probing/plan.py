@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.settings import PlanSettings
-from lmprobe.results import Column, ColumnKind, Note, NoteKind, Page, Section, Statement, Table
+from lmprobe.results import (
+    ColumnKind,
+    ColumnOf,
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Statement,
+    Table,
+    closing_sections,
+    json_field,
+    table_of,
+)
 from lmprobe.results.document import read_document
-from lmprobe.results.estimate import nullable
 from lmprobe.results.format import format_count, format_number
 from lmprobe.results.result import Result, load_result
 from lmprobe.sources import load_base_rates
 from lmprobe.stats.base_uncertainty import checked_counts, reliability
 from lmprobe.stats.planning import (
     VARIANCE_IS,
-    Components,
     TemplatePlan,
     claimable_effect,
     sample_size,
@@ -61,6 +70,11 @@ class RowsPlan:
     n_power: int | None = None
     """Rows that claim such an effect with the power of the plan; None where none is claimed."""
 
+    def __post_init__(self) -> None:
+        """Read the effect that JSON has as null: an infinite one."""
+        if math.isnan(self.effect):
+            object.__setattr__(self, "effect", math.inf)
+
 
 @dataclass(frozen=True, slots=True)
 class TemplatesPlan:
@@ -68,44 +82,50 @@ class TemplatesPlan:
 
     base: str
     direction: Direction
-    plan: TemplatePlan
+    plan: TemplatePlan = json_field(flat=True)
 
 
 @dataclass(frozen=True, slots=True)
 class BasePlan:
     """The counted sentences that a base needs to show nearly all of an amplification."""
 
+    json_keys: ClassVar[tuple[str, ...]] = ("base", "direction", "sentences", "share", "needed")
+
     base: str
     direction: Direction
     sentences: int
-    found: float
-    """The share of an amplification that a base of this size shows."""
     needed: int | None
     """Sentences that show 90 % of it; None where no number does."""
+    share: float = json_field(key="found")
+    """The share of an amplification that a base of this size shows."""
 
 
 PlanRow = RowsPlan | TemplatesPlan | BasePlan
 
-_DIRECTED = (Column("base"), Column("direction", ColumnKind.DIRECTION))
+_DIRECTED = (ColumnOf("base", "base"), ColumnOf("direction", "direction", ColumnKind.DIRECTION))
 _COLUMNS = {
     PlanQuestion.ROWS: (
-        Column("method"),
-        Column("rows", ColumnKind.COUNT),
-        Column("rows for the power", ColumnKind.COUNT, key="n_power"),
-        Column("smallest effect", ColumnKind.NUMBER),
+        ColumnOf("method", "method"),
+        ColumnOf("rows", "n", ColumnKind.COUNT),
+        ColumnOf("rows for the power", "n_power", ColumnKind.COUNT, "n_power"),
+        ColumnOf(
+            "smallest effect",
+            lambda row: row.effect if math.isfinite(row.effect) else None,
+            ColumnKind.NUMBER,
+        ),
     ),
     PlanQuestion.TEMPLATES: (
         *_DIRECTED,
-        Column("pilot ±", ColumnKind.NUMBER, key="halfwidth"),
-        Column("templates", ColumnKind.COUNT),
-        Column("or tasks", ColumnKind.COUNT, key="tasks"),
-        Column("templates, tasks fixed", ColumnKind.COUNT, key="fixed_tasks"),
+        ColumnOf("pilot ±", "plan.halfwidth", ColumnKind.NUMBER, "halfwidth"),
+        ColumnOf("templates", "plan.templates", ColumnKind.COUNT),
+        ColumnOf("or tasks", "plan.tasks", ColumnKind.COUNT, "tasks"),
+        ColumnOf("templates, tasks fixed", "plan.fixed_tasks", ColumnKind.COUNT, "fixed_tasks"),
     ),
     PlanQuestion.BASE: (
         *_DIRECTED,
-        Column("sentences", ColumnKind.COUNT),
-        Column("found now", ColumnKind.PERCENT, key="found"),
-        Column("sentences needed", ColumnKind.COUNT, key="needed"),
+        ColumnOf("sentences", "sentences", ColumnKind.COUNT),
+        ColumnOf("found now", "share", ColumnKind.PERCENT, "found"),
+        ColumnOf("sentences needed", "needed", ColumnKind.COUNT, "needed"),
     ),
 }
 _CAPTIONS = {
@@ -145,6 +165,10 @@ class PlanResult(Result):
     """The result of `plan`: a row per method, per row of a pilot, or per direction of a base."""
 
     kind: ClassVar[str] = "plan"
+    limits: ClassVar[tuple[str, ...]] = LIMITS
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "question", "effect", "confidence", "power", "rows", "notes", "limits", "provenance",
+    )  # fmt: skip
 
     question: PlanQuestion
     rows: tuple[PlanRow, ...]
@@ -156,14 +180,11 @@ class PlanResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table."""
-        columns = _COLUMNS[self.question]
-        fields = {"rows": "n", "smallest_effect": "effect"}
-        keys = [fields.get(column.name, column.name) for column in columns]
-        rows = tuple(itemgetter(*keys)(_row_document(row)) for row in self.rows)
         title = f"to claim {self.effect:g}" if self.effect is not None else ""
-        gap = self.question is PlanQuestion.BASE or any(None in cells for cells in rows)
-        caption = _CAPTIONS[self.question] if gap else ""
-        return (Table("plan", columns, rows, title=title, caption=caption),)
+        table = table_of("plan", self.rows, _COLUMNS[self.question], title=title, empty=True)
+        if self.question is PlanQuestion.BASE or any(None in cells for cells in table.rows):
+            table = replace(table, caption=_CAPTIONS[self.question])
+        return (table,)
 
     def page(self) -> Page:
         """Return the whole report."""
@@ -175,58 +196,10 @@ class PlanResult(Result):
             headline=(Statement(_headline(self)),),
             sections=(
                 Section("Plan", tables=self.tables()),
-                Section("Notes", notes=self.notes),
-                Section("Provenance", facts=facts, collapsed=True),
+                *closing_sections(self.notes, facts),
             ),
             limits=LIMITS,
         )
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "question": self.question.value,
-            "effect": self.effect,
-            "confidence": self.confidence,
-            "power": self.power,
-            "rows": [_row_document(row) for row in self.rows],
-            "notes": [note.to_dict() for note in self.notes],
-            "limits": list(LIMITS),
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form."""
-        question = PlanQuestion(document["question"])
-        return cls(
-            question,
-            tuple(_read_row(question, row) for row in document["rows"]),
-            document["effect"],
-            float(document["confidence"]),
-            tuple(Note.from_dict(note) for note in document["notes"]),
-            document["provenance"],
-            # Plans of earlier versions have none.
-            document.get("power", PlanSettings.power),
-        )
-
-
-def _row_document(row: PlanRow) -> dict[str, Any]:
-    """Return the JSON form of a row."""
-    document: dict[str, Any] = asdict(row)
-    document |= document.pop("plan", {})
-    return document | ({"effect": nullable(row.effect)} if isinstance(row, RowsPlan) else {})
-
-
-def _read_row(question: PlanQuestion, document: Mapping[str, Any]) -> PlanRow:
-    values = dict(document)
-    if question is PlanQuestion.ROWS:
-        effect = math.inf if values["effect"] is None else values["effect"]
-        return RowsPlan(**values | {"effect": effect})
-    base, direction = values.pop("base"), Direction.parse(values.pop("direction"))
-    if question is PlanQuestion.BASE:
-        return BasePlan(base, direction, **values)
-    components = Components(**values.pop("components"))
-    return TemplatesPlan(base, direction, TemplatePlan(components=components, **values))
 
 
 def _headline(result: PlanResult) -> str:
@@ -348,4 +321,4 @@ def _sentences(base: Any) -> Iterator[BasePlan]:
     for direction in DIRECTIONS:
         share = reliability(counts, direction, rng=np.random.default_rng(0)).proportional
         needed = sentences_needed(counts, direction)
-        yield BasePlan(source.name, direction, int(counts.sum()), share, needed)
+        yield BasePlan(source.name, direction, int(counts.sum()), needed, share)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from lmprobe.errors import InputError
 from lmprobe.metrics.direction import Direction
 from lmprobe.probing.row import ProbeRow
 from lmprobe.probing.rows import GroupedWord
-from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, decide
-from lmprobe.results.estimate import Claim, nullable
+from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, decide, json_field
+from lmprobe.results.estimate import Claim
 from lmprobe.results.result import Result
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Margin:
     """One of several crossed attributes by itself, such as race without gender."""
 
     attribute: str
-    row: ProbeRow
+    row: ProbeRow = json_field(flat=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,6 +49,11 @@ class ProbeResult(Result):
     """The result of `probe`: one row per base and direction, with its provenance."""
 
     kind: ClassVar[str] = "probe"
+    limits: ClassVar[tuple[str, ...]] = LIMITS
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "rows", "templates", "families", "split_words", "perplexity", "words", "margins", "notes",
+        "limits", "provenance",
+    )  # fmt: skip
 
     rows: tuple[ProbeRow, ...]
     templates: tuple[str, ...]
@@ -160,43 +165,23 @@ class ProbeResult(Result):
         """Return the rows and the pairs, which are written as CSV."""
         return {"rows": self.to_frame(), "pairs": self.pairs()}
 
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "rows": [row.to_dict() for row in self.rows],
-            "templates": list(self.templates),
-            "families": list(self.families),
-            "split_words": dict(self.split_words),
-            "perplexity": nullable(self.perplexity),
-            "words": [asdict(word) for word in self.words],
-            "margins": [
-                {"attribute": margin.attribute, **margin.row.to_dict()} for margin in self.margins
-            ],
-            "notes": [note.to_dict() for note in self.notes],
-            "limits": list(LIMITS),
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form, of this version or of version 1."""
-        families = tuple(document["families"])
-        result = cls(
-            rows=tuple(ProbeRow.from_dict(row, families) for row in document["rows"]),
-            templates=tuple(document["templates"]),
-            families=families,
-            provenance=document["provenance"],
-            notes=tuple(Note.from_dict(note) for note in document["notes"]),
-            split_words=dict(document["split_words"]),
-            perplexity=document.get("perplexity"),
-            words=tuple(GroupedWord(**word) for word in document.get("words", ())),
-            margins=tuple(
-                Margin(str(margin["attribute"]), ProbeRow.from_dict(margin, families))
-                for margin in document.get("margins", ())
-            ),
-        )
-        _check(result)
-        return result
+    def validate(self) -> None:
+        """Refuse parts that do not fit together, so that no reader of the result has to look."""
+        if not self.rows:
+            raise ValueError("it has no rows")
+        if len(self.families) != len(self.templates):
+            raise ValueError(f"{len(self.templates)} templates, {len(self.families)} families")
+        needed = {"model": str, "scorer": str, "templates": dict, "bases": dict, "versions": dict}
+        for name, kind in needed.items():
+            if not isinstance(self.provenance[name], kind):
+                raise TypeError(f"provenance.{name} is {self.provenance[name]!r}")
+        if lacking := {"name", "sha256"} - set(self.provenance["templates"]):
+            raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
+        keys = [(row.base, row.direction, row.attributes) for row in self.rows]
+        if len(set(keys)) < len(keys):
+            raise ValueError("several rows of one base and direction")
+        for row in (*self.rows, *(margin.row for margin in self.margins)):
+            row.check_shapes(len(self.templates))
 
 
 def _change(row: ComparisonRow, later: ProbeResult, earlier: ProbeResult) -> Estimate:
@@ -209,25 +194,6 @@ def _change(row: ComparisonRow, later: ProbeResult, earlier: ProbeResult) -> Est
         verdict = decide(interval, obstacle=own.obstacle)
         return Estimate(0.0, interval, verdict, obstacle=own.obstacle)
     return row.estimate
-
-
-def _check(result: ProbeResult) -> None:
-    """Refuse a result whose parts do not fit together, so that no reader of it has to look."""
-    if not result.rows:
-        raise ValueError("it has no rows")
-    if len(result.families) != len(result.templates):
-        raise ValueError(f"{len(result.templates)} templates, {len(result.families)} families")
-    needed = {"model": str, "scorer": str, "templates": dict, "bases": dict, "versions": dict}
-    for name, kind in needed.items():
-        if not isinstance(result.provenance[name], kind):
-            raise TypeError(f"provenance.{name} is {result.provenance[name]!r}")
-    if lacking := {"name", "sha256"} - set(result.provenance["templates"]):
-        raise ValueError(f"provenance.templates lacks {', '.join(sorted(lacking))}")
-    keys = [(row.base, row.direction, row.attributes) for row in result.rows]
-    if len(set(keys)) < len(keys):
-        raise ValueError("several rows of one base and direction")
-    for row in (*result.rows, *(margin.row for margin in result.margins)):
-        row.check_shapes(len(result.templates))
 
 
 def _pairs(row: ProbeRow, templates: tuple[str, ...]) -> pd.DataFrame:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import ClassVar, cast
 
 import numpy as np
 
 from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.metrics.tally import Floats
-from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict
-from lmprobe.results.estimate import nullable, read_obstacle
-from lmprobe.stats.base_uncertainty import ENOUGH
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, json_field
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import Unevenness
 from lmprobe.stats.verdicts import Robustness, row_verdict
@@ -30,6 +28,15 @@ _ROUNDING = 1e-2
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProbeRow:
     """(K, A, T) guesses against (A, T) base rates and lean, with what may be said of them."""
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "base", "attributes", "direction", "value", "template_sd", "interval", "verdict",
+        "obstacle", "corrected", "base_bias", "base_reliability", "strength", "association",
+        "preference", "undefined_pairs", "per_template", "absolute", "unevenness", "robustness",
+        "standard_errors", "lean_source", "lean_weighting", "dropped_attributes", "dropped_tasks",
+        "notes", "candidate_mass", "mass_ratio", "tasks", "task_units", "base_table", "counted",
+        "base_errors", "base_rate", "lean", "predicted",
+    )  # fmt: skip
 
     base: str
     direction: Direction
@@ -43,7 +50,7 @@ class ProbeRow:
     """(K,) the probability that all candidates together held before renormalising."""
     lean_source: str
     lean_weighting: str
-    families: tuple[str, ...]
+    families: tuple[str, ...] = json_field(inherited=True)
     dropped_attributes: tuple[str, ...] = ()
     dropped_tasks: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -180,86 +187,6 @@ class ProbeRow:
             f"[{self.interval.low:+.4f}, {self.interval.high:+.4f}], {self.verdict}>"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "base": self.base,
-            "attributes": list(self.attributes),
-            "direction": self.direction,
-            "value": nullable(self.value),
-            "template_sd": nullable(self.template_sd),
-            "interval": self.interval.to_dict(),
-            "verdict": self.verdict,
-            "obstacle": self.obstacle,
-            "corrected": nullable(self.corrected),
-            "base_bias": nullable(self.base_bias),
-            "base_reliability": nullable(self.base_reliability),
-            "strength": self.strength and self.strength.to_dict(),
-            "association": self.association and self.association.to_dict(),
-            "preference": self.preference and self.preference.to_dict(),
-            "undefined_pairs": self.undefined_pairs,
-            "per_template": [nullable(value) for value in self.per_template],
-            "absolute": self.absolute,
-            "unevenness": self.unevenness and self.unevenness.to_dict(),
-            "robustness": self.robustness
-            and {
-                **asdict(self.robustness),
-                "leave_one_out": list(self.robustness.leave_one_out),
-            },
-            "standard_errors": dict(self.standard_errors),
-            "lean_source": self.lean_source,
-            "lean_weighting": self.lean_weighting,
-            "dropped_attributes": list(self.dropped_attributes),
-            "dropped_tasks": list(self.dropped_tasks),
-            "notes": [note.to_dict() for note in self.notes],
-            "candidate_mass": self.candidate_mass.tolist(),
-            "mass_ratio": nullable(self.mass_ratio),
-            "tasks": list(self.tasks),
-            "task_units": list(self.task_units),
-            "base_table": None if self.base_table is None else self.base_table.tolist(),
-            "counted": self.counted,
-            "base_errors": None if self.base_errors is None else self.base_errors.tolist(),
-            "base_rate": _nullable_table(self.base_rate),
-            "lean": _nullable_table(self.lean),
-            "predicted": self.predicted.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any], families: tuple[str, ...]) -> ProbeRow:
-        """Read the JSON form; version 1 had neither the parts nor the corrections."""
-        return cls(
-            base=row["base"],
-            direction=Direction(row["direction"]),
-            attributes=tuple(row["attributes"]),
-            tasks=tuple(row["tasks"]),
-            predicted=np.array(row["predicted"], dtype=np.float64),
-            base_rate=np.array(row["base_rate"], dtype=np.float64),
-            lean=np.array(row["lean"], dtype=np.float64),
-            interval=Interval.from_dict(row["interval"]),
-            candidate_mass=np.array(row["candidate_mass"], dtype=np.float64),
-            lean_source=row["lean_source"],
-            lean_weighting=row["lean_weighting"],
-            families=families,
-            dropped_attributes=tuple(row["dropped_attributes"]),
-            dropped_tasks=tuple(row["dropped_tasks"]),
-            notes=tuple(Note.from_dict(note) for note in row["notes"]),
-            corrected=_optional(row.get("corrected"), float),
-            base_bias=_optional(row.get("base_bias"), float),
-            base_reliability=_optional(row.get("base_reliability"), float),
-            association=_optional(row.get("association"), Estimate.from_dict),
-            preference=_optional(row.get("preference"), Estimate.from_dict),
-            unevenness=_optional(row.get("unevenness"), Unevenness.from_dict),
-            mass_ratio=_optional(row.get("mass_ratio"), float),
-            obstacle=read_obstacle(row) or _earlier_obstacle(row),
-            strength=_optional(row.get("strength"), Estimate.from_dict),
-            standard_errors=row.get("standard_errors", {}),
-            robustness=_read_robustness(row.get("robustness")),
-            task_units=tuple(row.get("task_units", ())),
-            base_table=_optional(row.get("base_table"), np.array),
-            counted=row.get("counted", False),
-            base_errors=_optional(row.get("base_errors"), np.array),
-        )
-
     def check_shapes(self, templates: int) -> None:
         """Refuse tables that do not fit together, so that no reader of the row has to look."""
         where = f"{self.base}, {self.direction}"
@@ -284,27 +211,3 @@ class ProbeRow:
             np.isnan(self.by_pair).all() and self.unevenness is None
         ):
             raise ValueError(f"{where}: its numbers are undefined")
-
-
-def _earlier_obstacle(row: Mapping[str, Any]) -> Obstacle | None:
-    """Return what forbids a verdict in a document that does not say it by name."""
-    if row.get("unevenness") is not None:
-        return Obstacle.NO_LEAN
-    small = row.get("base_reliability") is not None and row["base_reliability"] < ENOUGH
-    return Obstacle.SMALL_BASE if small and "obstacle" not in row else None
-
-
-def _read_robustness(document: Mapping[str, Any] | None) -> Robustness | None:
-    """Read the JSON form; earlier versions did not know how many units change the verdict."""
-    if document is None:
-        return None
-    ends = tuple(document["leave_one_out"])
-    return Robustness(**{"verdict_flips": {}, **document, "leave_one_out": ends})
-
-
-def _nullable_table(table: Floats) -> list[list[float | None]]:
-    return [[nullable(cell) for cell in row] for row in table]
-
-
-def _optional(value: Any, read: Any) -> Any:
-    return None if value is None else read(value)

@@ -27,6 +27,7 @@ from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction, 
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import published
 from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
+from lmprobe.results.codec import to_json
 from lmprobe.results.format import format_number
 from lmprobe.sources import MissingLabels, Source
 from lmprobe.stats.verdicts import Choices
@@ -109,7 +110,7 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
 def _row(
     preset: str, label: str, row: ProbeRow, printed: float, deviation: float | None = None
 ) -> ReproducedRow:
-    details = {"preset": preset, "paper_sd": deviation, **row.to_dict()}
+    details = {"preset": preset, "paper_sd": deviation, **to_json(row)}
     return ReproducedRow(label, row.value, printed, row.interval, row.verdict, details)
 
 

@@ -272,7 +272,7 @@ def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]
     for key in keys:
         source = around if key.inherited else document
         if key.flat:
-            values[key.name] = _read_flat(key, keys, document, where)
+            values[key.name] = _read_flat(key, keys, document, where, around)
         elif key.key in source:
             path = f"{where}.{key.key}"
             values[key.name] = _reader(key.hint)(source[key.key], path, document)
@@ -284,9 +284,11 @@ def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]
     return value
 
 
-def _read_flat(key: _Key, keys: list[_Key], document: Mapping[str, Any], where: str) -> Any:
+def _read_flat(
+    key: _Key, keys: list[_Key], document: Mapping[str, Any], where: str, around: Mapping[str, Any]
+) -> Any:
     if typing.get_origin(key.hint) is None:
-        return _reader(key.hint)(document, where, document)
+        return _reader(key.hint)(document, where, around)
     others = {other.key for other in keys} | {"schema", "kind"}
     rest = {name: item for name, item in document.items() if name not in others}
     return _reader(key.hint)(rest, where, document)

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.documents import parse_json, refuse_pipe
 
-SCHEMA = "lmprobe.result/2"
+VERSION = 3
+_FAMILY = "lmprobe.result"
+SCHEMA = f"{_FAMILY}/{VERSION}"
 RESULT_FILE = "result.json"
 """What a result is called in the folder of a run."""
 FILES = (RESULT_FILE, "sweep.json", "comparison.json")
 """What a folder may keep its result as."""
 
-_FAMILY, _, _VERSION = SCHEMA.partition("/")
+
+# What a document with wrong values makes a reader of it raise.
+_DAMAGED = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration,
+    TypeError, ValueError,
+)  # fmt: skip
+
+
+@contextmanager
+def refusing_damage(where: str) -> Iterator[None]:
+    """Turn what a damaged document makes its reader raise into one error that names the file."""
+    try:
+        yield
+    except KeyError as problem:
+        raise DataFileError(f"{where}: damaged result, {problem} is missing") from problem
+    except _DAMAGED as problem:
+        raise DataFileError(f"{where}: damaged result, {problem}") from problem
 
 
 def read_document(
     text_or_path: str | Path, *, kind: str | None = None
 ) -> tuple[dict[str, Any], str]:
-    """Return the document and where it was found; another schema or kind is refused.
-
-    Version 1 knew only probes and had no `kind`: it is added.
-    """
+    """Return the document, as this version writes it, and where it was; refuse another kind."""
     if not isinstance(text_or_path, str | Path):
         raise InputError(f"a result, its JSON or its path is expected: found {text_or_path!r}")
     text, where = _text_of(text_or_path)
@@ -32,15 +49,85 @@ def read_document(
     except ValueError as problem:
         raise DataFileError(f"{where}: not a JSON document ({problem})") from problem
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == f"{_FAMILY}/1":
-        document["kind"] = "probe"
-    elif schema != SCHEMA:
+    version = {f"{_FAMILY}/{number}": number for number in range(1, VERSION + 1)}.get(str(schema))
+    if version is None:
         raise DataFileError(f"{where}: {_refusal(schema)}")
+    with refusing_damage(where):
+        for upgrade in _UPGRADES[version - 1 :]:
+            upgrade(document)
+    document["schema"] = SCHEMA
     if kind is not None and document.get("kind") != kind:
         raise DataFileError(
             f"{where}: the result of another job, {document.get('kind')!r}; expected {kind!r}"
         )
     return document, where
+
+
+def _from_version_1(document: dict[str, Any]) -> None:
+    """Version 1 knew only probes; a note was its text, and an interval had no status."""
+    document["kind"] = "probe"
+    for part in _objects(document):
+        if isinstance(notes := part.get("notes"), list):
+            part["notes"] = [
+                {"kind": "other", "text": note} if isinstance(note, str) else note for note in notes
+            ]
+        if {"low", "high", "confidence"} <= part.keys():
+            # An end that is null was infinite.
+            part.setdefault("status", "unbounded" if None in (part["low"], part["high"]) else "ok")
+
+
+def _from_version_2(document: dict[str, Any]) -> None:
+    """Version 2 had more names of verdicts, and did not always say what forbids one."""
+    for part in _objects(document):
+        if "verdict" not in part:
+            continue
+        part["verdict"] = _EARLIER_VERDICTS.get(str(part["verdict"]), part["verdict"])
+        if (obstacle := _obstacle(part)) is not None:
+            part["obstacle"] = obstacle
+        for task in part.get("tasks") or ():
+            if isinstance(task, dict) and "interval" not in task:
+                level = part["interval"]["confidence"]
+                task["interval"] = {
+                    "low": None, "high": None, "confidence": level, "method": "bonferroni-t",
+                    "status": "undefined",
+                }  # fmt: skip
+
+
+_UPGRADES = (_from_version_1, _from_version_2)
+"""From each earlier version to the next."""
+
+_EARLIER_VERDICTS = {
+    "amplifies_more": "higher",
+    "amplifies_less": "lower",
+    "follows_more": "higher",
+    "follows_less": "lower",
+}
+# The share of an amplification that a base had to show for a verdict.
+_SMALL_BASE = 0.5
+
+
+def _obstacle(part: dict[str, Any]) -> str | None:
+    """Return what forbids a verdict in a row that does not say it by name."""
+    if part.get("obstacle") is not None:
+        return None
+    if part["verdict"] == "uninformed":
+        return "uninformed"
+    if part.get("unevenness") is not None:
+        return "no_lean"
+    reliability = part.get("base_reliability")
+    small = isinstance(reliability, float) and reliability < _SMALL_BASE
+    return "small_base" if small and "obstacle" not in part else None
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object within a JSON value."""
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from _objects(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _objects(item)
 
 
 def _text_of(text_or_path: str | Path) -> tuple[str, str]:
@@ -63,6 +150,6 @@ def _refusal(schema: object) -> str:
     family, _, version = str(schema).partition("/")
     if family != _FAMILY:
         return f"not a result of lmprobe: its schema is {schema!r}, not {SCHEMA!r}"
-    newer = version.isdecimal() and int(version) > int(_VERSION)
+    newer = version.isdecimal() and int(version) > VERSION
     advice = "a newer lmprobe made it" if newer else "make the result again"
     return f"its schema is {schema!r}, this lmprobe reads {SCHEMA!r}; {advice}"

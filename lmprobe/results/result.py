@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -18,7 +16,7 @@ from lmprobe.errors import DataFileError, InputError, did_you_mean
 from lmprobe.io.documents import json_text
 from lmprobe.results import Figure, Page, Table
 from lmprobe.results.codec import from_json, to_json
-from lmprobe.results.document import SCHEMA, read_document
+from lmprobe.results.document import SCHEMA, read_document, refusing_damage
 from lmprobe.results.estimate import Claim, difference
 from lmprobe.results.restored import check_types
 
@@ -27,23 +25,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T", Table, Figure)
-
-# What a document with wrong values makes a reader of it raise.
-_DAMAGED = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration,
-    TypeError, ValueError,
-)  # fmt: skip
-
-
-@contextmanager
-def refusing_damage(where: str) -> Iterator[None]:
-    """Turn what a damaged document makes its reader raise into one error that names the file."""
-    try:
-        yield
-    except KeyError as problem:
-        raise DataFileError(f"{where}: damaged result, {problem} is missing") from problem
-    except _DAMAGED as problem:
-        raise DataFileError(f"{where}: damaged result, {problem}") from problem
 
 
 class Result(ABC):

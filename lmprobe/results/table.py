@@ -151,14 +151,18 @@ def table_of(
     *,
     title: str = "",
     caption: str = "",
+    empty: bool = False,
 ) -> Table:
-    """Return a table with a row for each object; a column whose cells are all None is left out."""
+    """Return a table with a row for each object.
+
+    A column whose cells are all None is left out, unless `empty` columns are wanted.
+    """
     objects = tuple(items)
     cells = {column: column.cells(objects) for column in columns}
     filled = {
         column: values
         for column, values in cells.items()
-        if not objects or any(cell is not None for cell in values)
+        if empty or not objects or any(cell is not None for cell in values)
     }
     heads = tuple(Column(at.heading, at.kind, at.key, at.essential) for at in filled)
     rows = zip(*filled.values(), strict=True) if filled else ()

@@ -144,11 +144,6 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
     UNINFORMED = "uninformed"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Verdict | None:
-        """Read the names that comparisons had in earlier versions."""
-        return _EARLIER.get(str(value))
-
     @property
     def words(self) -> VerdictWords:
         """The words for the verdict."""
@@ -204,14 +199,6 @@ _WORDS = {
         "gives the candidates too little probability to compare them",
         Tone.WARNING,
     ),
-}
-
-
-_EARLIER = {
-    "amplifies_more": Verdict.HIGHER,
-    "amplifies_less": Verdict.LOWER,
-    "follows_more": Verdict.HIGHER,
-    "follows_less": Verdict.LOWER,
 }
 
 

@@ -9,9 +9,9 @@ difference, exchanging the attributes of a task in all templates of a family wou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ _PERMUTATIONS, _MOST_CELLS = 1999, 400_000_000
 class Unevenness:
     """The mean size of a pair's deviation from the base, with its interval and p-value."""
 
+    json_keys: ClassVar[tuple[str, ...]] = ("value", "interval", "p_value", "verdict")
+
     value: float
     interval: Interval
     p_value: float
@@ -41,21 +43,6 @@ class Unevenness:
         """Whether chance is ruled out at the confidence of the interval."""
         ruled_out = self.p_value < 1 - self.interval.confidence
         return Verdict.UNEVEN if ruled_out else Verdict.UNDECIDED
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "value": self.value,
-            "interval": self.interval.to_dict(),
-            "p_value": self.p_value,
-            "verdict": self.verdict,
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Unevenness:
-        """Read the JSON form."""
-        interval = Interval.from_dict(document["interval"])
-        return cls(float(document["value"]), interval, float(document["p_value"]))
 
 
 def unevenness(

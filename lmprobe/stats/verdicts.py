@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class Robustness:
     """The share of templates whose sign is opposite to that of the value."""
     sign_flip_families: float
     """The share of paraphrase families whose mean has the opposite sign."""
-    verdict_flips: Mapping[str, int]
+    verdict_flips: Mapping[str, int] = field(default_factory=dict)
     """How many families, and how many units of tasks, would each change the verdict if left out;
     with `of_families` and `of_tasks`, of how many."""
 

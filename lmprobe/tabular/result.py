@@ -14,6 +14,7 @@ from lmprobe.metrics.directional import Amplification, defined_mean
 from lmprobe.metrics.tally import Floats
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Estimate, Interval, Note, Obstacle, Page, Table
+from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.estimate import Claim, from_nullable, nullable
 from lmprobe.results.result import Result
 from lmprobe.stats.runs import read_mean
@@ -137,7 +138,7 @@ def _row_dict(row: AmplificationRow) -> dict[str, Any]:
         "tasks": list(row.tasks),
         **row.estimate.to_dict(),
         "strength": row.strength and row.strength.to_dict(),
-        "unevenness": row.unevenness and row.unevenness.to_dict(),
+        "unevenness": to_json(row.unevenness),
         "association": None,
         "preference": None,
         "absolute": row.absolute,
@@ -184,7 +185,7 @@ def _row_of(document: Mapping[str, Any]) -> AmplificationRow:
         tuple(map(run_of, document["runs"])),
         read_mean(document),
         strength and Estimate.from_dict(strength),
-        unevenness and Unevenness.from_dict(unevenness),
+        unevenness and from_json(Unevenness, unevenness),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lmprobe import ComparisonResult
+from lmprobe.errors import DataFileError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
@@ -123,28 +124,24 @@ def test_every_row_survives_json(row: ComparisonRow) -> None:
     result = ComparisonResult((row,), {"names": ["a", "b"]})
     again = ComparisonResult.from_json(result.to_json())
     assert again.to_json() == result.to_json()
-    # repr tells NaN from infinity, which JSON alone does not.
-    assert [repr(getattr(again.rows[0], one.name)) for one in fields(row)] == [
-        repr(getattr(row, one.name)) for one in fields(row)
-    ]
 
 
 def test_documents_of_earlier_versions_and_without_rows() -> None:
     document = json.loads(result(row(tasks=(task("cook", 0.1),))).to_json())
-    assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "comparison")
+    assert (document["schema"], document["kind"]) == ("lmprobe.result/3", "comparison")
     assert document["rows"][0]["p_equivalence"] is None
     # Names and keys of earlier versions.
-    assert Verdict("amplifies_more") is Verdict("follows_more") is Verdict.HIGHER
-    assert Verdict("amplifies_less") is Verdict("follows_less") is Verdict.LOWER
+    document["schema"] = "lmprobe.result/2"
     for key in ("corrected", "middle", "nearer", "obstacle"):
         del document["rows"][0][key]
     document["rows"][0]["verdict"] = "amplifies_more"
     del document["rows"][0]["tasks"][0]["interval"]
-    (read,) = ComparisonResult.from_body(document).rows[0].tasks
+    (read,) = ComparisonResult.from_json(json.dumps(document)).rows[0].tasks
     assert (read.p_value, read.p_holm) == (0.01, 0.01)
     assert not read.interval.bounded
-    with pytest.raises(ValueError, match="it has no rows"):
-        ComparisonResult.from_body({"rows": [], "provenance": {}})
+    document["rows"] = []
+    with pytest.raises(DataFileError, match="it has no rows"):
+        ComparisonResult.from_json(json.dumps(document))
 
 
 WHOLE = """\

@@ -14,6 +14,7 @@ from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import LanguageModel, load_model
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Verdict
+from lmprobe.results.codec import to_json
 from tests.checkpoints import checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
@@ -145,7 +146,7 @@ def test_uniform_without_a_lean_tells_the_size_alone(model: LanguageModel, tmp_p
         assert row.absolute == pytest.approx(np.abs(predicted - even).mean())
         assert np.isnan(row.value)
         assert row.verdict in (Verdict.UNEVEN, Verdict.UNDECIDED)
-        document = row.to_dict()
+        document = to_json(row)
         assert (document["value"], document["robustness"]) == (None, None)
         assert document["absolute"] == row.absolute
         assert document["unevenness"]["p_value"] > 0

@@ -93,7 +93,7 @@ class TestQuestions:
         for row, direction in zip(result.rows, DIRECTIONS, strict=True):
             shown = reliability(counted, direction, rng=np.random.default_rng(0)).proportional
             assert (row.base, row.direction) == ("counted", direction)
-            assert (row.sentences, row.found) == (108, shown)
+            assert (row.sentences, row.share) == (108, shown)
             assert row.needed == sentences_needed(counted, direction)
 
     @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def templates_plan(templates: int | None, tasks: int | None) -> PlanResult:
 
 
 def base_plan(*needed: int | None) -> PlanResult:
-    rows = tuple(BasePlan("wikipedia", UP, 1200, 0.58, number) for number in needed)
+    rows = tuple(BasePlan("wikipedia", UP, 1200, number, 0.58) for number in needed)
     return PlanResult(PlanQuestion.BASE, rows)
 
 

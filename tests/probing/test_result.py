@@ -27,6 +27,7 @@ from lmprobe.results import (
     Obstacle,
     Verdict,
 )
+from lmprobe.results.codec import to_json
 from tests.conftest import Made
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -87,7 +88,7 @@ def test_a_document_of_version_1_is_read() -> None:
         )  # fmt: skip
         assert [note.text for note in row.notes] == was["notes"]
         assert (row.association, row.preference, row.corrected) == (None, None, None)
-    assert result.to_dict()["schema"] == "lmprobe.result/2"
+    assert result.to_dict()["schema"] == "lmprobe.result/3"
     assert result.to_dict()["kind"] == "probe"
     assert "--task nurse,lawyer,driver" in run_again(result)
 
@@ -98,7 +99,7 @@ def test_a_document_of_version_2_is_read_and_reported(path: Path) -> None:
     result = ProbeResult.from_json(path)
     for row, was in zip(result.rows, old["rows"], strict=True):
         assert row.verdict.value == was["verdict"]
-        found = row.to_dict()
+        found = to_json(row)
         assert found["value"] == pytest.approx(was["value"])
         for name in ("corrected", "unevenness", "interval", "per_template"):
             assert found[name] == was[name]
@@ -286,7 +287,7 @@ def test_results_that_cannot_be_compared_are_refused(small: Small) -> None:
     ("text", "message"),
     [
         ("{]", "not a JSON document"),
-        ('{"schema": "lmprobe.result/0"}', "this lmprobe reads 'lmprobe.result/2'"),
+        ('{"schema": "lmprobe.result/0"}', "this lmprobe reads 'lmprobe.result/3'"),
         ('{"schema": "lmprobe.result/1", "rows": [{}]}', "damaged result"),
         ("missing.json", "no such result file"),
     ],

@@ -45,7 +45,7 @@ def refused(result: Any, change: Change, why: str) -> None:
     ("change", "why"),
     [
         (lambda one: one["rows"][0].update(base=5), r"base must be str, found 5"),
-        (lambda one: one["rows"][0]["interval"].update(low="0.5"), "must be real number, not str"),
+        (lambda one: one["rows"][0]["interval"].update(low="0.5"), "low must be float"),
         (lambda one: one["rows"][0]["interval"].update(low=9.0), "no interval"),
         (lambda one: one["rows"][0]["interval"].update(confidence=95), "no interval"),
         (lambda one: one["rows"][0]["interval"].pop("low"), "'low' is missing"),

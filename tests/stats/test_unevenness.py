@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lmprobe.results import Interval, Verdict
+from lmprobe.results.codec import from_json, to_json
 from lmprobe.stats.resampling import draws
 from lmprobe.stats.unevenness import Unevenness, unevenness
 
@@ -129,7 +130,7 @@ def test_many_cells_are_drawn_in_blocks() -> None:
 def test_chance_is_ruled_out_below_the_level(p_value: float, verdict: Verdict) -> None:
     found = Unevenness(0.1, Interval(0, 0.2, 0.75, "m"), p_value)
     assert found.verdict is verdict
-    assert Unevenness.from_dict(found.to_dict()) == found
+    assert from_json(Unevenness, to_json(found)) == found
 
 
 @pytest.mark.slow
