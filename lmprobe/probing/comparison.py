@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.notes import by_direction
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
+from lmprobe.probing.tables import interval_column
 from lmprobe.results import (
-    Cell,
-    Column,
     ColumnKind,
+    ColumnOf,
     Estimate,
     Interval,
     IntervalLine,
@@ -27,12 +27,15 @@ from lmprobe.results import (
     Statement,
     Table,
     Verdict,
+    closing_sections,
     decide,
+    table_of,
 )
 from lmprobe.results.estimate import Claim
-from lmprobe.results.format import format_interval, format_percent, format_signed, plural
+from lmprobe.results.format import format_interval, format_signed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
+from lmprobe.results.table import frame_of
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
 
 if TYPE_CHECKING:
@@ -167,25 +170,22 @@ class ComparisonResult(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per pair of models, base and direction."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    **row.labels,
-                    "value": row.value,
-                    "low": row.interval.low,
-                    "high": row.interval.high,
-                    "confidence": row.interval.confidence,
-                    "method": row.interval.method,
-                    "p_value": row.p_value,
-                    "p_value_unadjusted": row.p_value_unadjusted,
-                    "p_equivalence": row.p_equivalence,
-                    "verdict": row.verdict.value,
-                    "nearer": row.nearer,
-                }
-                for row in self.rows
-            ]
+        return frame_of(
+            self.rows,
+            first="first",
+            second="second",
+            base="base",
+            direction="direction.value",
+            value="value",
+            low="interval.low",
+            high="interval.high",
+            confidence="interval.confidence",
+            method="interval.method",
+            p_value="p_value",
+            p_value_unadjusted="p_value_unadjusted",
+            p_equivalence="p_equivalence",
+            verdict="verdict.value",
+            nearer="nearer",
         )
 
     def tasks(self) -> pd.DataFrame:
@@ -223,22 +223,22 @@ def direction_tables(result: ComparisonResult) -> tuple[Table, ...]:
 
 
 def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
-    level = format_percent(rows[0].interval.confidence)
-    columns = [
-        Column("base"),
-        Column("difference", ColumnKind.SIGNED, "value"),
-        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
-        Column("p", ColumnKind.P_VALUE, "p_value", essential=False),
-        Column("verdict", ColumnKind.VERDICT),
-    ]
-    cells: list[tuple[Cell, ...]] = [
-        (row.base, row.value, row.interval, row.p_value, row.verdict) for row in rows
-    ]
-    if len({row.pair for row in rows}) > 1:
-        columns.insert(0, Column("model"))
-        cells = [(name, *line) for name, line in zip(_names(rows), cells, strict=True)]
-    title = f"{direction}: {direction.question}"
-    return Table(direction.slug, tuple(columns), tuple(cells), title=title)
+    columns = (
+        _model_column(rows),
+        ColumnOf("base", "base"),
+        ColumnOf("difference", "value", ColumnKind.SIGNED, "value"),
+        interval_column(rows),
+        ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
+        ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+    )
+    return table_of(direction.slug, rows, columns, title=f"{direction}: {direction.question}")
+
+
+def _model_column(rows: Sequence[ComparisonRow]) -> ColumnOf:
+    """Return the column that names the models, which two models alone do not need."""
+    names = dict(zip(rows, _names(rows), strict=True))
+    several = len({row.pair for row in rows}) > 1
+    return ColumnOf("model", lambda row: names[row] if several else None)
 
 
 def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
@@ -257,29 +257,25 @@ def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
         for direction in DIRECTIONS
         for pair in [pair for pair in moved if pair[0].direction is direction][:_SHOWN]
     ]
-    columns = [
-        Column("task"),
-        Column("base"),
-        Column("direction", ColumnKind.DIRECTION),
-        Column("difference", ColumnKind.SIGNED, "value"),
-        Column("interval", ColumnKind.INTERVAL),
-        Column("p (Holm)", ColumnKind.P_VALUE, "p_holm", essential=False),
-    ]
-    cells: list[tuple[Cell, ...]] = [
-        (task.task, row.base, row.direction, task.value, task.interval, task.p_holm)
-        for row, task in largest
-    ]
-    if len({row.pair for row in result.rows}) > 1:
-        columns.insert(0, Column("model"))
-        name = dict(zip(result.rows, _names(result.rows), strict=True))
-        cells = [(name[row], *line) for (row, _), line in zip(largest, cells, strict=True)]
+    model = _model_column(result.rows)
+    columns = (
+        ColumnOf("model", lambda pair: model.cells([pair[0]])[0]),
+        ColumnOf("task", lambda pair: pair[1].task),
+        ColumnOf("base", lambda pair: pair[0].base),
+        ColumnOf("direction", lambda pair: pair[0].direction, ColumnKind.DIRECTION),
+        ColumnOf("difference", lambda pair: pair[1].value, ColumnKind.SIGNED, "value"),
+        ColumnOf("interval", lambda pair: pair[1].interval, ColumnKind.INTERVAL),
+        ColumnOf(
+            "p (Holm)", lambda pair: pair[1].p_holm, ColumnKind.P_VALUE, "p_holm", essential=False
+        ),
+    )
     total = sum(len(row.tasks) for row in result.rows)
     rest = "; the largest of each direction" if len(largest) < len(moved) else ""
     caption = (
         f"{len(moved)} of {plural(total, 'difference')} of tasks can be claimed, by a family-wise "
         f"test; the intervals cover all tasks at once{rest}"
     )
-    return (Table("tasks", tuple(columns), tuple(cells), "Tasks that differ", caption),)
+    return (table_of("tasks", largest, columns, title="Tasks that differ", caption=caption),)
 
 
 def difference_figures(result: ComparisonResult) -> tuple[IntervalPlot, ...]:
@@ -346,8 +342,7 @@ def comparison_page(result: ComparisonResult) -> Page:
             Section("Differences", tables=direction_tables(result), name="verdict"),
             Section("With their intervals", figures=difference_figures(result), name="differences"),
             Section("Task by task", text=text, tables=tasks, name="tasks"),
-            *([Section("Notes", notes=tuple(notes), name="notes")] if notes else []),
-            Section("Run it again", commands=(compare_again(result.provenance),), name="again"),
+            *closing_sections(notes, command=compare_again(result.provenance)),
         ),
         limits=LIMITS,
         name="comparison",

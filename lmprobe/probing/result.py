@@ -16,6 +16,7 @@ from lmprobe.probing.rows import GroupedWord
 from lmprobe.results import Estimate, IntervalStatus, Note, Page, Table, decide, json_field
 from lmprobe.results.estimate import Claim
 from lmprobe.results.result import Result
+from lmprobe.results.table import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +92,7 @@ class ProbeResult(Result):
         if not isinstance(since, ProbeResult):
             # Not `super()`: a dataclass with slots is another class than the one written here.
             return Result.changes(self, since)
-        names = [str(one.provenance["model"]) for one in (since, self)]
+        names = [str(result.provenance["model"]) for result in (since, self)]
         if names[0] == names[1]:
             names = [f"{names[0]} (earlier)", f"{names[1]} (later)"]
         choices = settings_of(self.provenance).to_dict()
@@ -126,34 +127,29 @@ class ProbeResult(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per base and direction; value = association + preference."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    "base": row.base,
-                    "direction": row.direction.value,
-                    "attributes": ",".join(row.attributes),
-                    "value": row.value,
-                    "low": row.interval.low,
-                    "high": row.interval.high,
-                    "confidence": row.interval.confidence,
-                    "method": row.interval.method,
-                    "verdict": row.verdict.value,
-                    "corrected": row.corrected,
-                    "strength": row.strength and row.strength.value,
-                    "association": row.association and row.association.value,
-                    "preference": row.preference and row.preference.value,
-                    "template_sd": row.template_sd,
-                    "absolute": row.absolute,
-                    "undefined_pairs": row.undefined_pairs,
-                    "candidate_mass": float(row.candidate_mass.mean()),
-                    "mass_ratio": row.mass_ratio,
-                    "perplexity": self.perplexity,
-                }
-                for row in self.rows
-            ]
+        frame = frame_of(
+            self.rows,
+            base="base",
+            direction="direction.value",
+            attributes="attributes",
+            value="value",
+            low="interval.low",
+            high="interval.high",
+            confidence="interval.confidence",
+            method="interval.method",
+            verdict="verdict.value",
+            corrected="corrected",
+            strength="strength.value",
+            association="association.value",
+            preference="preference.value",
+            template_sd="template_sd",
+            absolute="absolute",
+            undefined_pairs="undefined_pairs",
+            candidate_mass="mean_mass",
+            mass_ratio="mass_ratio",
         )
+        frame["attributes"] = frame["attributes"].str.join(",")
+        return frame.assign(perplexity=self.perplexity)
 
     def pairs(self) -> pd.DataFrame:
         """Return one line per base, direction, template, attribute and task."""

@@ -122,6 +122,11 @@ class ProbeRow:
         return int(np.isnan(self.by_pair).sum())
 
     @property
+    def mean_mass(self) -> float:
+        """The mean over templates of the probability that the candidates held."""
+        return float(self.candidate_mass.mean())
+
+    @property
     def tiny_mass(self) -> bool:
         """Whether the candidates for a blank of one word had next to no probability."""
         return any(note.kind is NoteKind.MASS for note in self.notes)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.notes import by_direction
-from lmprobe.results import Cell, Column, ColumnKind, Estimate, Table
+from lmprobe.results import Column, ColumnKind, ColumnOf, Table, table_of
+from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_percent, format_range
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def direction_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
     uneven = [row for row in rows if row.unevenness is not None]
     return (
         *(
-            direction_table(direction, its_rows, with_undefined=with_undefined)
-            for direction, its_rows in by_direction(measured).items()
+            direction_table(direction, group, with_undefined=with_undefined)
+            for direction, group in by_direction(measured).items()
         ),
         *(unevenness_table(*group) for group in by_direction(uneven).items()),
     )
@@ -59,87 +60,66 @@ def margin_tables(result: ProbeResult) -> tuple[Table, ...]:
 
 def words_table(words: tuple[GroupedWord, ...]) -> Table:
     """Return the words behind each group and what each carried."""
-    return Table(
-        "words",
-        (
-            Column("axis", essential=False),
-            Column("group"),
-            Column("word"),
-            Column("share", ColumnKind.PERCENT),
-        ),
-        tuple(astuple(word) for word in words),
-        title="words behind the groups, and the part of the group's probability that each carried",
+    columns = (
+        ColumnOf("axis", "axis", essential=False),
+        ColumnOf("group", "group"),
+        ColumnOf("word", "word"),
+        ColumnOf("share", "share", ColumnKind.PERCENT),
     )
+    title = "words behind the groups, and the part of the group's probability that each carried"
+    return table_of("words", words, columns, title=title)
+
+
+_BASE = ColumnOf("base", "base")
+_DIRECTION = ColumnOf("direction", "direction", ColumnKind.DIRECTION)
+_VERDICT = ColumnOf("verdict", "verdict", ColumnKind.VERDICT)
+
+
+def interval_column(
+    rows: Sequence[Any], path: str = "interval", kind: ColumnKind = ColumnKind.INTERVAL
+) -> ColumnOf:
+    """Return the column of the intervals, with their confidence level as heading."""
+    level = format_percent(rows[0].interval.confidence)
+    return ColumnOf(f"{level} interval", path, kind, "interval")
 
 
 def unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
     """Return how unevenly the groups are treated where no lean is known."""
-    level = format_percent(rows[0].interval.confidence)
-    return Table(
-        f"{direction.slug}_unevenness",
-        (
-            Column("base"),
-            Column("absolute", ColumnKind.NUMBER),
-            Column(f"{level} interval", ColumnKind.RANGE, "interval"),
-            Column("p", ColumnKind.P_VALUE, "p_value"),
-            Column("verdict", ColumnKind.VERDICT),
-        ),
-        tuple(
-            (row.base, row.absolute, row.unevenness.interval, row.unevenness.p_value, row.verdict)
-            for row in rows
-            if row.unevenness is not None
-        ),
-        title=f"{direction}: {direction.question}; no lean is known, so only its size",
+    columns = (
+        _BASE,
+        ColumnOf("absolute", "absolute", ColumnKind.NUMBER),
+        interval_column(rows, "unevenness.interval", ColumnKind.RANGE),
+        ColumnOf("p", "unevenness.p_value", ColumnKind.P_VALUE, "p_value"),
+        _VERDICT,
     )
+    title = f"{direction}: {direction.question}; no lean is known, so only its size"
+    return table_of(f"{direction.slug}_unevenness", rows, columns, title=title)
 
 
 def direction_table(direction: Direction, rows: list[ProbeRow], *, with_undefined: bool) -> Table:
-    """Return the table of one direction."""
-    level = format_percent(rows[0].interval.confidence)
-    columns = [
-        Column("base"),
-        Column("value", ColumnKind.SIGNED),
-        Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
-        Column("verdict", ColumnKind.VERDICT),
-    ]
-    with_corrected = any(row.corrected is not None for row in rows)
-    if with_corrected:
-        columns.insert(2, Column("corrected", ColumnKind.SIGNED))
-    parts = [
-        part
-        for part in ("association", "preference")
-        if any(getattr(row, part) is not None for row in rows)
-    ]
-    for part in parts:
-        columns += [
-            Column(part, ColumnKind.SIGNED, essential=part == "association"),
-            Column(f"{part} interval", ColumnKind.INTERVAL, essential=False),
-        ]
-    with_strength = any(row.strength is not None for row in rows)
-    if with_strength:
-        columns.append(Column("strength", ColumnKind.NUMBER))
-    if with_undefined:
-        columns.append(Column("undefined", essential=False, key="undefined_pairs"))
+    """Return the table of one direction; what no row has is left out."""
 
-    def cells(row: ProbeRow) -> tuple[Cell, ...]:
-        line: list[Cell] = [row.base, row.value, row.interval, row.verdict]
-        if with_corrected:
-            line.insert(2, row.corrected)
-        for part in parts:
-            estimate: Estimate | None = getattr(row, part)
-            line += [None, None] if estimate is None else [estimate.claimed, estimate.interval]
-        if with_strength:
-            line.append(None if row.strength is None else row.strength.value)
-        if with_undefined:
-            line.append(f"{row.undefined_pairs} of {row.by_pair.size}")
-        return tuple(line)
+    def undefined(row: ProbeRow) -> str | None:
+        return f"{row.undefined_pairs} of {row.by_pair.size}" if with_undefined else None
 
-    return Table(
-        direction.slug,
-        tuple(columns),
-        tuple(cells(row) for row in rows),
-        title=f"{direction}: {direction.question}",
+    columns = (
+        _BASE,
+        ColumnOf("value", "value", ColumnKind.SIGNED),
+        ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
+        interval_column(rows),
+        _VERDICT,
+        ColumnOf("association", "association.claimed", ColumnKind.SIGNED),
+        ColumnOf(
+            "association interval", "association.interval", ColumnKind.INTERVAL, essential=False
+        ),
+        ColumnOf("preference", "preference.claimed", ColumnKind.SIGNED, essential=False),
+        ColumnOf(
+            "preference interval", "preference.interval", ColumnKind.INTERVAL, essential=False
+        ),
+        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
+        ColumnOf("undefined", undefined, key="undefined_pairs", essential=False),
     )
+    return table_of(direction.slug, rows, columns, title=f"{direction}: {direction.question}")
 
 
 def verdict_table(direction: Direction, rows: list[ProbeRow]) -> Table:
@@ -150,86 +130,70 @@ def verdict_table(direction: Direction, rows: list[ProbeRow]) -> Table:
 
 def part_table(rows: Sequence[ProbeRow]) -> Table:
     """Return the parts of each value, association and preference, where they were measured."""
-    level = format_percent(rows[0].interval.confidence)
-    return Table(
-        "parts",
-        (
-            Column("direction", ColumnKind.DIRECTION),
-            Column("base"),
-            Column("part"),
-            Column("value", ColumnKind.SIGNED),
-            Column(f"{level} interval", ColumnKind.INTERVAL, "interval"),
-            Column("verdict", ColumnKind.VERDICT),
-        ),
-        tuple(
-            (row.direction, row.base, name, part.claimed, part.interval, part.verdict)
-            for row in sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
-            for name, part in (("association", row.association), ("preference", row.preference))
-            if part is not None
-        ),
+    parts = [
+        Claim(part, row.base, row.direction, name)
+        for row in sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
+        for name, part in (("association", row.association), ("preference", row.preference))
+        if part is not None
+    ]
+    columns = (
+        _DIRECTION,
+        _BASE,
+        ColumnOf("part", "subject"),
+        ColumnOf("value", "estimate.claimed", ColumnKind.SIGNED),
+        interval_column(rows, "estimate.interval"),
+        ColumnOf("verdict", "estimate.verdict", ColumnKind.VERDICT),
     )
+    return table_of("parts", parts, columns)
 
 
 def strength_table(rows: Sequence[ProbeRow]) -> Table:
     """Return how many times as strong the model's links are as those of each base."""
-    level = format_percent(rows[0].interval.confidence)
-    return Table(
-        "strength",
-        (
-            Column("direction", ColumnKind.DIRECTION),
-            Column("base"),
-            Column("strength", ColumnKind.NUMBER),
-            Column(f"{level} interval", ColumnKind.RANGE, "interval"),
-            Column("verdict", ColumnKind.VERDICT),
-        ),
-        tuple(
-            (row.direction, row.base, strength.value, strength.interval, strength.verdict)
-            for row in sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
-            if (strength := row.strength) is not None
-        ),
+    ordered = sorted(rows, key=lambda row: DIRECTIONS.index(row.direction))
+    columns = (
+        _DIRECTION,
+        _BASE,
+        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
+        interval_column(rows, "strength.interval", ColumnKind.RANGE),
+        ColumnOf("verdict", "strength.verdict", ColumnKind.VERDICT),
     )
+    return table_of("strength", [row for row in ordered if row.strength is not None], columns)
 
 
 def error_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
     """Return what the choice of templates and of tasks adds to the error of each value."""
-    parts = ("templates", "tasks", "both")
-    return Table(
-        f"errors_{direction.slug}",
-        (
-            Column("base"),
-            *(Column(f"error by {part}", ColumnKind.NUMBER, f"error_{part}") for part in parts),
-        ),
-        tuple(
-            (row.base, *(row.standard_errors[part] for part in parts))
-            for row in rows
-            if row.standard_errors
-        ),
+    parts = (
+        ColumnOf(f"error by {part}", f"standard_errors.{part}", ColumnKind.NUMBER, f"error_{part}")
+        for part in ("templates", "tasks", "both")
     )
+    estimated = [row for row in rows if row.standard_errors]
+    return table_of(f"errors_{direction.slug}", estimated, (_BASE, *parts))
 
 
 def robustness_table(direction: Direction, rows: Sequence[ProbeRow]) -> Table:
     """Return how much each value depends on the choice of templates."""
-    spreads = [(row.base, row.robustness) for row in rows if row.robustness is not None]
-    return Table(
-        f"templates_{direction.slug}",
-        (
-            Column("base"),
-            Column("SD", ColumnKind.NUMBER, "template_sd"),
-            Column("without one template", key="leave_one_out"),
-            Column("other sign", ColumnKind.PERCENT, "sign_flip_templates"),
-            Column("verdict flips", key="verdict_flips"),
+
+    def ends(row: ProbeRow) -> str:
+        assert row.robustness is not None
+        low, high = (math.nan if end is None else end for end in row.robustness.leave_one_out)
+        return format_range(low, high)
+
+    columns = (
+        _BASE,
+        ColumnOf("SD", "robustness.template_sd", ColumnKind.NUMBER, "template_sd"),
+        ColumnOf("without one template", ends, key="leave_one_out"),
+        ColumnOf(
+            "other sign",
+            "robustness.sign_flip_templates",
+            ColumnKind.PERCENT,
+            "sign_flip_templates",
         ),
-        tuple(
-            (
-                base,
-                spread.template_sd,
-                format_range(*(math.nan if end is None else end for end in spread.leave_one_out)),
-                spread.sign_flip_templates,
-                _flips(spread.verdict_flips),
-            )
-            for base, spread in spreads
+        ColumnOf(
+            "verdict flips", lambda row: _flips(row.robustness.verdict_flips), key="verdict_flips"
         ),
     )
+    robust = [row for row in rows if row.robustness is not None]
+    return table_of(f"templates_{direction.slug}", robust, columns)
 
 
 def _flips(flips: Mapping[str, int]) -> str:
@@ -244,21 +208,17 @@ def pair_table(rows: Sequence[ProbeRow]) -> Table:
     pairs = [pair for row in rows for pair in _pairs(row)]
     # An undefined pair is not equal to itself, and comes last.
     pairs.sort(key=lambda pair: -abs(pair[4]) if pair[4] == pair[4] else 1.0)
-    return Table(
-        "pairs",
-        (
-            Column("base"),
-            Column("direction", ColumnKind.DIRECTION),
-            Column("attribute"),
-            Column("task"),
-            Column("amplification", ColumnKind.SIGNED),
-            Column("model", ColumnKind.NUMBER, "predicted"),
-            Column("base rate", ColumnKind.NUMBER),
-            Column("lean", ColumnKind.COUNT),
-        ),
-        tuple(pairs),
-        title="All pairs, the largest first",
+    columns = (
+        Column("base"),
+        Column("direction", ColumnKind.DIRECTION),
+        Column("attribute"),
+        Column("task"),
+        Column("amplification", ColumnKind.SIGNED),
+        Column("model", ColumnKind.NUMBER, "predicted"),
+        Column("base rate", ColumnKind.NUMBER),
+        Column("lean", ColumnKind.COUNT),
     )
+    return Table("pairs", columns, tuple(pairs), title="All pairs, the largest first")
 
 
 def _pairs(row: ProbeRow) -> Iterator[tuple[str, Direction, str, str, float, float, float, float]]:

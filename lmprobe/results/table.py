@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.results.codec import UNDEFINED
@@ -128,7 +131,7 @@ def _typed(cell: Cell, kind: ColumnKind) -> Cell:
 class ColumnOf:
     """A column of a table whose rows are made from objects: how to get the cell of one of them.
 
-    `get` is a function, or the name of an attribute (with dots) of the object.
+    `get` is a function, or the name of an attribute of the object; `a.b` is b of a, or its key.
     """
 
     heading: str
@@ -169,12 +172,22 @@ def table_of(
     return Table(name, heads, tuple(rows), title, caption)
 
 
+def frame_of(items: Iterable[Any], **columns: str) -> pd.DataFrame:
+    """Return a DataFrame with a line for each object: a column is an attribute, with dots."""
+    import pandas as pd
+
+    objects = tuple(items)
+    return pd.DataFrame(
+        {name: [_attribute(item, path) for item in objects] for name, path in columns.items()}
+    )
+
+
 def _attribute(item: object, path: str) -> Any:
-    value = item
+    value: Any = item
     for name in path.split("."):
         if value is None:
             return None
-        value = getattr(value, name)
+        value = value[name] if isinstance(value, Mapping) else getattr(value, name)
     return value
 
 
