@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.tabular.settings import AmplifySettings
 
 
@@ -16,7 +17,7 @@ def command(
     tables: Annotated[
         list[Path],
         typer.Argument(
-            help="CSV, Parquet or JSON Lines files (.gz, .zst too), a folder, or a quoted pattern."
+            help=f"{FORMAT_NAMES} files (.gz, .zst too), a folder, or a quoted pattern."
         ),
     ],
     settings: AmplifySettings,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Quiet
+from lmprobe.io.table_files import FORMAT_NAMES
 
 
 class Kind(StrEnum):
@@ -33,7 +34,7 @@ def command(
         list[Path],
         typer.Argument(
             metavar="SOURCE... TABLE",
-            help="The files as published, then the table to write (.parquet, .csv or .jsonl). "
+            help=f"The files as published, then the table to write ({FORMAT_NAMES}). "
             "coco: instances, captions. celeba: attributes, partition. imsitu: train, dev, ... "
             "captions: generated captions, a table that `convert coco` made.",
         ),

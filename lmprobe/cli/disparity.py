@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.tabular.settings import DisparitySettings
 
 
 @settings_options(DisparitySettings)
 def command(
-    file: Annotated[Path, typer.Argument(help="A CSV, Parquet or JSON Lines table, or a folder.")],
+    file: Annotated[Path, typer.Argument(help=f"A {FORMAT_NAMES} table, or a folder.")],
     settings: DisparitySettings,
     prediction: Annotated[
         str, typer.Option("--prediction", "-p", help="Column of predictions, 0/1 or probabilities.")

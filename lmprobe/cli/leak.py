@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.leakage.settings import LeakageSettings
 
 # What only one of the two kinds of input has a use for.
@@ -26,7 +27,7 @@ def command(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="A CSV, Parquet or JSON Lines table of labels; several files are training runs.",
+            help=f"A {FORMAT_NAMES} table of labels; several files are training runs.",
         ),
     ] = None,
     labels: Annotated[

@@ -43,7 +43,7 @@ def command(
     """
     from lmprobe.cli.output import emit, note
     from lmprobe.io.atomic import write_texts
-    from lmprobe.report.files import csv_text
+    from lmprobe.io.table_files import csv_text
     from lmprobe.results.result import load_result
 
     loaded = load_result(result)

@@ -14,15 +14,18 @@ from typing import Any
 
 import platformdirs
 
-from lmprobe.errors import InputError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.documents import parse_json
+
+if sys.platform != "win32":
+    import fcntl
 
 _NAME = "lmprobe"
 
 
 def cache_folder() -> Path:
     """Return where scores are kept: $LMPROBE_CACHE, or the platform's folder for caches."""
-    return _chosen("LMPROBE_CACHE") or platformdirs.user_cache_path(_NAME, appauthor=False)
+    return _from_environment("LMPROBE_CACHE") or platformdirs.user_cache_path(_NAME, False)
 
 
 def base_rates_folder() -> Path:
@@ -30,27 +33,21 @@ def base_rates_folder() -> Path:
 
     It is $LMPROBE_BASE_RATES, or `base_rates` in the platform's folder for the data of programs.
     """
-    own = _chosen("LMPROBE_BASE_RATES")
-    return own or platformdirs.user_data_path(_NAME, appauthor=False) / "base_rates"
+    folder = _from_environment("LMPROBE_BASE_RATES")
+    return folder or platformdirs.user_data_path(_NAME, False) / "base_rates"
 
 
-def _chosen(variable: str) -> Path | None:
+def _from_environment(variable: str) -> Path | None:
     folder = os.environ.get(variable)
     return Path(folder).expanduser() if folder else None
 
 
-def checksum(content: Mapping[str, Any], name: str = "") -> str:
-    """Return the SHA-256 of a document and of the name it is filed under."""
-    text = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
+def seal(content: Mapping[str, Any], name: str = "") -> str:
+    """Return the text of a file: a checksum of the content and of the name, then the content."""
+    return json.dumps({"sha256": _checksum(content, name), **content})
 
 
-def seal(content: Mapping[str, Any], name: str) -> str:
-    """Return the text of a file, checksum first."""
-    return json.dumps({"sha256": checksum(content, name), **content})
-
-
-def unseal(text: str, name: str) -> dict[str, Any] | None:
+def unseal(text: str, name: str = "") -> dict[str, Any] | None:
     """Return what was sealed under this name, None if it was changed or never was sealed.
 
     >>> unseal(seal({"a": 1}, "x"), "x")
@@ -59,15 +56,35 @@ def unseal(text: str, name: str) -> dict[str, Any] | None:
     """
     try:
         content = parse_json(text)
-        if content.pop("sha256") != checksum(content, name):
+        if content.pop("sha256") != _checksum(content, name):
             return None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return dict(content)
 
 
-if sys.platform != "win32":
-    import fcntl
+def _checksum(content: Mapping[str, Any], name: str) -> str:
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
+
+
+def write_sealed(path: Path, content: Mapping[str, Any], name: str = "") -> None:
+    """Write a document with its checksum, whole or not at all."""
+    write_text(path, seal(content, name))
+
+
+def read_sealed(path: Path, name: str = "", *, strict: bool = False) -> dict[str, Any] | None:
+    """Return what `write_sealed` wrote under this name; None if it is missing or was changed.
+
+    A file that cannot be read counts as missing, or with `strict` is a `DataFileError`.
+    """
+    try:
+        return unseal(path.read_text(encoding="utf-8", errors="replace"), name)
+    except OSError as problem:
+        if strict:
+            raise DataFileError(f"{path}: {problem.strerror}") from None
+        return None
+
 
 # What the names of temporary files end in; a file of anybody else does not.
 _SUFFIX = ".lmprobe-tmp"

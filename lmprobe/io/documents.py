@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -52,6 +52,10 @@ def problem_in(path: Path, message: str, *, line: int | None = None) -> FileProb
     return FileProblems([Problem(path, "", message, line)])
 
 
+# Half of a surrogate pair: no character, and Python's sign for a byte that is not UTF-8.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
 def refuse_pipe(path: Path) -> None:
     """Refuse what is there and is no file: reading a pipe would wait for ever."""
     if path.exists() and not path.is_file():
@@ -60,7 +64,7 @@ def refuse_pipe(path: Path) -> None:
 
 def refuse_unnamable(name: str | Path) -> None:
     """Refuse a name that is not UTF-8: no table, result or page could name the file."""
-    if any("\ud800" <= letter <= "\udfff" for letter in str(name)):
+    if _HALF.search(str(name)):
         raise DataFileError(f'"{name}" is not valid UTF-8; rename the file')
 
 
@@ -79,15 +83,7 @@ def parse_json(text: str) -> Any:
     Refused is what JSON does not have (NaN, infinities) and what no reader can use: deep
     nesting, numbers beyond every float, half of a surrogate pair.
     """
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-    except json.JSONDecodeError as problem:
-        raise ValueError(f"line {problem.lineno}: {problem.msg}") from None
-    except RecursionError:
-        raise ValueError(f"it is nested more than {MOST_DEPTH} deep") from None
-    except ValueError as problem:
-        raise ValueError(_explained(problem)) from None
-    _check_depth(value)
+    value = _parsed(lambda: json.loads(text, parse_constant=_refuse))
     if _SUSPECT.search(text):
         _check_leaves(value)
     return value
@@ -95,31 +91,35 @@ def parse_json(text: str) -> Any:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text; a `ValueError` of one line says why there is none."""
+    table: dict[str, Any] = _parsed(lambda: tomllib.loads(text))
+    return table
+
+
+def _parsed(parse: Callable[[], Any]) -> Any:
     try:
-        table = tomllib.loads(text)
+        value = parse()
+    except json.JSONDecodeError as problem:
+        raise ValueError(f"line {problem.lineno}: {problem.msg}") from None
     except tomllib.TOMLDecodeError:
         raise
     except RecursionError:
         raise ValueError(f"it is nested more than {MOST_DEPTH} deep") from None
     except ValueError as problem:
-        raise ValueError(_explained(problem)) from None
-    _check_depth(table)
-    return table
+        # Python limits the digits of a whole number and advises to raise the limit.
+        long = "digits" in str(problem)
+        raise ValueError("a number has thousands of digits" if long else str(problem)) from None
+    _check_depth(value)
+    return value
 
 
 def json_text(document: Any, *, indent: int | None = None) -> str:
     """Return the JSON text of a document; no character of it commands a terminal."""
     text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
-
-
-def _explained(problem: ValueError) -> str:
-    # Python limits the digits of a whole number and advises to raise the limit.
-    return "a number has thousands of digits" if "digits" in str(problem) else str(problem)
 
 
 def _check_depth(value: Any) -> None:
@@ -140,20 +140,13 @@ def _check_depth(value: Any) -> None:
 def _check_leaves(value: Any) -> None:
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list):
-            waiting += one
-        elif isinstance(one, str):
-            if any("\ud800" <= letter <= "\udfff" for letter in one):
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str):
+            if _HALF.search(item):
                 raise ValueError("a text has half of a surrogate pair in it")
-        elif isinstance(one, int | float) and not _is_number(one):
+        elif isinstance(item, int | float) and not abs(item) <= sys.float_info.max:
             raise ValueError("a number is too large")
-
-
-def _is_number(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

@@ -20,8 +20,8 @@ _PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "scipy"
 
 def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
     """Return the versions of lmprobe, Python and the libraries, without importing any of them."""
-    known = {"lmprobe": __version__, "python": platform.python_version()}
-    return known | {name: _version(name) for name in packages}
+    own = {"lmprobe": __version__, "python": platform.python_version()}
+    return own | {name: _version(name) for name in packages}
 
 
 @cache

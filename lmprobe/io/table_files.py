@@ -1,31 +1,50 @@
-"""Which files a table is made of: one file, a folder or a pattern, all of one format."""
+"""The formats of table files, and the files that a table is made of: one, a folder, a pattern."""
 
 from __future__ import annotations
 
 import csv
 import glob
 import gzip
+import io
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
-from lmprobe.errors import DataFileError
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.atomic import replacing
 from lmprobe.io.documents import parse_json, refuse_pipe, refuse_unnamable
 
-_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-}
-_PACKED = {".gz": "gzip", ".zst": "zstd"}
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+"""The endings of compressed files, and what Arrow calls the compression."""
+BLOCK = 1 << 17
+"""Bytes read at a time: large enough to be fast, small enough to stay in the core's cache."""
+# A spreadsheet takes a cell that starts so for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """A format of tables: its name and endings, how it is read and how it is written."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    scan: str
+    """The table function of DuckDB, with the places `files`, `columns` and `parallel`."""
+    read_names: Callable[[Path], list[str]]
+    write: Callable[[pd.DataFrame, Path], object]
+    compressible: bool = True
+    delimiter: str = ""
+    """What separates the cells of a CSV."""
+    typed: bool = False
+    """Whether a file says of what type each column is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +52,10 @@ class TableFiles:
     """Files with the same columns, in order."""
 
     paths: tuple[Path, ...]
-    kind: str
-    """`csv`, `parquet` or `jsonl`."""
+    format: TableFormat
     columns: tuple[str, ...]
     parallel: bool = True
     """Whether several threads may share a CSV file."""
-
-    @property
-    def typed(self) -> bool:
-        """Whether the files say of what type each column is."""
-        return self.kind == "parquet"
-
-    @property
-    def delimiter(self) -> str:
-        """What separates the cells of a CSV."""
-        return _delimiter(self.paths[0])
 
 
 def find_files(source: str | Path) -> TableFiles:
@@ -55,89 +63,98 @@ def find_files(source: str | Path) -> TableFiles:
     paths = _paths(source)
     for path in paths:
         refuse_unnamable(path)
-    kinds = {_kind(path) for path in paths}
-    if len(kinds) > 1 or len(set(map(_delimiter, paths))) > 1:
+    formats = {_required_format(path) for path in paths}
+    if len(formats) > 1:
         raise DataFileError(f"{source}: the files have different formats; name those of one")
-    kind = kinds.pop()
-    first = _column_names(paths[0], kind)
+    form = formats.pop()
+    first = _column_names(paths[0], form)
     for path in paths[1:]:
-        names = _column_names(path, kind)
+        names = _column_names(path, form)
         # A CSV has its columns by place, and a JSON object may leave keys out.
-        same = names == first if kind == "csv" else kind == "jsonl" or set(names) == set(first)
+        same = names == first if form.delimiter else not form.typed or set(names) == set(first)
         if not same:
             other = sorted(set(first) ^ set(names)) or ["their order"]
             raise DataFileError(f"{path}: other columns than {paths[0]} has ({other[0]})")
-    return TableFiles(paths, kind, first)
+    return TableFiles(paths, form, first)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table in the format that its name ends in, whole or not at all."""
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{path}: the table's name must end in {', '.join(SUFFIXES)}")
+    with replacing(path) as temporary:
+        _required_format(path).write(frame, temporary)
+
+
+def csv_text(frame: pd.DataFrame, delimiter: str = ",") -> str:
+    """Return the CSV; undefined is an empty cell, and no word can be taken for a formula.
+
+    Such a word gets an apostrophe before it, the mark by which spreadsheets know text;
+    numbers stay numbers, whatever their sign.
+    """
+    safe = frame.apply(lambda column: column.map(_harmless)).rename(columns=_harmless)
+    # Words are quoted always: the writer forgets to when one holds a bare carriage return.
+    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
+    return str(safe.to_csv(index=False, sep=delimiter, **options))
+
+
+def _harmless(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULA) else cell
 
 
 def _paths(source: str | Path) -> tuple[Path, ...]:
     path = Path(source)
     if path.is_dir():
-        inside = sorted(one for one in path.rglob("*") if one.is_file() and _format(one))
-        # Such as `_SUCCESS` of Spark, and the copies in `.ipynb_checkpoints` of Jupyter.
+        # Not `_SUCCESS` of Spark, nor the copies in `.ipynb_checkpoints` of Jupyter.
         shown = [
-            one
-            for one in inside
-            if not any(part.startswith((".", "_")) for part in one.relative_to(path).parts)
+            file
+            for file in sorted(path.rglob("*"))
+            if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+            and file.is_file()
+            and _format(file)
         ]
         if not shown:
-            raise DataFileError(f"{path}: this folder holds no table ({', '.join(_FORMATS)})")
+            raise DataFileError(f"{path}: this folder holds no table ({', '.join(SUFFIXES)})")
         return tuple(shown)
     if not path.exists() and glob.has_magic(str(source)):
-        found = sorted(Path(one) for one in glob.glob(str(source), recursive=True))
-        if not found:
+        matches = sorted(map(Path, glob.glob(str(source), recursive=True)))
+        if not matches:
             raise DataFileError(f"{source}: no file matches")
-        return tuple(found)
+        return tuple(matches)
     if not path.exists():
         raise DataFileError(f"{path}: no such file")
     return (path,)
 
 
-def _endings(path: Path) -> tuple[str, str]:
+def endings(path: Path) -> tuple[str, str]:
     """Return the ending that says the format, and that of the compression or nothing."""
-    endings = ["", "", *map(str.lower, path.suffixes)]
-    return (endings[-2], endings[-1]) if endings[-1] in _PACKED else (endings[-1], "")
+    parts = ["", "", *map(str.lower, path.suffixes)]
+    return (parts[-2], parts[-1]) if parts[-1] in COMPRESSIONS else (parts[-1], "")
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if _endings(path)[0] == ".tsv" else ","
+def _format(path: Path) -> TableFormat | None:
+    ending, packed = endings(path)
+    form = next((form for form in FORMATS if ending in form.suffixes), None)
+    return None if packed and form and not form.compressible else form
 
 
-def _format(path: Path) -> str | None:
-    ending, packed = _endings(path)
-    kind = _FORMATS.get(ending)
-    return None if packed and kind == "parquet" else kind
-
-
-def _kind(path: Path) -> str:
-    kind = _format(path)
-    if kind is None:
+def _required_format(path: Path) -> TableFormat:
+    form = _format(path)
+    if form is None:
         raise DataFileError(
-            f"{path}: unknown kind of file; its name must end in {', '.join(_FORMATS)} "
+            f"{path}: unknown kind of file; its name must end in {', '.join(SUFFIXES)} "
             "(CSV and JSON Lines may be compressed: .csv.gz, .jsonl.zst)"
         )
-    return kind
+    return form
 
 
-def _column_names(path: Path, kind: str) -> tuple[str, ...]:
+def _column_names(path: Path, form: TableFormat) -> tuple[str, ...]:
     """Return the names of the columns, in order; of JSON Lines, the first row's keys."""
     with explaining(path):
-        if _endings(path)[1] and path.is_file():
+        if endings(path)[1] and path.is_file():
             facts = path.stat()
             _check_packed(path, facts.st_size, facts.st_mtime_ns)
-        if kind == "parquet":
-            from pyarrow import parquet
-
-            refuse_pipe(path)
-            names = list(parquet.read_schema(path).names)
-        elif kind == "csv":
-            with open_text(path) as lines:
-                first = next(csv.reader(lines, delimiter=_delimiter(path)), None)
-            if first == []:
-                raise DataFileError(f"{path}: the first line is blank; it must name the columns")
-            names = _named(first or [])
-        else:
-            names = list(next(json_objects(path), {}))
+        names = form.read_names(path)
     if not names:
         raise DataFileError(f"{path}: the file is empty; it needs named columns and rows")
     problem = name_problem(names)
@@ -146,19 +163,33 @@ def _column_names(path: Path, kind: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _named(names: list[str]) -> list[str]:
-    """Return the names, with one for each column that has none, such as pandas' index.
-
-    >>> _named(["", "sex", ""])
-    ['Unnamed: 0', 'sex', 'Unnamed: 2']
-    """
-    found: list[str] = []
+def _csv_names(delimiter: str, path: Path) -> list[str]:
+    """Return the names, with one for each column that has none, such as pandas' index."""
+    with open_text(path) as lines:
+        cells = next(csv.reader(lines, delimiter=delimiter), None)
+    if cells == []:
+        raise DataFileError(f"{path}: the first line is blank; it must name the columns")
+    names = list(cells or ())
     for place, name in enumerate(names):
-        new = name or f"Unnamed: {place}"
-        while not name and new in names:
-            new += ".1"
-        found.append(new)
-    return found
+        if not name:
+            names[place] = f"Unnamed: {place}"
+            while names[place] in (cells or ()):
+                names[place] += ".1"
+    return names
+
+
+def _json_names(path: Path) -> list[str]:
+    return list(next(json_objects(path), {}))
+
+
+def _parquet_names(path: Path) -> list[str]:
+    from pyarrow import ArrowException, parquet
+
+    refuse_pipe(path)
+    try:
+        return list(parquet.read_schema(path).names)
+    except ArrowException as problem:
+        raise DataFileError(f"{path}: {str(problem).splitlines()[0]}") from None
 
 
 @lru_cache(maxsize=1024)
@@ -169,7 +200,7 @@ def _check_packed(path: Path, size: int, changed: int) -> None:
     """
     import pyarrow as pa
 
-    how = _PACKED[_endings(path)[1]]
+    how = COMPRESSIONS[endings(path)[1]]
     try:
         with pa.input_stream(str(path), compression=how) as stream:
             while stream.read(1_000_000):
@@ -220,41 +251,49 @@ def is_sound_csv(files: TableFiles) -> bool:
 
     It is slow, and for files that DuckDB could not read.
     """
-    if files.kind != "csv":
-        return False
-    width = len(files.columns)
-    for path in files.paths:
+    for path in files.paths if files.format.delimiter else ():
         with explaining(path), open_text(path) as lines:
-            rows = csv.reader(lines, delimiter=files.delimiter, strict=True)
+            rows = csv.reader(lines, delimiter=files.format.delimiter, strict=True)
             try:
-                if any(row and len(row) != width for row in rows):
+                if any(row and len(row) != len(files.columns) for row in rows):
                     return False
             except csv.Error:
                 return False
-    return True
+    return bool(files.format.delimiter)
+
+
+@contextmanager
+def open_binary(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading, decompressed as its name says."""
+    packed = endings(path)[1]
+    with path.open("rb") as raw:
+        if packed == ".gz":
+            with gzip.open(raw) as stream:
+                yield stream  # type: ignore[misc]
+        elif packed == ".zst":
+            import zstandard
+
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            with io.BufferedReader(reader, BLOCK) as stream:
+                yield stream
+        else:
+            yield raw
 
 
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[str]]:
     """Open a text file, compressed or not."""
     refuse_pipe(path)
-    how: dict[str, Any] = {"encoding": "utf-8-sig", "newline": ""}
-    packed = _endings(path)[1]
-    if packed == ".zst":
-        import zstandard
-
-        with zstandard.open(path, "rt", **how) as lines:
-            yield lines
-        return
-    opened = gzip.open if packed == ".gz" else open
-    with opened(path, "rt", **how) as lines:
+    with (
+        open_binary(path) as stream,
+        io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines,
+    ):
         yield lines
 
 
 @contextmanager
 def explaining(path: Path) -> Iterator[None]:
-    """Turn what goes wrong with opening a file into one error that names it."""
-    from pyarrow import ArrowException
+    """Turn what goes wrong with reading a file into one error that names it."""
     from zstandard import ZstdError
 
     try:
@@ -265,15 +304,49 @@ def explaining(path: Path) -> Iterator[None]:
         raise DataFileError(
             f"{path}: not UTF-8 at byte {problem.start}; save it as UTF-8"
         ) from None
-    except (
-        ArrowException,
-        EOFError,
-        gzip.BadGzipFile,
-        zlib.error,
-        ZstdError,
-        csv.Error,
-    ) as problem:
-        text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise DataFileError(f"{path}: {text}") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as problem:
+        raise DataFileError(f"{path}: the compressed data is broken: {problem}") from None
+    except csv.Error as problem:
+        raise DataFileError(f"{path}: {problem}") from None
     except OSError as problem:
         raise DataFileError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+
+
+def _csv_format(suffix: str, delimiter: str) -> TableFormat:
+    scan = (
+        f"read_csv({{files}}, header=true, auto_detect=false, delim='{delimiter}', "
+        "quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, "
+        "parallel={parallel}, columns={{{columns}}})"
+    )
+
+    def write(frame: pd.DataFrame, path: Path) -> None:
+        path.write_text(csv_text(frame, delimiter), encoding="utf-8")
+
+    names = partial(_csv_names, delimiter)
+    return TableFormat("CSV", (suffix,), scan, names, write, delimiter=delimiter)
+
+
+FORMATS = (
+    _csv_format(".csv", ","),
+    _csv_format(".tsv", "\t"),
+    TableFormat(
+        "Parquet",
+        (".parquet", ".pq"),
+        "read_parquet({files}, union_by_name=true)",
+        _parquet_names,
+        lambda frame, path: frame.to_parquet(path, index=False),
+        compressible=False,
+        typed=True,
+    ),
+    TableFormat(
+        "JSON Lines",
+        (".jsonl", ".ndjson"),
+        "read_json({files}, format='newline_delimited', columns={{{columns}}})",
+        _json_names,
+        lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    ),
+)
+"""Every format that tables are read and written in."""
+SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+FORMAT_NAMES = " or ".join(", ".join(dict.fromkeys(form.name for form in FORMATS)).rsplit(", ", 1))
+"""For help texts: CSV, Parquet or JSON Lines."""

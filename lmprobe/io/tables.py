@@ -71,8 +71,8 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A cell that was looked for: the file (or table), the row counted from 1, the value."""
+class LocatedCell:
+    """A cell and where it is: the file (or table), the row counted from 1, the value."""
 
     place: str
     row: int
@@ -122,7 +122,7 @@ class TableSource:
         """
         for name in columns:
             if name not in self.columns:
-                raise DataFileError(f'{self.name}: no column "{name}"; {self._known(name)}')
+                raise DataFileError(f'{self.name}: no column "{name}"; {self._similar(name)}')
             if not name:
                 raise DataFileError(f"{self.name}: the column without a name needs one")
         try:
@@ -136,32 +136,29 @@ class TableSource:
             return self._answer(columns, build, {*text}, position)
 
     def _answer(
-        self,
-        columns: Sequence[str],
-        build: Callable[[Relation], str],
-        text: set[str],
-        position: bool,
+        self, columns: Sequence[str], build: Callable[[Relation], str], text: set[str], place: bool
     ) -> Any:
         import duckdb
 
-        relation = self._relation(columns, text, position)
         try:
-            return self._run(build(relation))
+            return self._run(build(self._relation(columns, text, place)))
         except duckdb.ConversionException as problem:
             if not _CSV_LINE.search(str(problem)):
                 raise
             self._words |= set(columns)
-            return self._run(build(self._relation(columns, self._words, position)))
+            return self._run(build(self._relation(columns, self._words, place)))
 
-    def _known(self, name: str) -> str:
+    def _similar(self, name: str) -> str:
         """Return which columns there are instead."""
-        if self.files and self.files.kind == "csv" and len(self.columns) == 1:
-            for found, mark in (("semicolons", ";"), ("tabs", "\t")):
+        if self.files and self.files.format.delimiter and len(self.columns) == 1:
+            for marks, mark in (("semicolons", ";"), ("tabs", "\t")):
                 if mark in self.columns[0]:
-                    return f"{found} separate its cells: save it with commas, or as .tsv with tabs"
+                    return f"{marks} separate its cells: save it with commas, or as .tsv with tabs"
         return did_you_mean(name, self.columns)
 
-    def first_row(self, column: str, condition: Callable[[Relation, str], str]) -> Found | None:
+    def first_row(
+        self, column: str, condition: Callable[[Relation, str], str]
+    ) -> LocatedCell | None:
         """Return the first row in which the column meets the condition."""
 
         def build(table: Relation) -> str:
@@ -172,43 +169,43 @@ class TableSource:
         if not rows:
             return None
         place = self.name if self.files is None else str(self.files.paths[rows[0][FILE]])
-        return Found(place, int(rows[0][ROW]) + 1, rows[0][column])
+        return LocatedCell(place, int(rows[0][ROW]) + 1, rows[0][column])
 
     def _relation(self, columns: Sequence[str], text: set[str], position: bool) -> Relation:
         wanted = list(dict.fromkeys(columns))
         if self.files is None:
             return self._memory(wanted, position)
-        if self.files.kind == "parquet":
-            return self._parquet(wanted, position)
-        types = dict.fromkeys(self.files.columns if self.files.kind == "csv" else wanted, _TEXT)
+        if self.files.format.typed:
+            return self._typed(self.files, wanted, position)
+        by_place = bool(self.files.format.delimiter)
+        types = dict.fromkeys(self.files.columns if by_place else wanted, _TEXT)
         guess = [name for name in wanted if name not in text | self._words]
-        if guess and self.files.kind == "csv":
-            types |= self._numbers(guess, types)
+        if guess and by_place:
+            types |= self._numbers(self.files, guess, types)
         shown = {name: types[name] for name in wanted}
-        if not position:
-            return Relation(_scan(self.files, self.files.paths, types), shown)
-        return Relation(_numbered(self.files, wanted, types), shown)
+        if position:
+            return Relation(_numbered(self.files, wanted, types), shown)
+        return Relation(_scan(self.files, self.files.paths, types), shown)
 
-    def _numbers(self, columns: list[str], types: dict[str, str]) -> dict[str, str]:
+    def _numbers(
+        self, files: TableFiles, columns: list[str], types: dict[str, str]
+    ) -> dict[str, str]:
         """Return the columns whose first rows are all numbers, as such."""
-        assert self.files is not None
         tests = ", ".join(
             f"count({name}) = count(TRY_CAST({name} AS DOUBLE))" for name in map(quoted, columns)
         )
-        head = f"SELECT * FROM {_scan(self.files, self.files.paths, types)} LIMIT {PEEK}"
+        head = f"SELECT * FROM {_scan(files, files.paths, types)} LIMIT {PEEK}"
         (fits,) = self._run(f"SELECT {tests} FROM ({head})").to_pylist()
         return {name: "DOUBLE" for name, fit in zip(columns, fits.values(), strict=True) if fit}
 
-    def _parquet(self, columns: list[str], position: bool) -> Relation:
-        assert self.files is not None
+    def _typed(self, files: TableFiles, columns: list[str], position: bool) -> Relation:
         names = [quoted(name) for name in columns]
         # DuckDB's numbers of files and rows, unless a column of the table has their name.
-        own = {"file_index", "file_row_number"}
-        if position and own & set(self.files.columns):
-            sql = _numbered(self.files, columns, {})
+        if position and {"file_index", "file_row_number"} & set(files.columns):
+            sql = _numbered(files, columns, {})
         else:
             names += [f"file_index AS {FILE}", f"file_row_number AS {ROW}"] if position else []
-            sql = f"(SELECT {', '.join(names)} FROM {_scan(self.files, self.files.paths, {})})"
+            sql = f"(SELECT {', '.join(names)} FROM {_scan(files, files.paths, {})})"
         return Relation(sql, self._described(sql, columns))
 
     def _memory(self, columns: list[str], position: bool) -> Relation:
@@ -219,9 +216,6 @@ class TableSource:
         if position:
             table = table.append_column(FILE, pa.array(np.zeros(len(table), dtype=np.int64)))
             table = table.append_column(ROW, pa.array(np.arange(len(table))))
-        return self._registered(table, columns)
-
-    def _registered(self, table: Any, columns: list[str]) -> Relation:
         self._connection.register("held", table)
         return Relation("held", self._described("held", columns))
 
@@ -241,13 +235,14 @@ class TableSource:
 
     def _explained(self, text: str) -> str:
         """Return what is wrong with a file in one line."""
-        for path in self.files.paths if self.files and self.files.kind == "jsonl" else ():
+        files = self.files
+        for path in files.paths if files and files.format.name == "JSON Lines" else ():
             try:
                 with explaining(path):
                     for _ in json_objects(path):
                         pass
-            except DataFileError as found:
-                return str(found)
+            except DataFileError as mistake:
+                return str(mistake)
         return _explained(text, self.name)
 
 
@@ -273,17 +268,9 @@ def _scan(files: TableFiles, paths: Sequence[Path], types: Mapping[str, str]) ->
     names = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in paths]
     # Else a folder called `sex=f` would replace what the column `sex` holds.
     listed = f"[{', '.join(map(literal, names))}], hive_partitioning=false"
-    if files.kind == "parquet":
-        return f"read_parquet({listed}, union_by_name=true)"
     columns = ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items())
-    if files.kind == "jsonl":
-        return f"read_json({listed}, format='newline_delimited', columns={{{columns}}})"
-    return (
-        f"read_csv({listed}, header=true, auto_detect=false, delim={literal(files.delimiter)}, "
-        "quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, "
-        f"parallel={str(files.parallel).lower()}, "
-        f"columns={{{columns}}})"
-    )
+    parallel = str(files.parallel).lower()
+    return files.format.scan.format(files=listed, columns=columns, parallel=parallel)
 
 
 def _numbered(files: TableFiles, columns: Sequence[str], types: Mapping[str, str]) -> str:
@@ -385,18 +372,17 @@ def read_columns(
     with TableSource(table) as source:
         wanted = list(source.columns if columns is None else dict.fromkeys(columns))
         cells = ", ".join(
-            f"{name}::VARCHAR AS {name}" if one in text else name
-            for one, name in zip(wanted, map(quoted, wanted), strict=True)
+            f"{quoted(name)}::VARCHAR AS {quoted(name)}" if name in text else quoted(name)
+            for name in wanted
         )
-        found = source.query(wanted, lambda table: f"SELECT {cells} FROM {table.sql}", text=wanted)
-        name, typed = source.name, source.files is None or source.files.typed
-    if not len(found):
-        raise DataFileError(f"{name}: there is no row below the column names")
-    if not typed:
-        for number, one in enumerate(wanted):
-            if one not in text:
-                found = found.set_column(number, one, _narrowed(found.column(number)))
-    frame: pd.DataFrame = found.to_pandas()
+        rows = source.query(wanted, lambda table: f"SELECT {cells} FROM {table.sql}", text=wanted)
+        untyped = source.files is not None and not source.files.format.typed
+    if not len(rows):
+        raise DataFileError(f"{source.name}: there is no row below the column names")
+    for number, name in enumerate(wanted if untyped else ()):
+        if name not in text:
+            rows = rows.set_column(number, name, _narrowed(rows.column(number)))
+    frame: pd.DataFrame = rows.to_pandas()
     return frame
 
 

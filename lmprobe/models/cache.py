@@ -22,7 +22,7 @@ from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.io import atomic
-from lmprobe.io.atomic import cache_folder, seal, unseal
+from lmprobe.io.atomic import cache_folder, read_sealed, write_sealed
 
 # Reading a smaller file takes no longer than remembering it.
 _SMALL = 4_000_000
@@ -46,16 +46,13 @@ def file_hash(path: Path) -> str:
     }
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
     memo = cache_folder() / "hashes" / f"{name}.json"
-    try:
-        memory = unseal(memo.read_text(encoding="utf-8"), name)
-    except (OSError, UnicodeDecodeError):
-        memory = None
+    memory = read_sealed(memo, name)
     if memory is not None:
         return str(memory["content"])
     digest = _sha256(path)
     # Where nothing can be written, the file is read again next time.
     with suppress(OSError, LmprobeError):
-        atomic.write_text(memo, seal({**state, "content": digest}, name))
+        write_sealed(memo, {**state, "content": digest}, name)
     return digest
 
 
@@ -92,23 +89,6 @@ class Entry:
     threads: int = 1
     """How many threads the answers were computed with."""
 
-    def to_json(self, key: str) -> str:
-        """Return the text of the file of that key."""
-        numbers = {name: list(row) for name, row in self.numbers.items()}
-        return seal({"model": self.model, "threads": self.threads, "numbers": numbers}, key)
-
-    @classmethod
-    def from_json(cls, text: str, key: str) -> Entry | None:
-        """Return the entry, or None if it was changed, never was one, or is another key's."""
-        content = unseal(text, key)
-        if content is None:
-            return None
-        try:
-            numbers = {name: _finite(row) for name, row in content["numbers"].items()}
-            return cls(str(content["model"]), numbers, int(content["threads"]))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return None
-
 
 def _finite(row: Any) -> tuple[float, ...]:
     if not isinstance(row, list) or not all(
@@ -120,16 +100,27 @@ def _finite(row: Any) -> tuple[float, ...]:
 
 def read(key: str) -> Entry | None:
     """Return the entry filed under `key`, or None if there is none or it is damaged."""
+    return read_entry(_path(key), key)
+
+
+def read_entry(path: Path, key: str) -> Entry | None:
+    """Return the entry in a file, or None if it was changed, never was one, or is another key's."""
+    content = read_sealed(path, key)
     try:
-        return Entry.from_json(_path(key).read_text(encoding="utf-8"), key)
-    except (OSError, UnicodeDecodeError):
+        if content is None:
+            return None
+        numbers = {name: _finite(row) for name, row in content["numbers"].items()}
+        return Entry(str(content["model"]), numbers, int(content["threads"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def write(key: str, entry: Entry) -> None:
     """File an entry; what is read under `key` is the old one or the new one, whole."""
+    numbers = {name: list(row) for name, row in entry.numbers.items()}
+    content = {"model": entry.model, "threads": entry.threads, "numbers": numbers}
     try:
-        atomic.write_text(_path(key), entry.to_json(key))
+        write_sealed(_path(key), content, key)
     except (OSError, LmprobeError) as problem:
         raise InputError(
             f"the scores cannot be kept ({problem}); set LMPROBE_CACHE to a folder that can be "
@@ -187,17 +178,17 @@ def record_key(content_hash: str, kind: str, device: str) -> str:
 
 def read_record(key: str) -> ModelRecord | None:
     """Return the record, or None if there is none or it is damaged."""
+    content = read_sealed(_record_path(key), key)
     try:
-        content = unseal(_record_path(key).read_text(encoding="utf-8"), key)
         return None if content is None else ModelRecord(**content)
-    except (OSError, ValueError, TypeError):
+    except TypeError:
         return None
 
 
 def write_record(key: str, record: ModelRecord) -> None:
     """Store a record; where nothing can be written, the model is opened again next time."""
     with suppress(OSError, LmprobeError):
-        atomic.write_text(_record_path(key), seal(asdict(record), key))
+        write_sealed(_record_path(key), asdict(record), key)
 
 
 def _record_path(key: str) -> Path:

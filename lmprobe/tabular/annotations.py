@@ -13,11 +13,9 @@ import numpy as np
 import pandas as pd
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean, shortened
-from lmprobe.io.atomic import replacing
 from lmprobe.io.documents import parse_json
-from lmprobe.io.table_files import explaining, open_text
+from lmprobe.io.table_files import explaining, open_text, write_table
 from lmprobe.io.tables import column_names, read_columns
-from lmprobe.report.files import csv_text
 
 IMAGE = "image_id"
 _KINDS: dict[type, str] = {list: "list", str: "text"}
@@ -447,17 +445,3 @@ def convert(
         frame = captions(*sources, rule=rule, keep_unclear=keep_unclear)
     write_table(frame, table)
     return len(frame)
-
-
-def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as Parquet, CSV or JSON Lines, whole or not at all."""
-    kinds = (".parquet", ".csv", ".jsonl")
-    if path.suffix not in kinds:
-        raise InputError(f"{path}: the table's name must end in {', '.join(kinds)}")
-    with replacing(path) as temporary:
-        if path.suffix == ".parquet":
-            frame.to_parquet(temporary, index=False)
-        elif path.suffix == ".csv":
-            temporary.write_text(csv_text(frame), encoding="utf-8")
-        else:
-            frame.to_json(temporary, orient="records", lines=True)

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from lmprobe import AmplificationResult
+from lmprobe.io.table_files import write_table
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.labels import cross
 from lmprobe.metrics.thresholds import amplification_curves
-from lmprobe.tabular.annotations import write_table
 
 Run = Callable[..., Any]
 

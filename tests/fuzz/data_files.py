@@ -14,6 +14,7 @@ import pandas as pd
 
 from lmprobe import load_result, load_templates, vision
 from lmprobe.errors import InputError, LmprobeError
+from lmprobe.io.table_files import write_table as write_labels
 from lmprobe.io.tables import read_columns
 from lmprobe.report.files import csv_text
 from lmprobe.report.terminal import table_text
@@ -21,7 +22,6 @@ from lmprobe.sources.counting.count import count_words
 from lmprobe.sources.counting.lexicon import read_words, words_of
 from lmprobe.sources.csv_file import read_table, write_table
 from lmprobe.sources.validation import validate_files
-from lmprobe.tabular.annotations import write_table as write_labels
 from lmprobe.templates import load_lexicon
 from tests.fuzz.mutations import Mutation, damage_json, damage_lines
 from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored

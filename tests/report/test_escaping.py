@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from markdown_it import MarkdownIt
 
+from lmprobe.io.table_files import csv_text
 from lmprobe.probing.model_card import model_card
 from lmprobe.probing.result import ProbeResult
 from lmprobe.report.charts import svg
-from lmprobe.report.files import csv_text
 from lmprobe.report.markup import escaped, fenced
 from tests.report.neutral import every_figure
 

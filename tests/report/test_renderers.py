@@ -15,7 +15,8 @@ from hypothesis import given, strategies as st
 
 from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
-from lmprobe.report.files import csv_text, write_outputs
+from lmprobe.io.table_files import csv_text
+from lmprobe.report.files import write_outputs
 from lmprobe.report.html import page_html
 from lmprobe.report.markup import latex_escaped, latex_table, page_markdown
 from lmprobe.report.terminal import table_text

@@ -22,9 +22,9 @@ from lmprobe.errors import (
     printable,
 )
 from lmprobe.io.documents import json_text, parse_json, parse_toml
+from lmprobe.io.table_files import write_table
 from lmprobe.io.tables import read_columns
 from lmprobe.sweeping.jobs import subjects
-from lmprobe.tabular.annotations import write_table
 from tests.conftest import Made, Run
 from tests.made_up_sweeps import plain_row, plain_sweep
 

@@ -243,7 +243,7 @@ def test_what_convert_refuses(
     assert "coco needs instances, captions, then the table to write; found 1 source" in err
     code, _, err = run("coco", *coco_files, tmp_path / "a.xlsx")
     assert code == 2
-    assert "must end in .parquet, .csv, .jsonl" in err
+    assert "must end in .csv, .tsv, .parquet, .pq, .jsonl, .ndjson" in err
     assert not (tmp_path / "a.xlsx").exists()
     with pytest.raises(InputError, match='no rule "words"; did you mean "word"'):
         vision.coco(*coco_files, rule="words")  # type: ignore[arg-type]
