@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import published, shipped_table
-from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict, decide
+from lmprobe.results import ColumnKind, ColumnOf, Interval, Table, Verdict, decide, table_of
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_interval, format_signed
 from lmprobe.stats.methods.resampled import of_replicates
@@ -29,7 +29,6 @@ GENDERS = ("man", "woman")
 # Both genders may be mentioned, or neither.
 _MENTIONED = {"m": (1.0, 0.0), "w": (0.0, 1.0), "b": (1.0, 1.0), "n": (0.0, 0.0)}
 BASELINE = "baseline_ft"
-REPLICATES = 2000
 # Resamples made at a time: 250 x 8,000 kinds of image.
 BLOCK = 250
 WAYS = {
@@ -62,16 +61,15 @@ class CaptionData:
     def row_sums(self, model: str, *, keep_unclear: bool) -> RowSums:
         """Return the sums of the metric by distinct image; images left out add nothing."""
         weight = np.ones(len(self.times)) if keep_unclear else self.clear(model).astype(float)
-        objects, said = (
-            table * weight[:, None] for table in (self.objects, self.said_objects[model])
-        )
-        predicted = {
-            Direction.TASK_TO_ATTRIBUTE: sparse.csr_array(self.said_gender[model]),
-            Direction.ATTRIBUTE_TO_TASK: sparse.csr_array(said),
-        }
-        labels = (sparse.csr_array(self.gender), sparse.csr_array(objects))
-        lines = features(*labels, weight, tuple(predicted.items()))
-        return RowSums(lines, self.times, GENDERS, self.names, tuple(predicted))
+        genders = [sparse.csr_array(table) for table in (self.gender, self.said_gender[model])]
+        objects = [
+            sparse.csr_array(table * weight[:, None])
+            for table in (self.objects, self.said_objects[model])
+        ]
+        directions = (Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK)
+        predicted = tuple(zip(directions, (genders[1], objects[1]), strict=True))
+        lines = features(genders[0], objects[0], weight, predicted)
+        return RowSums(lines, self.times, GENDERS, self.names, directions)
 
 
 def caption_data(rule: str) -> tuple[CaptionData, dict[str, Any]]:
@@ -104,30 +102,21 @@ def _indicators(rows: Iterable[list[str]], width: int) -> Floats:
 
 
 @experiment("captions")
-def captions(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
+def captions(
+    settings: ExperimentSettings, progress: Progress = silent, *, replicates: int = 2000
+) -> Reproduction:
     """Measure what the captions of six models amplify on COCO, against the baseline's."""
-    return run(settings.seed, REPLICATES, progress)
-
-
-def run(seed: int, replicates: int, progress: Progress = silent) -> Reproduction:
-    """Run the experiment with so many resamples."""
     rows: list[ReproducedRow] = []
     for rule, ways in WAYS.items():
         data, provenance = caption_data(rule)
-        rows += _rows(data, ways, replicates, np.random.default_rng(seed))
+        rows += _rows(data, ways, replicates, np.random.default_rng(settings.seed))
         progress(len(rows), 3 * len(DIRECTIONS) * len(MODELS))
     data, _ = caption_data("published")
     unclear = {MODELS[model]: int(data.times[~data.clear(model)].sum()) for model in MODELS}
-    tables = [
-        _table(rows, way, direction)
-        for ways in WAYS.values()
-        for way in ways
-        for direction in DIRECTIONS
-    ]
     return reproduction(
         "captions",
         rows,
-        *tables,
+        *(_table(rows, way, to) for ways in WAYS.values() for way in ways for to in DIRECTIONS),
         details={"images": data.images, "left_out": unclear},
         answer=_answer(rows),
         images=data.images,
@@ -194,32 +183,32 @@ def _change(row: ReproducedRow) -> tuple[float, Interval, Verdict]:
 
 
 def _table(rows: list[ReproducedRow], way: str, direction: Direction) -> Table:
+    own = [
+        row for row in rows if (row.details["way"], row.details["direction"]) == (way, direction)
+    ]
+
+    def change(part: int) -> Callable[[ReproducedRow], Any]:
+        baseline = MODELS[BASELINE]
+        return lambda row: None if row.details["model"] == baseline else _change(row)[part]
+
     columns = (
-        Column("model"),
-        Column("value", ColumnKind.SIGNED),
-        Column("95% interval", ColumnKind.INTERVAL, "interval"),
-        Column("change", ColumnKind.SIGNED),
-        Column("interval of the change", ColumnKind.INTERVAL, "change_interval"),
-        Column("verdict", ColumnKind.VERDICT),
+        ColumnOf("model", lambda row: row.details["model"]),
+        ColumnOf("value", "value", ColumnKind.SIGNED),
+        ColumnOf("95% interval", "interval", ColumnKind.INTERVAL, "interval"),
+        ColumnOf("change", change(0), ColumnKind.SIGNED),
+        ColumnOf("interval of the change", change(1), ColumnKind.INTERVAL, "change_interval"),
+        ColumnOf("verdict", change(2), ColumnKind.VERDICT),
     )
-    lines = []
-    for row in rows:
-        model = row.details["model"]
-        if (row.details["way"], row.details["direction"]) == (way, direction.value):
-            change = (None, None, None) if model == MODELS[BASELINE] else _change(row)
-            lines.append((model, row.value, row.interval, *change))
     name = f"{way.replace(' ', '_')}_{direction.slug}"
-    return Table(name, columns, tuple(lines), title=f"{direction.value}, {way}")
+    return table_of(name, own, columns, title=f"{direction.value}, {way}")
 
 
 def _answer(rows: list[ReproducedRow]) -> str:
     """Say whether Figure 3's claim about Equalizer holds over all images."""
     by_name = {row.name: row for row in rows}
     words = []
-    for direction, what, claimed in (
-        ("T->A", "a fall", Verdict.LOWER),
-        ("A->T", "a rise", Verdict.HIGHER),
-    ):
+    claims = (("T->A", "a fall", Verdict.LOWER), ("A->T", "a rise", Verdict.HIGHER))
+    for direction, what, claimed in claims:
         change, ends, verdict = _change(by_name[f"as published: Equalizer {direction}"])
         otherwise = "is contradicted" if verdict.decisive else "is not shown"
         holds = "holds" if verdict is claimed else otherwise

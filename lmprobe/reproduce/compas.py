@@ -10,7 +10,7 @@ from lmprobe.metrics.multi_attribute import group_rates
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.reproduce.shipped import figure_texts, shipped_table
 from lmprobe.results import Figure, Series, SeriesPlot
 
 # High risk is a decile above the threshold: 0 makes everybody high risk, 10 nobody.
@@ -42,10 +42,9 @@ def _rows(people: pd.DataFrame, by: str, threshold: int) -> list[ReproducedRow]:
     """Return the amplification by `by` and the false positive rate of each group."""
     high = (people["decile_score"] > threshold).astype(int)
     labels, weight = (people[by], people["two_year_recid"]), people["count"]
-    amplification = lmprobe.directional_amplification(
+    (amplification,) = lmprobe.directional_amplification(
         *labels, task_predictions=high, sample_weight=weight
-    ).attribute_to_task
-    assert amplification is not None
+    ).directions
     rates = group_rates(*labels, high, sample_weight=weight)
 
     def row(measure: str, whom: str, group: str | None, column: str, value: float) -> ReproducedRow:
@@ -68,17 +67,11 @@ def _figure(rows: list[ReproducedRow], by: str) -> Figure:
         if row.details["by"] == by:
             lines.setdefault(row.details["column"], []).append(row.value)
     amplification, *rates = lines.values()
-    x = tuple(map(float, THRESHOLDS))
     gap = max(abs(left - right) for left, right in zip(*rates, strict=True))
-    return SeriesPlot(
-        name=by,
-        title=f"COMPAS by {by}: amplification and false positive rates over the threshold",
-        x_label="threshold: high risk is a decile above it",
-        y_label="rate, or amplification",
-        series=tuple(
-            Series(name, x, tuple(line), style="line" if line is amplification else "dashed")
-            for name, line in lines.items()
-        ),
-        alternative=f"Amplification by {by} stays within {max(map(abs, amplification)):.2f} of "
-        f"zero; the false positive rates of the two groups differ by up to {gap:.2f}.",
+    x = tuple(map(float, THRESHOLDS))
+    series = tuple(
+        Series(name, x, tuple(line), style="line" if line is amplification else "dashed")
+        for name, line in lines.items()
     )
+    texts = figure_texts("compas", by, largest=max(map(abs, amplification)), gap=gap)
+    return SeriesPlot(series=series, **texts)

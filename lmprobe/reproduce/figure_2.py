@@ -10,6 +10,7 @@ from lmprobe.metrics.multi_attribute import group_rates
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.shipped import figure_texts
 from lmprobe.results import Series, SeriesPlot
 
 # The majority pairs have 30 images each, the minority pairs 10 (section 2).
@@ -39,7 +40,7 @@ def measures(painting_women: int) -> tuple[float, ...]:
     guess = truth.copy()
     guess[:WOMEN] = np.arange(WOMEN) < painting_women
     rates = group_rates(group, truth, guess)
-    ours = lmprobe.directional_amplification(group, truth, task_predictions=guess).attribute_to_task
+    (ours,) = lmprobe.directional_amplification(group, truth, task_predictions=guess).directions
     # Painting and not painting are two tasks in the published figure; A->T is the same either way.
     older = lmprobe.mals_amplification(
         group,
@@ -47,7 +48,6 @@ def measures(painting_women: int) -> tuple[float, ...]:
         attribute_predictions=group,
         task_predictions=np.where(guess == 1, "painting", "not painting"),
     )
-    assert ours is not None
     return (
         float(rates.difference("false_positive", "woman", "man")[0]),
         float(rates.difference("true_positive", "woman", "man")[0]),
@@ -62,30 +62,18 @@ def measures(painting_women: int) -> tuple[float, ...]:
 def figure_2(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Set amplification beside four fairness measures as a model leans too little or too far."""
     table = {count: measures(count) for count in range(WOMEN + 1)}
-    rows = tuple(
-        ReproducedRow(
-            f"{count / WOMEN:.0%} of women predicted painting: {measure}",
-            value,
-            details={
-                "women painting": f"{count / WOMEN:.0%}",
-                "share": count / WOMEN,
-                "measure": measure,
-                "column": MEASURES[measure],
-            },
-        )
-        for count in SHOWN
-        for measure, value in zip(MEASURES, table[count], strict=True)
-    )
-    share = tuple(count / WOMEN for count in table)
+    rows = []
+    for count in SHOWN:
+        share = f"{count / WOMEN:.0%}"
+        for (measure, column), value in zip(MEASURES.items(), table[count], strict=True):
+            details = {"women painting": share, "share": count / WOMEN, "measure": measure}
+            name = f"{share} of women predicted painting: {measure}"
+            rows.append(ReproducedRow(name, value, details={**details, "column": column}))
+    shares = tuple(count / WOMEN for count in table)
     curves = zip(MEASURES, zip(*table.values(), strict=True), strict=True)
     figure = SeriesPlot(
-        name="measures",
-        title="Six measures as a model predicts painting for more and more women",
-        x_label="share of women predicted painting (truth: 0.75)",
-        y_label="measure",
-        series=tuple(Series(name, share, values) for name, values in curves),
-        alternative="Only the two amplification curves are negative below 0.75, zero at 0.75 and "
-        "positive above it.",
+        series=tuple(Series(name, shares, values) for name, values in curves),
+        **figure_texts("figure-2", "measures"),
     )
     grid = grid_table(rows, "women painting", "column")
     return reproduction("figure-2", rows, grid, drawn=(figure,))

@@ -8,7 +8,7 @@ words, takes the lean of Eq. 2, and leaves undefined pairs out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,10 +23,18 @@ from lmprobe.metrics.lean import lean
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction, texts_as_notes
+from lmprobe.reproduce.result import (
+    INTERVAL,
+    PAPER,
+    ReproducedRow,
+    Reproduction,
+    comparison_table,
+    reproduction,
+    texts_as_notes,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import published
-from lmprobe.results import Cell, Column, ColumnKind, Figure, Series, SeriesPlot, Table
+from lmprobe.reproduce.shipped import figure_texts, published
+from lmprobe.results import Column, ColumnKind, Figure, Series, SeriesPlot, Table
 from lmprobe.results.codec import to_json
 from lmprobe.results.format import format_number
 from lmprobe.sources import MissingLabels, Source
@@ -70,11 +78,12 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
         if settings.preset in (None, preset):
             options = options | {"attributes": THREE, "seed": settings.seed, "progress": progress}
             results[preset] = lmprobe.probe(model, name, bases, **options)
+    identities = []
     if "paper" in results:
         likeliest, seed = name == "fitbert-iclr", settings.seed
-        rows = (_as_published(row, bases[2], likeliest, seed) for row in results["paper"].rows)
-        results["paper"] = replace(results["paper"], rows=tuple(rows))
-    identities = _identities(results["paper"]) if "paper" in results else []
+        own = (_as_published(row, bases[2], likeliest, seed) for row in results["paper"].rows)
+        results["paper"] = replace(results["paper"], rows=tuple(own))
+        identities = _identities(results["paper"])
     for identity in identities:
         value, expected = (format_number(identity[key], 8) for key in ("value", "expected"))
         holds = "holds" if identity["holds"] else "FAILS"
@@ -85,15 +94,15 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
         what = f"Scoring the first piece only changes P(word) of {len(distorted)} split words"
         texts += (f"{what}: {words}.",)
     last = list(results.values())[-1]
-    printed = published(name)["printed"]
-    table = reproduction(
+    rows = [
+        _row(preset, label, row, *published(name)["printed"][label])
+        for preset, result in results.items()
+        for label, row in _by_label(result).items()
+    ]
+    done = reproduction(
         name,
-        [
-            _row(preset, label, row, *printed[label])
-            for preset, result in results.items()
-            for label, row in _by_label(result).items()
-        ],
-        _comparison(printed, **results),
+        rows,
+        _comparison(rows),
         drawn=(_figure_5(last),),
         details={
             "settings": settings.to_dict(),
@@ -103,8 +112,8 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
         },
         model=model.name,
     )
-    headings, *others = table.notes
-    return replace(table, notes=(headings, *texts_as_notes(*texts), *others, *last.notes))
+    headings, *others = done.notes
+    return replace(done, notes=(headings, *texts_as_notes(*texts), *others, *last.notes))
 
 
 def _row(
@@ -173,27 +182,23 @@ def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> P
         # Here alone the code compares counts, not conditionals: so the lean is that of Eq. 2.
         leaning = lean(counts.association(row.attributes, row.tasks), row.direction, "joint")
     if likeliest:
-        axis = 1 if row.direction == Direction.TASK_TO_ATTRIBUTE else 2
-        best = np.expand_dims(predicted.argmax(axis=axis), axis)
+        best = predicted.argmax(axis=row.direction.axis, keepdims=True)
         predicted = np.zeros_like(predicted)
-        np.put_along_axis(predicted, best, 1.0, axis)
+        np.put_along_axis(predicted, best, 1.0, row.direction.axis)
     undefined = np.isnan(row.base_rate)
+    # The published code has neither parts of a value nor the noise of a base; nor is anything
+    # computed anew for other tasks: its rates and lean are taken as given.
+    without: dict[str, Any] = dict.fromkeys((
+        "corrected", "base_bias", "base_reliability", "association", "preference", "strength",
+        "base_errors", "base_table",
+    ))  # fmt: skip
     changed = replace(
         row,
         predicted=predicted,
         lean=np.where(undefined, 0.0, leaning),
         base_rate=np.where(undefined, 0.0, row.base_rate),
-        # The published code has neither parts of a value nor the noise of a base.
-        corrected=None,
-        base_bias=None,
-        base_reliability=None,
-        association=None,
-        preference=None,
-        strength=None,
         counted=False,
-        base_errors=None,
-        # Nor is anything computed anew for other tasks: its rates and lean are taken as given.
-        base_table=None,
+        **without,
     )
     tables, choices = changed.tables(seed), Choices(seed=seed)
     value = tables.replicates(value_alone=True)["value"]
@@ -201,27 +206,20 @@ def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> P
     return replace(changed, interval=interval)
 
 
-def _comparison(
-    printed: Mapping[str, list[float]],
-    paper: ProbeResult | None = None,
-    corrected: ProbeResult | None = None,
-) -> Table:
+def _comparison(rows: Sequence[ReproducedRow]) -> Table:
     """Return one line per base and direction: the paper's number and ours."""
-    published, ours = (_by_label(result) if result else {} for result in (paper, corrected))
-    lines: list[tuple[Cell, ...]] = []
-    for label, (value, *_) in printed.items():
-        old, new = published.get(label), ours.get(label)
-        shown, claimed = old or ours[label], new or published[label]
-        numbers = (old.value if old else None, new.value if new else None)
+    lines: dict[str, ReproducedRow] = {}
+    for row in rows:
         # Rounded as the paper rounds what it prints.
-        lines.append((label, value, *numbers, round(shown.value - value, 4), claimed.interval))
-    columns = (
-        Column("", key="name"),
-        *(Column(name, ColumnKind.NUMBER) for name in ("paper", "published", "corrected")),
-        Column("diff", ColumnKind.NUMBER, essential=False),
-        Column("interval", ColumnKind.RANGE),
-    )
-    return Table("comparison", columns, tuple(lines))
+        difference = {"diff": round(row.value - (row.paper or 0.0), 4)}
+        line = lines.setdefault(row.name, replace(row, details=difference))
+        heading = "published" if row.details["preset"] == "paper" else "corrected"
+        details = {**line.details, heading: row.value}
+        lines[row.name] = replace(line, interval=row.interval, details=details)
+    number = ColumnKind.NUMBER
+    ours = (Column("published", number), Column("corrected", number))
+    columns = (PAPER, *ours, Column("diff", number, essential=False), INTERVAL)
+    return comparison_table(list(lines.values()), columns)
 
 
 def _identities(result: ProbeResult) -> list[dict[str, Any]]:
@@ -258,18 +256,10 @@ def _distorted(paper: ProbeResult, corrected: ProbeResult) -> list[dict[str, Any
 
 
 def _figure_5(result: ProbeResult) -> Figure:
-    """Each occupation's P(he) against the labour force."""
+    """Return each occupation's P(he) against the labour force."""
     row = _by_label(result)["US Labor (2) T->A"]
     world, guess = row.base_rate[0], row.predicted[:, 0].mean(axis=0)
-    above = int((guess > world).sum())
     points = Series("occupation", tuple(world), tuple(guess), labels=row.tasks, style="points")
-    return SeriesPlot(
-        name="figure-5",
-        title="P(he) of each occupation: labour force and model",
-        x_label="share of men in the US labour force, 2016",
-        y_label="model's P(he) of he and she",
-        series=(points,),
-        alternative=f"Scatter of {len(row.tasks)} occupations; {above} lie above the diagonal, "
-        "where the model says he more often than the labour force does.",
-        diagonal=True,
-    )
+    above = int((guess > world).sum())
+    texts = figure_texts("fitbert", "figure-5", tasks=len(row.tasks), above=above)
+    return SeriesPlot(series=(points,), diagonal=True, **texts)

@@ -26,20 +26,19 @@ from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.results import Column, ColumnKind, Verdict
 from lmprobe.results.format import format_range
 
-ROUNDS = 3
 SAME_ERRORS = "amplification, same errors"
 
 
 @experiment("leakage-coco")
-def leakage_coco(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
-    """Measure what COCO's objects and six models' captions reveal about gender."""
-    return run(settings.seed, tuple(MODELS), progress)
-
-
-def run(
-    seed: int, models: tuple[str, ...], progress: Progress = silent, *, rounds: int = ROUNDS
+def leakage_coco(
+    settings: ExperimentSettings,
+    progress: Progress = silent,
+    *,
+    models: tuple[str, ...] = tuple(MODELS),
+    rounds: int = 3,
 ) -> Reproduction:
-    """Run the experiment for some of the models."""
+    """Measure what COCO's objects and six models' captions reveal about gender."""
+    seed = settings.seed
     data, provenance = caption_data("published")
     genders = np.repeat(np.where(data.gender[:, 0] == 1, "man", "woman"), data.times)
     objects = np.repeat(data.objects, data.times, axis=0).astype(np.int64)
@@ -90,14 +89,11 @@ def _reading(rows: list[ReproducedRow]) -> str:
     """Return what the rows allow to be said."""
     compared = [row for row in rows if row.details["measure"] == "leakage amplification"]
     parts = []
-    for same_errors, what in (
-        (False, "labels flipped to the same F1"),
-        (True, "labels with the same errors by chance"),
-    ):
+    labels = ("labels flipped to the same F1", "labels with the same errors by chance")
+    for same_errors, what in zip((False, True), labels, strict=True):
         own = [row for row in compared if row.details["same_errors"] is same_errors]
         more = sum(row.verdict is Verdict.LEAKS_MORE for row in own)
-        values = [row.value for row in own]
-        ends = format_range(min(values), max(values))
+        ends = format_range(min(row.value for row in own), max(row.value for row in own))
         parts.append(f"than {what}: {more} of {len(own)} ({ends})")
     models = [row.value for row in rows if row.details["measure"] == "model leakage"]
     above = sum(value > rows[0].value for value in models)

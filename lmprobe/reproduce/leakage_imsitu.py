@@ -34,7 +34,6 @@ from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind
 
-ROUNDS = 5
 # Images of each gender in train, dev and test: what the authors' published code draws,
 # whatever the split; the smallest split, alpha = 1, has 7,342 of each to draw from.
 PER_GENDER = (7300, 3000, 3000)
@@ -71,19 +70,14 @@ class _Images:
 
 
 @experiment("leakage-imsitu")
-def leakage_imsitu(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
-    """Measure how well gender can be guessed from imSitu's verbs, in four splits."""
-    return run(settings, "mlp", progress)
-
-
-def run(
+def leakage_imsitu(
     settings: ExperimentSettings,
-    attacker: str | Attacker,
     progress: Progress = silent,
     *,
-    rounds: int = ROUNDS,
+    attacker: str | Attacker = "mlp",
+    rounds: int = 5,
 ) -> Reproduction:
-    """Run the experiment with any attacker; the paper's is `mlp`."""
+    """Measure how well gender can be guessed from imSitu's verbs, in four splits."""
     counts, provenance = shipped_table("imsitu_verb_gender_counts")
     images, seed = _images(counts), settings.seed
     rng = np.random.default_rng(seed)

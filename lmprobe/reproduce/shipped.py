@@ -28,3 +28,9 @@ def shipped_table(name: str) -> tuple[Any, dict[str, Any]]:
 def published(name: str) -> Any:
     """Return what the papers printed in the experiment of that name, and our notes about it."""
     return tomllib.loads((_FOLDER / "published.toml").read_text(encoding="utf-8"))[name]
+
+
+def figure_texts(experiment: str, figure: str, **values: Any) -> dict[str, Any]:
+    """Return the name, title, labels and description of a figure, filled with `values`."""
+    texts = published(experiment)["figure"][figure]
+    return {"name": figure, **{key: text.format(**values) for key, text in texts.items()}}

@@ -11,13 +11,13 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import published
+from lmprobe.reproduce.shipped import figure_texts, published
 from lmprobe.results import DotPlot, Dots
 
 METRICS = ("MALS", "attribute->task", "task->attribute")
 
 
-def measures(people: list[list[Any]]) -> tuple[float, float, float]:
+def measures(people: list[list[Any]]) -> dict[str, float]:
     """Return the METRICS of people whose group is predicted perfectly."""
     table = pd.DataFrame(people, columns=["group", "truth", "guess", "count"])
     labels = (table["group"], table["truth"])
@@ -28,16 +28,14 @@ def measures(people: list[list[Any]]) -> tuple[float, float, float]:
     }
     older = lmprobe.mals_amplification(*labels, **predicted)
     ours = lmprobe.directional_amplification(*labels, **predicted)
-    assert ours.attribute_to_task is not None
-    assert ours.task_to_attribute is not None
-    return older.value, ours.attribute_to_task.value, ours.task_to_attribute.value
+    return {"MALS": older.value, **ours.values}
 
 
 @experiment("shortcomings")
 def shortcomings(settings: ExperimentSettings, progress: Progress = silent) -> Reproduction:
     """Run the examples in which MALS misleads and directional amplification does not."""
     scenarios = published("shortcomings")["scenario"]
-    values = [measures(scenario["people"]) for scenario in scenarios]
+    values = {scenario["name"]: measures(scenario["people"]) for scenario in scenarios}
     rows = [
         ReproducedRow(
             f"{scenario['name']}: {metric}",
@@ -45,18 +43,13 @@ def shortcomings(settings: ExperimentSettings, progress: Progress = silent) -> R
             scenario["printed"].get(metric),
             details={"scenario": scenario["name"], "metric": metric},
         )
-        for scenario, row in zip(scenarios, values, strict=True)
-        for metric, value in zip(METRICS, row, strict=True)
+        for scenario in scenarios
+        for metric, value in values[scenario["name"]].items()
     ]
-    mals, amplification, _ = zip(*values, strict=True)
     figure = DotPlot(
-        name="scenarios",
-        title="Four models that exaggerate, by the older metric and by the directional one",
-        categories=("three groups", "never for A2", "always for A1", "unequal groups"),
-        dots=(Dots("MALS", mals), Dots(METRICS[1], amplification)),
-        x_label="amplification",
+        categories=tuple(scenario["short"] for scenario in scenarios),
+        dots=tuple(Dots(name, tuple(row[name] for row in values.values())) for name in METRICS[:2]),
         reference=0.0,
-        alternative="MALS is 0, 0.2, 0.03 and -0.6 in the four scenarios; attribute->task "
-        "amplification is positive in all of them.",
+        **figure_texts("shortcomings", "scenarios"),
     )
     return reproduction("shortcomings", rows, drawn=(figure,))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lmprobe.leakage.attackers import Mlp
-from lmprobe.reproduce import leakage_imsitu
+from lmprobe.reproduce.leakage_imsitu import leakage_imsitu
 from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shipped import shipped_table
@@ -17,7 +17,7 @@ from tests.reference_data import REFERENCE
 
 @pytest.fixture(scope="module")
 def exact() -> list[dict[str, Any]]:
-    return rows(leakage_imsitu.run(ExperimentSettings(), "exact"))
+    return rows(leakage_imsitu(ExperimentSettings(), attacker="exact"))
 
 
 def rows(found: Reproduction) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_leakage_falls_with_alpha_where_the_test_images_are_balanced_too(
 @pytest.mark.slow
 def test_the_papers_attacker_made_shorter_agrees() -> None:
     attacker = Mlp(epochs=4, width=64, learning_rate=2e-3)
-    found = rows(leakage_imsitu.run(ExperimentSettings(seed=1), attacker))
+    found = rows(leakage_imsitu(ExperimentSettings(seed=1), attacker=attacker))
     for row in found[:3]:
         assert row["value"] == pytest.approx(row["exact"], abs=2.0)
     assert np.isfinite([row["value"] for row in found]).all()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmprobe.reproduce.captions import MODELS, caption_data, run
-from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, run as run_leakage
+from lmprobe.reproduce.captions import MODELS, caption_data, captions
+from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, leakage_coco
 from lmprobe.reproduce.result import Reproduction
+from lmprobe.reproduce.settings import ExperimentSettings
 
 pytestmark = pytest.mark.xdist_group("captions")
 
@@ -25,7 +26,7 @@ PUBLISHED = {
 
 @pytest.fixture(scope="module")
 def result() -> Reproduction:
-    return run(seed=0, replicates=250)
+    return captions(ExperimentSettings(), replicates=250)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -62,13 +63,13 @@ def test_the_claim_of_figure_3(result: Reproduction) -> None:
     # The change is paired: narrower than two separate intervals make it.
     alone = [rows[f"as published: {name} A->T"].interval for name in ("baseline", "Equalizer")]
     paired = rows["as published: Equalizer A->T"].details["change_interval"]
-    assert paired["high"] - paired["low"] < 0.8 * np.hypot(*(one.width for one in alone))
+    assert paired["high"] - paired["low"] < 0.8 * np.hypot(*(interval.width for interval in alone))
     assert Reproduction.from_json(result.to_json()).to_json() == result.to_json()
 
 
 @pytest.mark.slow
 def test_leakage_of_captions() -> None:
-    result = run_leakage(0, ("equalizer",), rounds=2)
+    result = leakage_coco(ExperimentSettings(), models=("equalizer",), rounds=2)
     rows = {row.name: row.value for row in result.rows}
     assert 0.6 < rows["labels: dataset leakage"] < 0.8
     model, labels = rows["Equalizer: model leakage"], rows["Equalizer: dataset leakage"]
@@ -88,5 +89,5 @@ def test_labels_that_are_as_wrong_as_a_model_know_nothing_of_the_group() -> None
             rows = labels[:, k] == value
             assert wrong[rows, k].mean() == pytest.approx(said[rows, k].mean(), abs=0.015)
     present = labels[:, 0] == 1
-    rates = [wrong[present & (group == one), 0].mean() for one in (0, 1)]
+    rates = [wrong[present & (group == code), 0].mean() for code in (0, 1)]
     assert rates[0] == pytest.approx(rates[1], abs=0.03)
