@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lmprobe.reproduce.experiment import experiments, in_order
+from lmprobe.results.document import SCHEMA
 
 Run = Callable[..., Any]
 NAMES = ("shortcomings", "figure-2", "compas")
@@ -34,7 +35,7 @@ def test_json_is_one_document_with_ours_beside_the_papers(run: Run, name: str) -
     code, out, _ = run(name, "--json")
     assert code == 0
     found = json.loads(out)
-    assert (found["schema"], found["kind"]) == ("lmprobe.result/2", "reproduction")
+    assert (found["schema"], found["kind"]) == (SCHEMA, "reproduction")
     assert found["experiment"] == name
     assert found["rows"]
     for row in found["rows"]:
