@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.sources.counting.count import Count, count
+from lmprobe.sources.counting.count import CountResult, count
 from lmprobe.sources.counting.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
 from lmprobe.sources.counting.plan import plan
 
@@ -123,7 +123,7 @@ def measure(text: Path, large: Path, copies: int, rounds: int) -> list[dict[str,
     for rule in ("paper", "word", "pattern"):
         words = lexicon(PAPER_ATTRIBUTES if rule == "paper" else ATTRIBUTES, TASKS)
 
-        def run(workers: int, rule: str = rule, words: Lexicon = words) -> Count:
+        def run(workers: int, rule: str = rule, words: Lexicon = words) -> CountResult:
             return count(plan(large), words, rule=rule, workers=workers)
 
         seconds, one, found = best(lambda run=run: run(1), rounds)

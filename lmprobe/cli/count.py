@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,12 +111,13 @@ def command(
         if checkpoint is not None:
             note(f"interrupted; the same command goes on from {checkpoint}", quiet=quiet)
         raise
-    table = counted.table(name, title=title, source=source, year=year, licence=licence)
+    table = counted.base_table(name, title=title, source=source, year=year, licence=licence)
     files = _write(table, output, register)
     if checkpoint is not None and files:
         checkpoint.unlink(missing_ok=True)
     hints = [f"wrote {file}, use it as --base {name if register else file}" for file in files]
-    emit(counted.result(table, files), json=json, output=output, quiet=quiet, hints=hints)
+    result = replace(counted, provenance=table.provenance, files=tuple(map(str, files)))
+    emit(result, json=json, output=output, quiet=quiet, hints=hints)
 
 
 def _check_target(name: str, output: Path | None) -> None:

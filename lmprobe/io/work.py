@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from lmprobe.errors import MissingExtraError
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) after each step of long work; total is 0 while unknown."""
@@ -42,6 +46,39 @@ def ray_session(workers: int, *, environment: Mapping[str, str] | None = None) -
     finally:
         if started:
             ray.shutdown()
+
+
+def map_on_ray(function: Callable[[T], R], items: Sequence[T], workers: int) -> Iterator[R]:
+    """Yield what a function returns for each item, each in a Ray task, in any order.
+
+    Ray runs a task again when its worker dies; an error of the function is raised here.
+    """
+    with ray_session(workers):
+        import ray.data
+
+        context = ray.data.DataContext.get_current()
+        bars, context.enable_progress_bars = context.enable_progress_bars, False
+        # Pickled here, because Ray would make columns of the items.
+        rows = [{"task": pickle.dumps((function, item))} for item in items]
+        try:
+            # One block per item, so that a lost worker costs one item.
+            blocks = ray.data.from_items(rows, override_num_blocks=len(rows)) if rows else None
+            for row in blocks.map(_run_task).iter_rows() if blocks else ():
+                answer = pickle.loads(row["answer"])
+                if isinstance(answer, Exception):
+                    raise answer
+                yield answer
+        finally:
+            context.enable_progress_bars = bars
+
+
+def _run_task(row: dict[str, Any]) -> dict[str, Any]:
+    function, item = pickle.loads(row["task"])
+    try:
+        answer = function(item)
+    except Exception as problem:  # raised again by the caller of the task
+        answer = problem
+    return {"answer": pickle.dumps(answer)}
 
 
 def _imported() -> Any:

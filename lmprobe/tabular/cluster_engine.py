@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import pickle
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from lmprobe.errors import InputError, LmprobeError
+from lmprobe.errors import InputError
 from lmprobe.io.tables import TableSource
-from lmprobe.io.work import ray_session
+from lmprobe.io.work import map_on_ray
 from lmprobe.tabular.columns import Layout
 from lmprobe.tabular.engine import Plan
 
@@ -26,8 +25,8 @@ def run_on_ray(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
     if source.files is None:
         raise InputError('the engine "ray" counts files; use "local" for a table in memory')
     files = list(enumerate(source.files.paths))
-    with ray_session(os.cpu_count() or 1):
-        parts = dict(_counted([(number, str(path), layout, plan) for number, path in files]))
+    tasks = [(number, str(path), layout, plan) for number, path in files]
+    parts = dict(map_on_ray(_count_file, tasks, os.cpu_count() or 1))
     # In the order of the files, so that sums are the same however the tasks finish.
     return added_up([parts[number] for number, _ in files], layout, plan)
 
@@ -49,32 +48,7 @@ def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.Da
 Part = tuple[int, str, Layout, Plan]
 
 
-def _counted(parts: list[Part]) -> Iterator[tuple[int, pd.DataFrame]]:
-    import ray.data
-
-    context = ray.data.DataContext.get_current()
-    bars, context.enable_progress_bars = context.enable_progress_bars, False
-    items = [{"part": pickle.dumps(part)} for part in parts]
-    # One block per file, so that a lost worker costs one file.
-    rows = ray.data.from_items(items, override_num_blocks=len(items)).map(_count_file)
-    try:
-        for row in rows.iter_rows():
-            found = pickle.loads(row["lines"])
-            if isinstance(found, Exception):
-                raise found
-            yield found
-    finally:
-        context.enable_progress_bars = bars
-
-
-def _count_file(row: dict[str, Any]) -> dict[str, Any]:
-    """Count one file in a worker; what is wrong with it comes back as it is."""
-    import duckdb
-
-    number, path, layout, plan = pickle.loads(row["part"])
-    try:
-        with TableSource(path) as source:
-            found: Any = (number, plan.of_file(number).run(source, layout))
-    except (LmprobeError, duckdb.ConversionException) as problem:
-        found = problem
-    return {"lines": pickle.dumps(found)}
+def _count_file(part: Part) -> tuple[int, pd.DataFrame]:
+    number, path, layout, plan = part
+    with TableSource(path) as source:
+        return number, plan.of_file(number).run(source, layout)

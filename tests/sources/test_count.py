@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from lmprobe.errors import DataFileError, InputError, LmprobeError, MissingExtraError
 from lmprobe.sources.counting.count import count, count_cooccurrences
 from lmprobe.sources.counting.lexicon import lexicon
-from lmprobe.sources.counting.plan import Plan, joined, plan
+from lmprobe.sources.counting.plan import CorpusPlan, joined, plan
 
 WORDS = lexicon({"he": ["he", "his"], "she": ["she", "her"]}, ["cook", "editor", "nurse"])
 DOCUMENTS = [
@@ -278,7 +278,7 @@ class Deadly:
 
 
 def test_a_killed_process_is_a_clear_error(file: Path) -> None:
-    deadly: Any = Plan([Deadly()], ("deadly",))  # type: ignore[list-item]
+    deadly: Any = CorpusPlan([Deadly()], ("deadly",))  # type: ignore[list-item]
     with pytest.raises(LmprobeError, match="a counting process was killed"):
         count(joined([plan(file), deadly]), WORDS, workers=2)
 

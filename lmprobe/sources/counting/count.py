@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmprobe import __version__
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Association
-from lmprobe.metrics.tally import Floats
-from lmprobe.results import Cell, Column, ColumnKind, Note, NoteKind, Page, Section, Table
+from lmprobe.results import (
+    ColumnKind,
+    ColumnOf,
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Table,
+    json_field,
+    table_of as result_table,
+)
 from lmprobe.results.format import plural
 from lmprobe.results.result import Result
-from lmprobe.sources.counting.engines import Job, engines
+from lmprobe.sources.counting.engines import CountJob, engines
 from lmprobe.sources.counting.lexicon import (
     Lexicon,
     Named,
-    Words,
     built_in_attributes,
     built_in_tasks,
     lexicon,
 )
-from lmprobe.sources.counting.plan import Plan, open_checkpoint, plan
+from lmprobe.sources.counting.plan import CorpusPlan, open_checkpoint, plan
 from lmprobe.sources.counting.rules import rules
 from lmprobe.sources.table import BaseTable, Sampling, table_of
 
@@ -44,17 +54,28 @@ class CountResult(Result):
     """How many sentences name each attribute with each task, (A, T)."""
 
     kind: ClassVar[str] = "count"
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "attributes", "tasks", "counts", "rows", "never_counted", "rule", "size", "seconds",
+        "provenance", "files",
+    )  # fmt: skip
 
-    counts: Floats
+    counts: NDArray[np.int64]
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
     rule: str
-    size: int
-    """Bytes that were read."""
     seconds: float
     provenance: Mapping[str, Any]
+    size: int = json_field(key="bytes")
+    """Bytes read: of the files as they are, or of the text where there is no file."""
     files: tuple[str, ...] = ()
     """Where the table was written as base rates."""
+
+    def validate(self) -> None:
+        """Refuse a table that cannot be one of counts."""
+        if self.counts.shape != (len(self.attributes), len(self.tasks)):
+            raise ValueError("counts must have a row per attribute and a column per task")
+        if not ((self.counts >= 0) & (self.counts < 2**53)).all():
+            raise ValueError("counts must be whole numbers, none of them negative")
 
     @property
     def association(self) -> Association:
@@ -62,21 +83,34 @@ class CountResult(Result):
         return Association.from_counts(self.counts, self.attributes, self.tasks)
 
     @property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """For each task its number of sentences with each attribute."""
+        return tuple(
+            {"task": task, **dict(zip(self.attributes, numbers, strict=True))}
+            for task, numbers in zip(self.tasks, self.counts.T.tolist(), strict=True)
+        )
+
+    @property
     def never_counted(self) -> tuple[str, ...]:
         """The tasks without a single sentence."""
-        pairs = zip(self.tasks, self.counts.sum(axis=0), strict=True)
-        return tuple(task for task, sentences in pairs if not sentences)
+        totals = zip(self.tasks, self.counts.sum(axis=0), strict=True)
+        return tuple(task for task, sentences in totals if not sentences)
+
+    def base_table(self, name: str, **provenance: str | int | None) -> BaseTable:
+        """Return the counts as base rates; what is given replaces entries of the provenance."""
+        given = {key: value for key, value in provenance.items() if value}
+        facts = {**self.provenance, **given}
+        words = (self.attributes, self.tasks)
+        return table_of(name, self.counts, *words, provenance=facts, sampling=Sampling())
 
     def tables(self) -> tuple[Table, ...]:
         """Return one line per task."""
-        columns = [Column("task"), *(Column(name, ColumnKind.COUNT) for name in self.attributes)]
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (task, *map(int, line)) for task, line in zip(self.tasks, self.counts.T, strict=True)
-        )
+        columns = [ColumnOf("task", itemgetter("task"))]
+        columns += [ColumnOf(name, itemgetter(name), ColumnKind.COUNT) for name in self.attributes]
         caption = f"{plural(int(self.counts.sum()), 'sentence')} counted"
         if self.never_counted:
             caption += f"; never counted: {', '.join(self.never_counted)}"
-        return (Table("counts", tuple(columns), rows, caption=caption),)
+        return (result_table("counts", self.rows, columns, caption=caption),)
 
     def frames(self) -> dict[str, Any]:
         """Return nothing: the table is written as base rates, with its provenance beside it."""
@@ -98,114 +132,6 @@ class CountResult(Result):
             limits=LIMITS,
             topic="Counts of text",
         )
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "attributes": list(self.attributes),
-            "tasks": list(self.tasks),
-            "counts": self.counts.astype(int).tolist(),
-            "rows": [
-                {"task": task, **dict(zip(self.attributes, line, strict=True))}
-                for task, line in zip(self.tasks, self.counts.T.astype(int).tolist(), strict=True)
-            ],
-            "never_counted": list(self.never_counted),
-            "rule": self.rule,
-            "bytes": self.size,
-            "seconds": self.seconds,
-            "provenance": dict(self.provenance),
-            "files": list(self.files),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> CountResult:
-        """Read the JSON form."""
-        counts = np.array(document["counts"])
-        if counts.dtype.kind not in "iu" or not ((counts >= 0) & (counts < 2**53)).all():
-            raise ValueError("counts must be whole numbers, none of them negative")
-        return cls(
-            counts=counts.astype(np.float64),
-            attributes=tuple(document["attributes"]),
-            tasks=tuple(document["tasks"]),
-            rule=document["rule"],
-            size=int(document["bytes"]),
-            seconds=float(document["seconds"]),
-            provenance=document["provenance"],
-            files=tuple(document["files"]),
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Count:
-    """What was counted: `counts` (A, T) sentences, in how much text, by which rule."""
-
-    counts: Floats
-    lexicon: Lexicon
-    rule: str
-    corpus: tuple[str, ...]
-    size: int
-    """Bytes read: of the files as they are, or of the text where there is no file."""
-    seconds: float
-
-    @property
-    def association(self) -> Association:
-        """The association of attributes and tasks in the corpus."""
-        words = self.lexicon
-        return Association.from_counts(self.counts, words.attribute_names, words.task_names)
-
-    def table(
-        self,
-        name: str,
-        *,
-        title: str | None = None,
-        source: str | None = None,
-        year: int | None = None,
-        licence: str | None = None,
-    ) -> BaseTable:
-        """Return the counts as base rates, with what is known about the corpus."""
-        words = self.lexicon
-        groups = "; ".join(f"{label}: {_listed(forms)}" for label, forms in words.attributes)
-        language = "" if words.language == "en" else f', language "{words.language}"'
-        totals = zip(words.task_names, self.counts.sum(axis=0), strict=True)
-        never = [task for task, sentences in totals if not sentences]
-        note = f"{len(never)} of {len(words.tasks)} tasks were never counted: {', '.join(never)}"
-        provenance = {
-            "title": title,
-            "source": source or ", ".join(self.corpus),
-            "year": year,
-            "licence": licence,
-            "unit": "sentences",
-            "method": f'lmprobe {__version__} count, rule "{self.rule}"{language}, '
-            f"{self.size:,} bytes; words of the attributes: {groups}",
-            "notes": (note,) if never else (),
-        }
-        return table_of(
-            name,
-            self.counts,
-            words.attribute_names,
-            words.task_names,
-            provenance=provenance,
-            sampling=Sampling(),
-        )
-
-    def result(self, table: BaseTable, files: Sequence[Path] = ()) -> CountResult:
-        """Return the counts as a result; `files` are where `table` was written."""
-        return CountResult(
-            counts=self.counts,
-            attributes=table.attributes,
-            tasks=table.tasks,
-            rule=self.rule,
-            size=self.size,
-            seconds=self.seconds,
-            provenance=dict(table.provenance),
-            files=tuple(map(str, files)),
-        )
-
-
-def _listed(words: Words) -> str:
-    if len(words) <= 40:
-        return " ".join(words)
-    return f"{' '.join(words[:10])} and {len(words) - 10} more"
 
 
 def count_cooccurrences(
@@ -255,7 +181,7 @@ def count_words(
 
 
 def count(
-    corpus: Plan,
+    corpus: CorpusPlan,
     words: Lexicon,
     *,
     rule: str = "word",
@@ -263,7 +189,7 @@ def count(
     engine: str = "local",
     checkpoint: str | Path | None = None,
     progress: Progress = silent,
-) -> Count:
+) -> CountResult:
     """Count a planned corpus; with a `checkpoint` file an interrupted count can go on.
 
     `progress` counts bytes. The checkpoint stays when the count is complete, so that
@@ -275,7 +201,7 @@ def count(
         raise InputError(f"`workers` must be 1 or more, found {workers}")
     if checkpoint is not None and not corpus.resumable:
         raise InputError(f"a checkpoint needs files; {corpus.names[0]} cannot be read again")
-    job = Job(rule, words)
+    job = CountJob(rule, words)
     parts = list(corpus.parts) if corpus.resumable else []
     state = open_checkpoint(checkpoint, job, parts)
     size = sum(parts[number].size for number in state.done)
@@ -301,7 +227,31 @@ def count(
             f'"{rule}": none names exactly one task and one attribute; check the words, the '
             "language and the format of the text"
         )
-    counts = np.zeros((len(words.attributes), len(words.tasks)))
+    counts = np.zeros((len(words.attributes), len(words.tasks)), dtype=np.int64)
     for pair, sentences in state.counts.items():
         counts[pair] = sentences
-    return Count(counts, words, rule, corpus.names, size, time.monotonic() - begun)
+    seconds = time.monotonic() - begun
+    names = (words.attribute_names, words.task_names)
+    result = CountResult(counts, *names, rule, seconds, {}, size)
+    return replace(result, provenance=_provenance(result, words, corpus.names))
+
+
+def _provenance(result: CountResult, words: Lexicon, corpus: tuple[str, ...]) -> dict[str, Any]:
+    """Return what is known about the counts: corpus, unit, method and the tasks without any."""
+    groups = "; ".join(f"{label}: {_listed(forms)}" for label, forms in words.attributes)
+    language = "" if words.language == "en" else f', language "{words.language}"'
+    never = result.never_counted
+    note = f"{len(never)} of {len(result.tasks)} tasks were never counted: {', '.join(never)}"
+    return {
+        "source": ", ".join(corpus),
+        "unit": "sentences",
+        "method": f'lmprobe {__version__} count, rule "{result.rule}"{language}, '
+        f"{result.size:,} bytes; words of the attributes: {groups}",
+        "notes": (note,) if never else (),
+    }
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    if len(words) <= 40:
+        return " ".join(words)
+    return f"{' '.join(words[:10])} and {len(words) - 10} more"

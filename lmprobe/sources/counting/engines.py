@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections import Counter
@@ -13,10 +12,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io.work import ray_session
+from lmprobe.io.work import map_on_ray
 from lmprobe.registry import Registry
 from lmprobe.sources.counting.lexicon import Lexicon
 from lmprobe.sources.counting.parts import Held, Part
@@ -27,14 +25,14 @@ Counts = dict[tuple[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CountJob:
     """What is counted, the same for every part."""
 
     rule: str
     lexicon: Lexicon
 
 
-def count_part(job: Job, part: Part) -> Counts:
+def count_part(job: CountJob, part: Part) -> Counts:
     """Return the counts of one part."""
     rule = _prepared(job)
     counts: Counter[tuple[int, int]] = Counter()
@@ -44,7 +42,7 @@ def count_part(job: Job, part: Part) -> Counts:
 
 
 @lru_cache(maxsize=4)
-def _prepared(job: Job) -> Rule:
+def _prepared(job: CountJob) -> Rule:
     """Return the rule, made ready once per process and job."""
     return rules.get(job.rule)(job.lexicon)
 
@@ -53,14 +51,14 @@ Numbered = tuple[int, Part]
 Counted = tuple[int, int, Counts]
 """The number of a part, its size in bytes and its counts."""
 
-Engine = Callable[[Job, Iterable[Numbered], int], Iterator[Counted]]
+Engine = Callable[[CountJob, Iterable[Numbered], int], Iterator[Counted]]
 """Called with the job, the parts and the number of workers; parts come back in any order."""
 
 engines: Registry[Engine] = Registry("engines", "lmprobe.sources.counting.engines")
 
 
 @engines.register("local")
-def local(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
+def local(job: CountJob, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
     """Count part after part, or with `workers` processes several at a time."""
     if workers == 1:
         for number, part in parts:
@@ -81,7 +79,7 @@ def local(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted
 
 
 def _spread(
-    pool: ProcessPoolExecutor, job: Job, parts: Iterable[Numbered], ahead: int
+    pool: ProcessPoolExecutor, job: CountJob, parts: Iterable[Numbered], ahead: int
 ) -> Iterator[Counted]:
     """Yield counts as they come, with only so many parts under way: memory stays constant."""
     running: dict[Future[Counts], tuple[int, int]] = {}
@@ -112,36 +110,18 @@ def _end_with_the_parent() -> None:
 
 
 @engines.register("ray")
-def ray_data(job: Job, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
+def ray_data(job: CountJob, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
     """Count each part in a Ray task; Ray runs a task again when its worker dies.
 
     Every node must see the files under the same paths. An address in RAY_ADDRESS, or a
     connection that the caller has made, is used; else `workers` processes start here.
     """
-    listed = list(parts)
-    if any(isinstance(part, Held) for _, part in listed):
+    listed = [(job, number, part) for number, part in parts]
+    if any(isinstance(part, Held) for _, _, part in listed):
         raise InputError('the engine "ray" counts files; use the engine "local" for a stream')
-    with ray_session(workers):
-        yield from _counted(job, listed)
+    return map_on_ray(_count_numbered, listed, workers)
 
 
-def _counted(job: Job, parts: list[Numbered]) -> Iterator[Counted]:
-    import ray.data
-
-    if not parts:
-        return
-    context = ray.data.DataContext.get_current()
-    bars, context.enable_progress_bars = context.enable_progress_bars, False
-    items = [{"part": pickle.dumps((job, number, part))} for number, part in parts]
-    # One block per part, so that a lost worker costs one part.
-    rows = ray.data.from_items(items, override_num_blocks=len(items)).map(_count_row)
-    try:
-        for row in rows.iter_rows():
-            yield pickle.loads(row["counts"])
-    finally:
-        context.enable_progress_bars = bars
-
-
-def _count_row(row: dict[str, Any]) -> dict[str, Any]:
-    job, number, part = pickle.loads(row["part"])
-    return {"counts": pickle.dumps((number, part.size, count_part(job, part)))}
+def _count_numbered(task: tuple[CountJob, int, Part]) -> Counted:
+    job, number, part = task
+    return number, part.size, count_part(job, part)

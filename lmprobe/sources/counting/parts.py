@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from lmprobe.io.table_files import endings, explaining, open_binary
 from lmprobe.sources.counting.text import (
-    is_compressed,
+    is_json_lines,
     json_texts,
-    kind_of,
     line_blocks,
-    opened,
     span_blocks,
     text_blocks,
     text_of,
@@ -32,7 +31,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LineSpan:
     """The lines of a file that begin at an offset in [start, end).
 
     A compressed file can be read from its beginning only, and is one span.
@@ -51,14 +50,14 @@ class Span:
     def blocks(self) -> Iterator[bytes]:
         """Yield the lines as blocks."""
         where = str(self.path)
-        with opened(self.path) as stream:
-            if is_compressed(self.path):
+        with explaining(self.path), open_binary(self.path) as stream:
+            if endings(self.path)[1]:
                 lines = line_blocks(stream, where)
             else:
                 lines = span_blocks(stream, where, self.start, self.end)
             if self.start == 0:
                 lines = without_mark(lines, where)
-            if kind_of(self.path) == "jsonl":
+            if is_json_lines(self.path):
                 lines = text_blocks(json_texts(lines, self.field, where))
             yield from lines
 

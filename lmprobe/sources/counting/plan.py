@@ -14,15 +14,13 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io import atomic
-from lmprobe.io.atomic import seal, unseal
+from lmprobe.io.atomic import read_sealed, write_sealed
 from lmprobe.io.documents import refuse_pipe
-from lmprobe.sources.counting.engines import Counts, Job
-from lmprobe.sources.counting.parts import Held, Part, RowGroup, Rows, Span
+from lmprobe.io.table_files import endings
+from lmprobe.sources.counting.engines import CountJob, Counts
+from lmprobe.sources.counting.parts import Held, LineSpan, Part, RowGroup, Rows
 from lmprobe.sources.counting.text import (
-    is_compressed,
     is_corpus_file,
-    kind_of,
     line_blocks,
     text_blocks,
     text_of,
@@ -37,7 +35,7 @@ _STREAM = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CorpusPlan:
     """The parts of a corpus in order."""
 
     parts: Iterable[Part]
@@ -49,7 +47,7 @@ class Plan:
     """Whether the same parts can be read again."""
 
 
-def plan(corpus: Any, *, field: str = "text", part: int = PART) -> Plan:
+def plan(corpus: Any, *, field: str = "text", part: int = PART) -> CorpusPlan:
     """Return the parts of a corpus.
 
     A string is a path, a folder, a glob pattern, "-" for standard input or "hf://NAME" for a
@@ -72,11 +70,11 @@ def plan(corpus: Any, *, field: str = "text", part: int = PART) -> Plan:
     return _stream(corpus, field, "texts in memory")
 
 
-def joined(plans: list[Plan]) -> Plan:
+def joined(plans: list[CorpusPlan]) -> CorpusPlan:
     """Return several corpora as one."""
     resumable = all(plan.resumable for plan in plans)
     parts: Iterable[Part] = chain.from_iterable(plan.parts for plan in plans)
-    return Plan(
+    return CorpusPlan(
         parts=list(parts) if resumable else parts,
         names=tuple(name for plan in plans for name in plan.names),
         total=sum(plan.total for plan in plans) if all(plan.total for plan in plans) else 0,
@@ -103,9 +101,9 @@ def _expand(named: str | Path) -> list[Path]:
     raise DataFileError(f"{path}: no such file or folder")
 
 
-def _files(paths: list[Path], field: str, part: int) -> Plan:
+def _files(paths: list[Path], field: str, part: int) -> CorpusPlan:
     parts = [one for path in paths for one in _parts_of(path, field, part)]
-    return Plan(parts, tuple(map(str, paths)), sum(one.size for one in parts))
+    return CorpusPlan(parts, tuple(map(str, paths)), sum(one.size for one in parts))
 
 
 def _parts_of(path: Path, field: str, part: int) -> Iterator[Part]:
@@ -116,12 +114,12 @@ def _parts_of(path: Path, field: str, part: int) -> Iterator[Part]:
         size = path.stat().st_size
     except OSError as problem:
         raise DataFileError(f"{path}: {problem.strerror}") from None
-    if kind_of(path) == "parquet":
+    if endings(path)[0] == ".parquet":
         yield from _parquet_parts(path, field)
     else:
-        step = max(size, 1) if is_compressed(path) else part
+        step = max(size, 1) if endings(path)[1] else part
         for start in range(0, size, step):
-            yield Span(path, start, min(start + step, size), field)
+            yield LineSpan(path, start, min(start + step, size), field)
 
 
 def _parquet_parts(path: Path, field: str) -> Iterator[Part]:
@@ -197,15 +195,17 @@ def _hub_rows(name: str) -> Iterable[Any]:
     return found
 
 
-def _stream(rows: Iterable[Any], field: str, name: str) -> Plan:
+def _stream(rows: Iterable[Any], field: str, name: str) -> CorpusPlan:
     texts = (text_of(row, field, name) for row in rows)
-    return Plan((Held(block) for block in text_blocks(texts, size=_STREAM)), (name,), 0, False)
+    return CorpusPlan(
+        (Held(block) for block in text_blocks(texts, size=_STREAM)), (name,), 0, False
+    )
 
 
-def _standard_input() -> Plan:
+def _standard_input() -> CorpusPlan:
     where = "standard input"
     lines = line_blocks(sys.stdin.buffer, where, size=_STREAM)
-    return Plan((Held(one) for one in without_mark(lines, where)), (where,), 0, False)
+    return CorpusPlan((Held(one) for one in without_mark(lines, where)), (where,), 0, False)
 
 
 _FORMAT = "lmprobe.count/2"
@@ -216,7 +216,7 @@ SECONDS_BETWEEN_SAVES = 5.0
 
 
 @dataclass(slots=True)
-class Checkpoint:
+class CountCheckpoint:
     """The parts done so far and the sum of their counts; kept in a file if there is one."""
 
     path: Path | None
@@ -245,22 +245,19 @@ class Checkpoint:
             "done": sorted(self.done),
             "counts": [[*pair, count] for pair, count in sorted(self.counts.items())],
         }
-        atomic.write_text(self.path, seal(document, "") + "\n")
+        write_sealed(self.path, document)
         self.saved = time.monotonic()
 
 
-def open_checkpoint(path: str | Path | None, job: Job, parts: list[Part]) -> Checkpoint:
+def open_checkpoint(path: str | Path | None, job: CountJob, parts: list[Part]) -> CountCheckpoint:
     """Return the state in `path`, or a new one; a file of another count is refused."""
     if path is None:
-        return Checkpoint(None, "")
+        return CountCheckpoint(None, "")
     path, request = Path(path), _fingerprint(job, parts)
     if not path.exists():
-        return Checkpoint(path, request)
+        return CountCheckpoint(path, request)
     refuse_pipe(path)
-    try:
-        state = unseal(path.read_text(encoding="utf-8", errors="replace"), "")
-    except OSError as problem:
-        raise DataFileError(f"{path}: {problem.strerror}") from None
+    state = read_sealed(path, strict=True)
     advice = "remove it to start anew, or name another file"
     if state is None or state.get("format") != _FORMAT:
         raise DataFileError(
@@ -272,10 +269,10 @@ def open_checkpoint(path: str | Path | None, job: Job, parts: list[Part]) -> Che
             f"or the size of the parts has changed; {advice}"
         )
     counts = {(attribute, task): count for attribute, task, count in state["counts"]}
-    return Checkpoint(path, request, set(state["done"]), counts)
+    return CountCheckpoint(path, request, set(state["done"]), counts)
 
 
-def _fingerprint(job: Job, parts: list[Part]) -> str:
+def _fingerprint(job: CountJob, parts: list[Part]) -> str:
     """Return what must be equal for counts to be added up: job, parts, the files' state."""
     files = sorted({path for part in parts if (path := getattr(part, "path", None))})
     states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]

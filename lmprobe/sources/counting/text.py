@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.documents import parse_json
+from lmprobe.io.table_files import BLOCK, endings
 from lmprobe.sources.counting.languages import Language, language_of
-
-BLOCK = 1 << 17
-"""Bytes read at a time: large enough to be fast, small enough to stay in the core's cache."""
 
 # Memory stays in proportion to the longest line, so there has to be a longest line.
 LONGEST_LINE = 1 << 28
@@ -84,9 +78,6 @@ def _line_feeds(piece: bytes) -> bytes:
     return piece.replace(b"\r", b"\n") if b"\r" in piece else piece
 
 
-Kind = Literal["text", "jsonl", "parquet"]
-
-_COMPRESSED = (".gz", ".zst")
 _JSON_LINES = (".jsonl", ".ndjson", ".json")
 # What is read from a folder without being named; "" is how WikiExtractor names its files.
 _IN_FOLDERS = (".txt", ".text", ".tokens", ".raw", ".parquet", "", *_JSON_LINES)
@@ -94,44 +85,14 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 
-def is_compressed(path: Path) -> bool:
-    """Tell whether the file must be read from its beginning."""
-    return path.suffix in _COMPRESSED
-
-
-def kind_of(path: Path) -> Kind:
-    """Return what a file holds, by its name; all that is not known is plain text."""
-    suffix = _inner_suffix(path)
-    if suffix in _JSON_LINES:
-        return "jsonl"
-    return "parquet" if suffix == ".parquet" else "text"
+def is_json_lines(path: Path) -> bool:
+    """Tell whether a file holds JSON Lines, by its name; all that is not known is plain text."""
+    return endings(path)[0] in _JSON_LINES
 
 
 def is_corpus_file(path: Path) -> bool:
     """Tell whether a file in a folder is meant when the folder is named."""
-    return not path.name.startswith((".", "_")) and _inner_suffix(path) in _IN_FOLDERS
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, decompressed; a broken one is a `DataFileError`."""
-    import zstandard
-
-    try:
-        with path.open("rb") as raw:
-            if path.suffix == ".gz":
-                with gzip.open(raw) as stream:
-                    yield stream  # type: ignore[misc]
-            elif path.suffix == ".zst":
-                reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-                with io.BufferedReader(reader, BLOCK) as stream:
-                    yield stream
-            else:
-                yield raw
-    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as problem:
-        raise DataFileError(f"{path}: the compressed data is broken: {problem}") from None
-    except OSError as problem:
-        raise DataFileError(f"{path}: {problem.strerror or problem}") from None
+    return not path.name.startswith((".", "_")) and endings(path)[0] in _IN_FOLDERS
 
 
 def without_mark(blocks: Iterable[bytes], where: str) -> Iterator[bytes]:
@@ -180,10 +141,6 @@ def _json_object(line: bytes, where: str) -> Any:
             f"{where}: the line that begins {shown!r} is not JSON: {problem}; "
             "each line must be one JSON object"
         ) from None
-
-
-def _inner_suffix(path: Path) -> str:
-    return (path.with_suffix("") if is_compressed(path) else path).suffix
 
 
 # Closing: " ' ) ] } and, in UTF-8, the curly quotes and the guillemet.
