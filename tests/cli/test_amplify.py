@@ -177,7 +177,7 @@ def test_the_json_comes_back_whole(run: Run, file: Path, tmp_path: Path) -> None
     _, out, _ = run(file, *words, "--json", "-o", tmp_path / "out")
     assert len(pd.read_csv(tmp_path / "out" / "curves.csv")) > 50
     found = json.loads(out)
-    assert (found["schema"], found["kind"]) == ("lmprobe.result/2", "amplification")
+    assert (found["schema"], found["kind"]) == ("lmprobe.result/3", "amplification")
     assert found["rows"][0]["interval"]["status"] == "ok"
     result = AmplificationResult.from_json(out)
     assert result.to_json() == out

@@ -57,7 +57,7 @@ def test_the_worst_row_decides(saved: Path) -> None:
 def test_json_is_one_document(saved: Path, result: ProbeResult) -> None:
     done = check(saved, "--max", "0.02", "--base", "labor", "--json")
     document = json.loads(done.stdout)
-    assert (document["schema"], document["kind"]) == ("lmprobe.result/2", "check")
+    assert (document["schema"], document["kind"]) == ("lmprobe.result/3", "check")
     assert document["exit_code"] == done.exit_code == 1
     assert [row["direction"] for row in document["rows"]] == ["task->attribute", "attribute->task"]
     assert document["rows"][0]["value"] == result.row("labor", "task->attribute").value
