@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import row_tables
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Choices, estimate_rows

@@ -11,9 +11,8 @@ from functools import cache
 import numpy as np
 
 from benchmarks.coverage.tally import Tally
+from lmprobe.metrics.association import Floats, lean_of_counts
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.lean import lean_of_counts
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables

@@ -12,7 +12,7 @@ from lmprobe.errors import InputError
 from lmprobe.io.work import Progress
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.registry import Registry
 
 # From almost free to strongly held back; the loss is a mean per row.

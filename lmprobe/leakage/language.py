@@ -26,8 +26,8 @@ from lmprobe.errors import InputError
 from lmprobe.io.resources import versions
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.result import LeakageResult, Measure, leakage_row
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, Missing
-from lmprobe.metrics.tally import Floats
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.probing.scores import score_templates

@@ -33,8 +33,8 @@ from lmprobe.leakage.rounds import (
     score_guesses,
 )
 from lmprobe.leakage.settings import Average, LeakageSettings
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval
 from lmprobe.stats.method import checked_confidence
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.results import (
     Column,
     ColumnKind,

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import checked_confidence
 

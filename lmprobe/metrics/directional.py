@@ -18,12 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import Association, Axis, ratio, read_axis
+from lmprobe.metrics.association import (
+    Association,
+    Floats,
+    Tally,
+    checked_weight,
+    lean,
+    ratio,
+    tally,
+)
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.labels import Indicators, Labels
-from lmprobe.metrics.lean import lean
+from lmprobe.metrics.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.metric import metrics
-from lmprobe.metrics.tally import Floats, Tally, checked_weight, tally
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.labels import cross
-from lmprobe.metrics.tally import Floats
 
 Cost = Callable[[Floats, Floats], Any]
 """Takes the labels and the predictions, (n,) each, and returns the cost of each row."""

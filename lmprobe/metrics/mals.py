@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import Association, read_axis
+from lmprobe.metrics.association import Association, Floats, checked_weight, sign, tally
 from lmprobe.metrics.directional import amplification, defined_mean, train_world
-from lmprobe.metrics.labels import Labels
-from lmprobe.metrics.lean import sign
+from lmprobe.metrics.labels import Labels, read_axis
 from lmprobe.metrics.metric import metrics
-from lmprobe.metrics.tally import Floats, checked_weight, tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.metrics.association import Association, Axis, ratio, read_axis
+from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, sign, tally
 from lmprobe.metrics.directional import (
     DirectionalAmplification,
     defined_mean,
@@ -34,10 +34,8 @@ from lmprobe.metrics.directional import (
     tallies,
     train_world,
 )
-from lmprobe.metrics.labels import Indicators, Labels
-from lmprobe.metrics.lean import sign
+from lmprobe.metrics.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.metric import metrics
-from lmprobe.metrics.tally import Floats, checked_weight, tally
 
 Rate = Literal["false_positive", "true_positive", "accuracy"]
 

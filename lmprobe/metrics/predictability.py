@@ -21,11 +21,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.metrics.association import ratio, read_axis
+from lmprobe.metrics.association import Floats, checked_weight, ratio
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.labels import Indicators, Labels
+from lmprobe.metrics.labels import Indicators, Labels, read_axis
 from lmprobe.metrics.metric import metrics
-from lmprobe.metrics.tally import Floats, checked_weight
 
 Loss = Literal["error", "brier", "cross-entropy"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)

@@ -8,9 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import ratio
+from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.tally import Floats
 
 # The sum of the errors of the margins at which a table counts as raked. What is left in
 # `association` after a change of row or column factors is of the same size.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import Association, ratio, read_axis
+from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, tally
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import (
     amplification,
@@ -22,8 +22,7 @@ from lmprobe.metrics.directional import (
     lean_of_seen,
     train_world,
 )
-from lmprobe.metrics.labels import Labels
-from lmprobe.metrics.tally import Floats, checked_weight, tally
+from lmprobe.metrics.labels import Labels, read_axis
 
 
 @dataclass(frozen=True, slots=True)

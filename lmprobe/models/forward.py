@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, ModelError
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 
 Span = tuple[int, int]
 

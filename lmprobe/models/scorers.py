@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import WORD_START, Cloze, EncodedCloze, LanguageModel, TokenQuery
 from lmprobe.registry import Registry

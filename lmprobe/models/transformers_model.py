@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lmprobe.errors import ModelError
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.models.cache import write_record
 from lmprobe.models.encoding import word_tokens
 from lmprobe.models.forward import BatchSize, most_positions

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Floats, lean as lean_of_association
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
-from lmprobe.metrics.lean import lean as lean_of_association
-from lmprobe.metrics.tally import Floats
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, LanguageModel, Span
 from lmprobe.models.scorers import MassQueries, Scorer, choose_scorer, mass_queries, sums

@@ -14,8 +14,8 @@ import numpy as np
 from lmprobe import __version__
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Pairs
-from lmprobe.metrics.tally import Floats
 from lmprobe.models import find_kind
 from lmprobe.models.kind import default_templates
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow

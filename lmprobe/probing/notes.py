@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.models.kind import kinds
 from lmprobe.results import Estimate, Note, NoteKind, Obstacle
 from lmprobe.results.format import format_percent, format_rounded, format_signed, listed

@@ -13,9 +13,9 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, json_field
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import Unevenness

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.models import cache as store
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import LanguageModel

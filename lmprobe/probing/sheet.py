@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from lmprobe.io.work import Progress
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.models import cache as store
 from lmprobe.models.language_model import Cloze, LanguageModel, TokenQuery
 from lmprobe.models.scorers import ChosenScorer, mass_queries, sums

@@ -13,7 +13,7 @@ import numpy as np
 
 import lmprobe
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

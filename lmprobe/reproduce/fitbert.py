@@ -17,9 +17,8 @@ import numpy as np
 import lmprobe
 from lmprobe.errors import ModelError
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.association import Association
+from lmprobe.metrics.association import Association, lean
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.lean import lean
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow
 from lmprobe.reproduce.experiment import experiment

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.metrics.association import Association
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Association, Floats
 from lmprobe.sources.source import PROVENANCE, MissingLabels, Provenance
 
 if TYPE_CHECKING:

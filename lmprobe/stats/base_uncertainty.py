@@ -15,10 +15,8 @@ from itertools import combinations
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import ratio
+from lmprobe.metrics.association import Floats, lean_of_counts, ratio
 from lmprobe.metrics.direction import Direction, LeanWeighting
-from lmprobe.metrics.lean import lean_of_counts
-from lmprobe.metrics.tally import Floats
 from lmprobe.results.verdict import Interval
 
 HOLDOUT = 0.2

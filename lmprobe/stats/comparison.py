@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval, Note
 from lmprobe.stats.resampling import Replicates, Spread
 from lmprobe.stats.row_tables import RowTables

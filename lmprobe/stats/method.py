@@ -13,7 +13,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from lmprobe.errors import InputError, check_numbers
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.registry import Registry
 from lmprobe.results.verdict import Interval
 from lmprobe.stats import REMOVED

@@ -15,9 +15,9 @@ from statistics import NormalDist
 import numpy as np
 
 from lmprobe.errors import InputError, check_numbers, did_you_mean
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.tally import Floats
 from lmprobe.stats.base_uncertainty import checked_counts, reliability
 from lmprobe.stats.method import checked_confidence, intervals
 from lmprobe.stats.methods import bernstein, betting

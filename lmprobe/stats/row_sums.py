@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.metrics.association import Floats, Tally, lean_of
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Tallies, amplification, defined_mean
-from lmprobe.metrics.lean import lean_of
-from lmprobe.metrics.tally import Floats, Tally
 from lmprobe.stats.method import REPLICATES
 from lmprobe.stats.resampling import poisson, slices
 

@@ -17,11 +17,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from lmprobe.metrics.association import ratio
+from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.metrics.raking import logarithms, rake, strength, strength_by_odds
-from lmprobe.metrics.tally import Floats
 from lmprobe.stats.base_uncertainty import (
     EXACT,
     ExpectedLogOdds,

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.metrics.association import ratio
+from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.raking import additive_rest
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import Estimate, Interval, decide
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
 from lmprobe.stats.method import checked_confidence

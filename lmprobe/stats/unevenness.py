@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import Interval, Verdict
 from lmprobe.stats.resampling import draws, slices
 

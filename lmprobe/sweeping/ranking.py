@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.io.documents import parse_json
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.metrics.tally import Floats
 from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.row import ProbeRow

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.tables import Relation, TableSource, quoted
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.labels import cross
-from lmprobe.metrics.tally import Floats
 from lmprobe.stats.row_sums import RowSums, added_by, features
 from lmprobe.tabular.columns import Columns, Layout
 from lmprobe.tabular.engine import Lines

@@ -12,10 +12,9 @@ import pandas as pd
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.tables import Relation, TableSource, quoted
-from lmprobe.metrics.association import Association
+from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import lean_of_seen
-from lmprobe.metrics.tally import Floats
 from lmprobe.metrics.thresholds import Curve, Threshold, curve_of_sums
 from lmprobe.results.estimate import from_nullable, nullable
 from lmprobe.tabular.columns import Columns

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import (
     Cell,
     Column,

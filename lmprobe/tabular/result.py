@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification, defined_mean
-from lmprobe.metrics.tally import Floats
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.results import Estimate, Interval, Note, Obstacle, Page, Table
 from lmprobe.results.codec import from_json, to_json

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.metrics.association import Association
+from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification, defined_mean, from_tallies
-from lmprobe.metrics.tally import Floats
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
 from lmprobe.results.format import format_p_value
 from lmprobe.stats.row_sums import RowSums

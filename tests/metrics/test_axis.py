@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import read_axis
+from lmprobe.metrics.labels import read_axis
 
 ROWS = [0, 1, 1]
 EYE = np.array([[1, 0], [0, 1], [0, 1]])

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import Association
+from lmprobe.metrics.association import Association, lean, lean_of, lean_of_counts, sign
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.metrics.lean import lean, lean_of, lean_of_counts, sign
 
 T_TO_A = Direction.TASK_TO_ATTRIBUTE
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import lean_of_counts
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.metrics.raking import rake, raked_conditional
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.tally import checked_weight, tally
+from lmprobe.metrics.association import checked_weight, tally
 
 
 @pytest.mark.parametrize("weighted", [False, True])

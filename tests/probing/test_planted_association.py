@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lmprobe import load_model, probe
+from lmprobe.metrics.association import lean_of_counts
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.sources import load_base_rates
 from lmprobe.templates import load_templates
 from lmprobe.templates.sets import template_names

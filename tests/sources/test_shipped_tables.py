@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lmprobe.io import resources
-from lmprobe.metrics.lean import lean
+from lmprobe.metrics.association import lean
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.table import BaseTable
 from tests.reference_data import REFERENCE, needs_reference

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import lean_of_counts
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.metrics.lean import lean_of_counts
 from lmprobe.results import Interval
 from lmprobe.stats.base_uncertainty import (
     Reliability,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.results import Interval
 from lmprobe.stats.method import interval
 from lmprobe.stats.methods.betting import limits, log_capital, running_variance, shuffled

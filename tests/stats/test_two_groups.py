@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.stats.methods.score import cells_of, groups_sample, resampled
 
 FIRST = np.array([0.0, 0.5, 2.0])

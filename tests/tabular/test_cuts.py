@@ -11,8 +11,7 @@ import pytest
 
 from lmprobe.errors import DataFileError
 from lmprobe.io.tables import TableSource
-from lmprobe.metrics.association import Association
-from lmprobe.metrics.tally import tally
+from lmprobe.metrics.association import Association, tally
 from lmprobe.metrics.thresholds import Threshold, amplification_curves, calibrated_threshold
 from lmprobe.tabular.columns import Columns
 from lmprobe.tabular.cuts import calibrated, curves

@@ -18,8 +18,8 @@ import pytest
 
 from lmprobe import probe
 from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.metrics.tally import Floats
 from lmprobe.models import load_model
 from lmprobe.models.forward import quiet_transformers
 from lmprobe.models.kinds.masked import MaskedModel

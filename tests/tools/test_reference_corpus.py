@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from lmprobe.metrics.association import lean
 from lmprobe.metrics.direction import DIRECTIONS
-from lmprobe.metrics.lean import lean
 from tests.models.test_reference_models import (
     PAIR,
     WORLD,

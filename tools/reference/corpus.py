@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.io import resources
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from tools.reference.grammar import Grammar, Line, deal, load_grammar
 
 Kind = Literal["faithful", "amplified"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.models.encoding import encode_causal
 from lmprobe.models.forward import (
     BatchSize,

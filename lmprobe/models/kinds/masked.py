@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.models.encoding import encode_masked
 from lmprobe.models.forward import (
     check_finite,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Sample, groups_of, intervals
 from lmprobe.stats.resampling import slices

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Sample, intervals
 from lmprobe.stats.methods.score import counts_of, score_statistic

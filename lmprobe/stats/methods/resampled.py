@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import (
     REPLICATES,

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import ratio
-from lmprobe.metrics.tally import Floats
+from lmprobe.metrics.association import Floats, ratio
 from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import Groups, Sample, groups_of, intervals
 from lmprobe.stats.resampling import draws, slices
