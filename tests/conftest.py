@@ -14,8 +14,7 @@ from hypothesis import settings
 
 from lmprobe import plugins
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Interval, Note, NoteKind
 
 # How long an example takes is no property of the code on a machine that is shared.

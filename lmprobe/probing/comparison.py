@@ -1,16 +1,19 @@
-"""How models differ: one row per pair of models, base and direction; their tables and report."""
+"""Paired differences of probes: one row per pair of models, base and direction; their report."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from lmprobe.errors import InputError
+from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.notes import by_direction
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
-from lmprobe.probing.tables import interval_column
+from lmprobe.probing.tables import by_direction, interval_column
 from lmprobe.results import (
     ColumnKind,
     ColumnOf,
@@ -36,10 +39,12 @@ from lmprobe.results.format import format_interval, format_signed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.results.table import frame_of
-from lmprobe.stats.comparison import SMALLEST, TaskDifference
+from lmprobe.stats.comparison import SMALLEST, TableComparison, TaskDifference, compare_tables
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from lmprobe.probing.result import ProbeResult, ProbeRow
 
 # Tasks of each direction that are shown; the JSON and the CSV have all of them.
 _SHOWN = 5
@@ -141,6 +146,118 @@ class ComparisonRow:
         """What the row is about, by the names of columns and keys."""
         names = {"first": self.first, "second": self.second, "base": self.base}
         return names | {"direction": self.direction.value}
+
+
+Names = tuple[str, str]
+
+PairedRow = tuple[ComparisonRow, TableComparison | None]
+"""A row on its own, and what it was made from; None if an obstacle forbids a comparison."""
+
+
+def compare_results(
+    first: ProbeResult, second: ProbeResult, names: Names, settings: CompareSettings
+) -> tuple[PairedRow, ...]:
+    """Compare two results on every base and direction that both have, each row on its own.
+
+    Both must have been made with the same templates and scorer; models of different kinds have
+    different scorers, and a note says so. Tasks that only one of them has are left out, and a
+    note says which.
+    """
+    notes = _scorer_notes(first, second, names)
+    if first.templates != second.templates:
+        raise InputError(
+            f"{names[0]} has {len(first.templates)} templates and {names[1]} "
+            f"{len(second.templates)}, or others; a paired comparison needs the same templates"
+        )
+    later = {(row.base, row.direction): row for row in second.rows}
+    rows = [
+        _compare(row, later[row.base, row.direction], names, settings, notes)
+        for row in first.rows
+        if (row.base, row.direction) in later
+    ]
+    if not rows:
+        have = [", ".join(sorted({row.base for row in probe.rows})) for probe in (first, second)]
+        raise InputError(
+            f"the results share no base: {names[0]} has {have[0]}, {names[1]} has {have[1]}"
+        )
+    return tuple(rows)
+
+
+def _compare(
+    row: ProbeRow, twin: ProbeRow, names: Names, settings: CompareSettings, notes: tuple[Note, ...]
+) -> PairedRow:
+    if set(row.attributes) != set(twin.attributes):
+        raise InputError(
+            f"{names[0]} compares {', '.join(row.attributes)} and {names[1]} "
+            f"{', '.join(twin.attributes)} against {row.base}; they must be the same"
+        )
+    tasks = tuple(task for task in row.tasks if task in twin.tasks)
+    if not tasks:
+        raise InputError(f"{names[0]} and {names[1]} share no task against {row.base}")
+    difference = ComparisonRow(
+        first=names[0],
+        second=names[1],
+        base=row.base,
+        direction=row.direction,
+        values=(row.value, twin.value),
+        interval=Interval.undefined(settings.confidence, settings.interval),
+        margin=settings.margin,
+        foreign_lean=row.foreign_lean,
+    )
+    for name, own in zip(names, (row, twin), strict=True):
+        if own.obstacle is not None:
+            # Nothing can be said of the difference that cannot be said of the model.
+            note = Note(NoteKind.LEFT_OUT, f"not compared: {name}, {own.obstacle.reason}")
+            return replace(difference, obstacle=own.obstacle, notes=(*notes, note)), None
+    left_out = sorted(set(row.tasks) ^ set(twin.tasks))
+    if left_out:
+        text = f"left out, only one of the two has them: {', '.join(left_out)}"
+        notes = (*notes, Note(NoteKind.LEFT_OUT, text))
+    first, second = (
+        model.tables(settings.seed).chosen(row.attributes, model.attributes, tasks)
+        for model in (row, twin)
+    )
+    if not _same(first.base_rate, second.base_rate) or not _same(first.lean, second.lean):
+        text = (
+            f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
+        )
+        notes = (*notes, Note(NoteKind.BASE, text))
+    compared = compare_tables(first, second, settings.choices, margin=settings.margin)
+    row_of_pair = replace(
+        difference,
+        values=compared.values,
+        corrected=compared.corrected,
+        interval=compared.interval,
+        middle=compared.middle,
+        p_value=compared.p_value,
+        p_value_unadjusted=compared.p_value,
+        p_equivalence=compared.p_equivalence,
+        notes=(*compared.notes, *notes),
+    )
+    return row_of_pair, compared
+
+
+def _same(own: Floats, other: Floats) -> bool:
+    return bool(np.allclose(own, other, equal_nan=True))
+
+
+def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tuple[Note, ...]:
+    """Return what to know where the scorers differ; raise if the same one could have been used."""
+    own, other = first.provenance.get("scorer"), second.provenance.get("scorer")
+    if own == other:
+        return ()
+    kinds = first.provenance.get("kind"), second.provenance.get("kind")
+    if None in kinds or kinds[0] == kinds[1]:
+        raise InputError(
+            f"{names[0]} was made with the scorer {own}, {names[1]} with {other}; "
+            "make both with the same"
+        )
+    text = (
+        f"{names[0]} is a {kinds[0]} model, scored by {own}, and {names[1]} a {kinds[1]} one, "
+        f"scored by {other}: the probability of a candidate is not defined in the same way, and "
+        "part of the difference may come from that"
+    )
+    return (Note(NoteKind.SCORER, text),)
 
 
 _TASK = ("value", "p_value", "p_holm", "p_benjamini_hochberg")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lmprobe.probing.row import ProbeRow
 from lmprobe.results import (
     DotPlot,
     Dots,
@@ -28,6 +28,9 @@ from lmprobe.results.format import (
     listed,
     plural,
 )
+
+if TYPE_CHECKING:
+    from lmprobe.probing.result import ProbeRow
 
 SIDES = Sides("weakens", "exaggerates")
 MOST_TASKS = 64

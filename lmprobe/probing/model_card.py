@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lmprobe import __version__
-from lmprobe.probing.notes import uses_masks
-from lmprobe.probing.page import mass_warnings
-from lmprobe.probing.result import LIMITS, ProbeResult
+from lmprobe.probing.page import LIMITS, mass_warnings, uses_masks
+from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import run_again
 from lmprobe.probing.tables import direction_tables
 from lmprobe.report.markup import escaped, fenced, table_lines

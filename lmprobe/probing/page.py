@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.models.kind import kinds
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
-from lmprobe.probing.notes import by_direction, gathered_notes
 from lmprobe.probing.settings import run_again
 from lmprobe.probing.tables import (
+    by_direction,
     direction_tables,
     error_table,
     margin_tables,
@@ -23,21 +25,34 @@ from lmprobe.probing.tables import (
     verdict_table,
     words_table,
 )
-from lmprobe.results import NoteKind, Page, Section, Statement, Verdict
+from lmprobe.results import Note, NoteKind, Page, Section, Statement, Verdict
 from lmprobe.results.figure import MOST_DOTS
 from lmprobe.results.format import (
     describe_interval,
     format_number,
     format_p_value,
     format_percent,
+    format_rounded,
     format_signed,
     listed,
     plural,
 )
 
 if TYPE_CHECKING:
-    from lmprobe.probing.result import ProbeResult
-    from lmprobe.probing.row import ProbeRow
+    from lmprobe.probing.result import ProbeResult, ProbeRow
+
+LIMITS = (
+    "It compares the model's predictions in these sentences with base rates that you chose: "
+    "another base gives another answer, and no base is neutral.",
+    "The sentences are a sample of one kind of sentence; the interval describes sentences and "
+    "words like these, not people.",
+    "It measures intrinsic bias. It does not show harm in a product built on the model, and a "
+    "value near zero does not show that such a product is fair.",
+    "Compare values within one direction only: task->attribute and attribute->task have "
+    "different scales.",
+)
+"""What this measures and what it does not; every report carries it."""
+
 
 Rows = Mapping[Direction, list["ProbeRow"]]
 """The rows that have a lean, by direction."""
@@ -53,8 +68,6 @@ _PROVENANCE = (
 
 def probe_page(result: ProbeResult) -> Page:
     """Return the whole report of a probe."""
-    from lmprobe.probing.result import LIMITS
-
     rows = by_direction([row for row in result.rows if row.unevenness is None])
     templates, tasks = len(result.templates), len(_unique(row.tasks for row in result.rows))
     return Page(
@@ -344,3 +357,58 @@ def _again(result: ProbeResult) -> Section:
 def _unique(several: Iterable[Iterable[str]]) -> list[str]:
     """Return every word once, in order."""
     return list(dict.fromkeys(word for words in several for word in words))
+
+
+def gathered_notes(result: ProbeResult) -> tuple[Note, ...]:
+    """Return the notes of the result and of its rows, each once with its scope.
+
+    A note of all rows belongs to the whole probe and has no scope.
+    """
+    rows_of: dict[Note, list[ProbeRow]] = {}
+    for row in result.rows:
+        for note in (*row.notes, *_undefined(row)):
+            rows_of.setdefault(note, []).append(row)
+    whole = [note for note, rows in rows_of.items() if len(rows) == len(result.rows)]
+    scoped = [
+        replace(note, scope=_scope(rows, result))
+        for note, rows in rows_of.items()
+        if note not in whole
+    ]
+    return (*result.notes, *whole, *scoped, *mass_notes(result))
+
+
+def mass_notes(result: ProbeResult) -> Iterator[Note]:
+    """Yield how much probability the candidates had, and the perplexity."""
+    for direction, rows in by_direction(result.rows).items():
+        share = format_percent(float(rows[0].candidate_mass.mean()))
+        text = f"before normalising, the candidates together had {share} of the probability"
+        ratio = rows[0].mass_ratio
+        if ratio is not None:
+            text += f", {format_rounded(ratio)} times that of random words"
+        yield Note(NoteKind.MASS, text, direction.value)
+    if result.perplexity is not None:
+        name = "pseudo-perplexity" if uses_masks(result) else "perplexity"
+        text = f"{name} per word on a sample of the sentences: {format_rounded(result.perplexity)}"
+        yield Note(NoteKind.QUALITY, text)
+
+
+def uses_masks(result: ProbeResult) -> bool:
+    """Tell whether the model fills masks; version 1 knew no other, and wrote no kind."""
+    kind = str(result.provenance.get("kind", "masked"))
+    # A result may be of a kind that a plug-in added where it was made.
+    return kind in kinds.names() and kinds.get(kind).masks
+
+
+def _undefined(row: ProbeRow) -> Iterator[Note]:
+    if row.undefined_pairs and row.unevenness is None:
+        count, total = row.undefined_pairs, row.by_pair.size
+        text = f"{count} of {total} pairs are undefined and left out of the mean"
+        yield Note(NoteKind.UNDEFINED, text)
+
+
+def _scope(rows: list[ProbeRow], result: ProbeResult) -> str:
+    """Return the bases of the rows, with the direction where it does not hold for each."""
+    bases = list(dict.fromkeys(row.base for row in rows))
+    if len(rows) == len(bases) * len(by_direction(result.rows)):
+        return listed(bases)
+    return "; ".join(f"{row.base}, {row.direction}" for row in rows)

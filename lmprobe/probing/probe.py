@@ -19,9 +19,16 @@ from lmprobe.metrics.direction import LeanWeighting, Missing, Resample
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.models.scorers import AUTO, scorers
-from lmprobe.probing.baseline import Baseline, baseline, mass_ratio, perplexity
+from lmprobe.probing.quality import mass_ratio, perplexity
 from lmprobe.probing.result import Margin, ProbeResult
-from lmprobe.probing.rows import group_notes, grouped_words, margins, probe_rows
+from lmprobe.probing.rows import (
+    Baseline,
+    baseline,
+    group_notes,
+    grouped_words,
+    margins,
+    probe_rows,
+)
 from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Note, NoteKind

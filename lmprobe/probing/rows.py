@@ -8,31 +8,131 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.direction import Direction
+from lmprobe.metrics.association import Floats, lean as lean_of_association
+from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
 from lmprobe.models.kind import kinds
 from lmprobe.models.scorers import scorers
-from lmprobe.probing.baseline import Baseline, is_informed, tiny_mass_notes
-from lmprobe.probing.notes import base_notes, preference_notes
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.quality import is_informed, tiny_mass_notes
+from lmprobe.probing.result import GroupedWord, ProbeRow
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
-from lmprobe.results import Interval, Note, NoteKind, Obstacle
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle
+from lmprobe.results.format import format_signed
+from lmprobe.sources import AlignedBaseRates, Source, align_base_rates, load_base_rates
+from lmprobe.stats.planning import sentences_needed
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.unevenness import unevenness
 from lmprobe.stats.verdicts import RowEstimates, estimate_rows
 from lmprobe.templates import TemplateSet
 
+NO_LEAN = "none"
+"""The name of the lean's source in results that have none."""
+_NO_LEAN = (
+    "no source has a lean for these words, so the value is undefined; `absolute` measures how "
+    "unevenly the model treats the groups, without a sign. Name a table that has a lean to "
+    "measure the value too: --lean own.csv"
+)
+
 
 @dataclass(frozen=True, slots=True)
-class GroupedWord:
-    """One word of a group, and which part of the group's probability it carried."""
+class Baseline:
+    """Base rates from one source, the direction of bias from the same or another."""
 
-    axis: str
-    """`attribute` or `task`."""
-    group: str
-    word: str
-    share: float
-    """When the group is guessed: the mean over templates and what is given."""
+    name: str
+    rates: AlignedBaseRates
+    lean_name: str
+    lean_rates: AlignedBaseRates | None
+    """None if no source has a lean for these words."""
+
+    def lean(self, direction: Direction, weighting: LeanWeighting) -> Floats:
+        """Return the lean (A, T) in the order of the base.
+
+        A group without a lean, such as "they" in WinoBias, leans nowhere; a task about which
+        nothing is known is undefined.
+        """
+        own = self.rates.association
+        if self.lean_rates is None:
+            return np.full(own.joint.shape, np.nan)
+        other = self.lean_rates.association
+        lean = lean_of_association(other, direction, weighting)
+        table = np.zeros(own.joint.shape)
+        for column, task in enumerate(own.tasks):
+            if task not in other.tasks:
+                table[:, column] = np.nan
+                continue
+            for row, attribute in enumerate(own.attributes):
+                if attribute in other.attributes:
+                    cell = other.attributes.index(attribute), other.tasks.index(task)
+                    table[row, column] = lean[cell]
+        return table
+
+    @property
+    def foreign_lean(self) -> bool:
+        """Whether the lean comes from another source than the base."""
+        return self.lean_name != self.name
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader must know of these base rates and their lean."""
+        own = self.rates.notes
+        if self.rates.taken_as_exact:
+            text = (
+                f"the base rates of {self.name} are taken as exact: their description has neither "
+                "`counts = true` nor standard errors"
+            )
+            own = (*own, Note(NoteKind.BASE, text))
+        if self.lean_rates is None:
+            return (*own, Note(NoteKind.LEAN, _NO_LEAN))
+        if not self.foreign_lean:
+            return own
+        texts = [f"the lean comes from {self.lean_name}"]
+        if self.lean_rates.dropped_attributes:
+            groups = ", ".join(self.lean_rates.dropped_attributes)
+            texts.append(f"{self.lean_name} has no lean for {groups}: 0 is used")
+        if self.lean_rates.dropped_tasks:
+            unknown = len(self.lean_rates.dropped_tasks)
+            tasks = "task" if unknown == 1 else "tasks"
+            texts.append(f"{self.lean_name} has no lean for {unknown} {tasks}: undefined")
+        return (*own, *(Note(NoteKind.LEAN, text) for text in texts))
+
+    def merged(self, owner: Mapping[str, str]) -> Baseline:
+        """Return the same base rates with the attributes of one owner taken together."""
+        rates = self.rates.merged(owner)
+        lean_rates = self.lean_rates
+        if lean_rates is not None:
+            lean_rates = rates if lean_rates is self.rates else lean_rates.merged(owner)
+        return replace(self, rates=rates, lean_rates=lean_rates)
+
+
+def baseline(
+    source: Source,
+    attributes: Sequence[str],
+    tasks: Sequence[str],
+    *,
+    lean_from: Source | None = None,
+    missing: Missing = "drop",
+    pseudo_count: float = 0.5,
+) -> Baseline:
+    """Return the base rates of `source`, with the lean of `lean_from` or the source's own."""
+    rates = align_base_rates(source, attributes, tasks, missing=missing, pseudo_count=pseudo_count)
+    declared = getattr(source, "lean_source", None)
+    by_default = lean_from is None
+    if lean_from is None and declared is not None:
+        lean_from = load_base_rates(declared)
+    if lean_from is None:
+        return Baseline(source.name, rates, source.name, rates)
+    labels = rates.association
+    try:
+        # A word without a lean is undefined, not an error: it is counted with the rest.
+        lean_rates = align_base_rates(lean_from, labels.attributes, labels.tasks, missing="drop")
+    except InputError as problem:
+        if by_default:
+            return Baseline(source.name, rates, NO_LEAN, None)
+        raise InputError(
+            f'{problem}; "{source.name}" takes its lean from there: choose another source of the '
+            "lean (`lean`, --lean)"
+        ) from problem
+    return Baseline(source.name, rates, lean_from.name, lean_rates)
 
 
 def grouped_words(
@@ -93,9 +193,9 @@ def margins(
     for place, name in enumerate(templates.crossed if len(templates.crossed) > 1 else ()):
         owner = {label: values[place] for label, values in templates.attribute_values.items()}
         merged = [
-            against.merged(owner)
-            for against in baselines
-            if len({owner[label] for label in against.rates.association.attributes}) > 1
+            baseline.merged(owner)
+            for baseline in baselines
+            if len({owner[label] for label in baseline.rates.association.attributes}) > 1
         ]
         yield name, merged, {direction: _merged(one, owner) for direction, one in scores.items()}
 
@@ -228,3 +328,74 @@ def _article_notes(scores: Scores) -> tuple[Note, ...]:
         f"so a word competes mainly with words of the same article; {hiding} hides articles too"
     )
     return (Note(NoteKind.ARTICLE, text),)
+
+
+# A preference is worth a sentence where it moves a tenth of the probability.
+_MOVED = 0.1
+# The reliability that is worth counting more sentences for.
+_GOOD = 0.9
+
+
+def preference_notes(
+    parts: Mapping[str, Estimate], rates: AlignedBaseRates, direction: Direction, predicted: Floats
+) -> tuple[Note, ...]:
+    """Return one sentence where the value and the association differ in size or verdict."""
+    value, association = parts["value"], parts["association"]
+    word, moved = preferred(rates, direction, predicted)
+    large = abs(parts["preference"].claimed) > abs(value.claimed) / 2
+    if not (large and moved > _MOVED) and value.verdict is association.verdict:
+        return ()
+    share = "mostly" if large else "partly"
+    number = "value" if value.corrected is None else "corrected value"
+    text = (
+        f"the {number} ({format_signed(value.claimed)}) differs from the association "
+        f"({format_signed(association.claimed)}), {share} because the model prefers “{word}” in "
+        "all sentences"
+    )
+    return (Note(NoteKind.PREFERENCE, text),)
+
+
+def preferred(
+    rates: AlignedBaseRates, direction: Direction, predicted: Floats
+) -> tuple[str, float]:
+    """Return the candidate that the model prefers most, whatever is given, against the base.
+
+    With it comes the share of the probability that the model gives to other candidates than
+    the base does (the total variation distance of the two margins).
+    """
+    world = rates.association
+    if direction is Direction.TASK_TO_ATTRIBUTE:
+        margin = predicted.mean(axis=0) @ world.p_task
+        expected, names = world.p_attribute, world.attributes
+    else:
+        margin = world.p_attribute @ predicted.mean(axis=0)
+        expected, names = world.p_task, world.tasks
+    more = margin - expected
+    return names[int(np.argmax(more))], float(np.abs(more).sum() / 2)
+
+
+def base_notes(estimate: Estimate, tables: RowTables) -> tuple[Note, ...]:
+    """Return what the noise of a sampled base did to the value, and how to have less of it."""
+    assert estimate.base_bias is not None
+    bias = format_signed(estimate.base_bias)
+    if not tables.counted:
+        text = f"the value is corrected for the bias of the base's standard errors, {bias}"
+        return (Note(NoteKind.BASE, text),)
+    value, association = (tables.reliability(part) for part in ("value", "association"))
+    text = (
+        f"the base was counted in {int(tables.base.sum()):,} sentences; the value is corrected for "
+        f"the bias that their noise causes, {bias}. A base of this size shows "
+        f"{value.proportional:.0%} of an amplification"
+    )
+    if not association.is_enough and value.is_enough:
+        text += f", but only {association.proportional:.0%} of the association"
+    if estimate.obstacle is Obstacle.SMALL_BASE:
+        text += "; this is too little for a verdict"
+    if value.proportional < _GOOD:
+        enough = sentences_needed(tables.base, tables.direction, reliable=_GOOD, more=True)
+        text += (
+            "; no number of sentences would show more, because the table has no clear link"
+            if enough is None
+            else f"; about {enough:,} would show {_GOOD:.0%}"
+        )
+    return (Note(NoteKind.BASE, text),)

@@ -1,9 +1,9 @@
-"""P(candidate) as (template, attribute, task), with the mass the candidates had."""
+"""Scores of the candidates of every template, as tables (template, attribute, task)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,27 @@ from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import cache as store
 from lmprobe.models.kind import kinds
-from lmprobe.models.language_model import LanguageModel
-from lmprobe.models.scorers import AUTO, ChosenScorer, choose_scorer, warn_of_split
-from lmprobe.probing.sheet import Sheet, Words
-from lmprobe.templates import TemplateSet
+from lmprobe.models.language_model import Cloze, LanguageModel, TokenQuery
+from lmprobe.models.scorers import (
+    AUTO,
+    ChosenScorer,
+    choose_scorer,
+    mass_queries,
+    sums,
+    warn_of_split,
+)
+from lmprobe.templates import Sentence, Template, TemplateSet, differing_slots
 
 _Members = list[list[int]]
 """For each label, the places of its words in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of the attributes and of the tasks that a template is filled with."""
+
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +81,7 @@ class Scores:
     def probabilities(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
     ) -> Floats:
-        """Return P(candidate) among the candidates kept (K, A, T).
+        """Return P(candidate) among the candidates selected (K, A, T).
 
         Candidates are the attributes in task->attribute and the tasks in attribute->task;
         over them the numbers add up to one. A guessed group has the sum over its words; given
@@ -75,11 +89,12 @@ class Scores:
         probability is divided by it first.
         """
         rows, columns = self._members(attributes, tasks)
+        axis = self.direction.axis
         value = self._log_value(rows, columns)
-        value = np.exp(value - value.max(axis=self._axis, keepdims=True))
-        shares: Floats = value / value.sum(axis=self._axis, keepdims=True)
-        by_attribute = _grouped(shares, rows, axis=1, mean=self._axis == 2)
-        return _grouped(by_attribute, columns, axis=2, mean=self._axis == 1)
+        value = np.exp(value - value.max(axis=axis, keepdims=True))
+        shares: Floats = value / value.sum(axis=axis, keepdims=True)
+        by_attribute = _grouped(shares, rows, axis=-2, mean=axis == -1)
+        return _grouped(by_attribute, columns, axis=-1, mean=axis == -2)
 
     def log_table(self, attributes: Sequence[str], tasks: Sequence[str]) -> Floats:
         """Return the logarithms of `probabilities`, but for a constant per condition, (K, A, T).
@@ -91,11 +106,6 @@ class Scores:
             return self._log_value(rows, columns)
         return np.log(np.maximum(self.probabilities(attributes, tasks), np.finfo(np.float64).tiny))
 
-    def _log_value(self, rows: _Members, columns: _Members) -> Floats:
-        kept = self._kept(rows, columns)
-        value = self.log_probability[kept]
-        return value if self.log_prior is None else value - self.log_prior[kept]
-
     def candidate_mass(self) -> Floats:
         """Return the mean probability of all candidates together, per template (K,).
 
@@ -103,8 +113,8 @@ class Scores:
         asked for with as many masks, so with a masked model mass is not bounded by one if
         words split.
         """
-        held = np.exp(self.log_mass_table[self._kept(*self._members(None, None))])
-        mass: Floats = held.sum(axis=self._axis).mean(axis=1)
+        probability = np.exp(self.log_mass_table[self._places(*self._members(None, None))])
+        mass: Floats = probability.sum(axis=self.direction.axis).mean(axis=1)
         return mass
 
     @property
@@ -117,20 +127,21 @@ class Scores:
         """The words of the rows and of the columns."""
         return Words(self.attribute_words or self.attributes, self.task_words or self.tasks)
 
-    @property
-    def _axis(self) -> int:
-        return 1 if self.direction == Direction.TASK_TO_ATTRIBUTE else 2
+    def _log_value(self, rows: _Members, columns: _Members) -> Floats:
+        places = self._places(rows, columns)
+        value = self.log_probability[places]
+        return value if self.log_prior is None else value - self.log_prior[places]
 
     def _members(
         self, attributes: Sequence[str] | None, tasks: Sequence[str] | None
     ) -> tuple[_Members, _Members]:
-        """Return the rows of each attribute kept and the columns of each task kept."""
+        """Return the rows of each attribute and the columns of each task."""
         return (
             _members(self.attributes, self.attribute_of, attributes, "attribute"),
             _members(self.tasks, self.task_of, tasks, "task"),
         )
 
-    def _kept(self, rows: _Members, columns: _Members) -> tuple[NDArray[np.intp], ...]:
+    def _places(self, rows: _Members, columns: _Members) -> tuple[NDArray[np.intp], ...]:
         flat = [[place for places in members for place in places] for members in (rows, columns)]
         return np.ix_(range(len(self.templates)), *flat)
 
@@ -138,7 +149,6 @@ class Scores:
 def _members(
     labels: Sequence[str], owners: Sequence[str], wanted: Sequence[str] | None, what: str
 ) -> _Members:
-    """Return where the words of each label that is wanted are."""
     places: dict[str, list[int]] = {}
     for place, owner in enumerate(owners or labels):
         places.setdefault(owner, []).append(place)
@@ -154,10 +164,169 @@ def _grouped(table: Floats, members: _Members, *, axis: int, mean: bool) -> Floa
     if max(sizes) == 1:
         return table
     starts = np.cumsum([0, *sizes[:-1]])
-    sums: Floats = np.add.reduceat(table, starts, axis=axis)
+    totals: Floats = np.add.reduceat(table, starts, axis=axis)
     shape = [1, 1, 1]
     shape[axis] = len(sizes)
-    return sums / np.reshape(sizes, shape) if mean else sums
+    return totals / np.reshape(sizes, shape) if mean else totals
+
+
+class TemplateQueries:
+    """The clozes of one template, one per direction and pair of words: one entry of the cache.
+
+    They are scored and cached in the order of their text, so that the order in which words are
+    listed is no reason to run the model again. A template is scored by itself, never in one
+    batch with another, so that its scores do not depend on which others were in the cache.
+    """
+
+    def __init__(self, template: Template, words: Words, directions: Sequence[Direction]) -> None:
+        """Fill in every sentence."""
+        sentences = {
+            (attribute, task): template.sentence(attribute, task)
+            for attribute in words.attributes
+            for task in words.tasks
+        }
+        self._tasks = len(words.tasks)
+        self.clozes: dict[Direction, list[Cloze]] = {}
+        self.order: dict[Direction, list[int]] = {}
+        for direction in directions:
+            clozes = _clozes(sentences, words, direction)
+            order = sorted(range(len(clozes)), key=lambda n: (clozes[n].text, clozes[n].start))
+            self.order[direction] = order
+            self.clozes[direction] = [clozes[number] for number in order]
+
+    def articles(self, direction: Direction) -> set[str]:
+        """Return the articles before the words to guess, if not all have the same."""
+        clozes = self.clozes[direction]
+        articles = {cloze.text[slice(*cloze.article)] for cloze in clozes if cloze.article}
+        return articles if len(articles) > 1 else set()
+
+    def one_word(self, direction: Direction) -> bool:
+        """Tell whether the candidates differ in one word and nothing else."""
+        return all(
+            len(cloze.differing) == 1 and " " not in cloze.text[slice(*cloze.differing[0])]
+            for cloze in self.clozes[direction]
+        )
+
+    def key(self, model: LanguageModel, scorer: ChosenScorer, prior: bool) -> str:
+        """Return the name of the cache entry with the scores of a model."""
+        return store.key_of(
+            {
+                **_model_facts(model),
+                "scorer": (scorer.name, scorer.identity),
+                "prior": prior,
+                "clozes": {name: cloze_facts(clozes) for name, clozes in self.clozes.items()},
+            }
+        )
+
+    def cloze(self, direction: Direction, attribute: int, task: int) -> Cloze:
+        """Return the cloze of the words at these places."""
+        place = attribute * self._tasks + task
+        return self.clozes[direction][self.order[direction].index(place)]
+
+    def score(
+        self, model: LanguageModel, scorer: ChosenScorer, prior: bool, progress: Progress
+    ) -> store.Entry:
+        """Run the model on everything at once: each distinct sentence is run once."""
+        queries = scorer.scorer.queries
+        groups: dict[str, list[Sequence[TokenQuery]]] = {}
+        numbers: dict[str, tuple[float, ...]] = {}
+        for direction, clozes in self.clozes.items():
+            encoded = model.encode(clozes)
+            numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in encoded)
+            groups[f"{direction} log_probability"] = [queries(cloze) for cloze in encoded]
+            if prior:
+                hidden = model.encode([_without_given(cloze) for cloze in clozes])
+                groups[f"{direction} log_prior"] = [queries(cloze) for cloze in hidden]
+            if scorer.scorer.whole_sentence:
+                mass = [mass_queries(cloze, model.kind) for cloze in encoded]
+                groups[f"{direction} log_mass"] = [query.added for query in mass]
+                groups[f"{direction} subtracted"] = [query.subtracted for query in mass]
+        flat = [group for several in groups.values() for group in several]
+        totals = iter(sums(model, flat, progress=progress).tolist())
+        numbers |= {name: tuple(next(totals) for _ in group) for name, group in groups.items()}
+        for direction in self.clozes:
+            if less := numbers.pop(f"{direction} subtracted", None):
+                whole = f"{direction} log_mass"
+                numbers[whole] = tuple(a - b for a, b in zip(numbers[whole], less, strict=True))
+        return store.Entry(model.name, numbers, model.threads)
+
+
+def _without_given(cloze: Cloze) -> Cloze:
+    """Return the cloze with the given word hidden, unless it is guessed as well."""
+    hidden = [
+        (start, end)
+        for start, end in cloze.given
+        if not any(left < end and start < right for left, right in cloze.differing)
+    ]
+    return replace(cloze, hidden=tuple(hidden))
+
+
+def _clozes(
+    sentences: Mapping[tuple[str, str], Sentence], words: Words, direction: Direction
+) -> list[Cloze]:
+    """Return one cloze per pair of words, tasks fastest."""
+    if direction is Direction.TASK_TO_ATTRIBUTE:
+        blanks = [[(other, given) for other in words.attributes] for given in words.tasks]
+    else:
+        blanks = [[(given, other) for other in words.tasks] for given in words.attributes]
+    differing: dict[tuple[str, str], tuple[str, ...]] = {}
+    for pairs in blanks:
+        slots = differing_slots([sentences[pair] for pair in pairs])
+        differing |= dict.fromkeys(pairs, slots)
+    return [_cloze(sentence, direction, differing[pair]) for pair, sentence in sentences.items()]
+
+
+def _cloze(sentence: Sentence, direction: Direction, differing: Sequence[str]) -> Cloze:
+    spans = [sentence.attribute_span, sentence.task_span]
+    articles = [sentence.attribute_article, sentence.task_article]
+    if direction is not Direction.TASK_TO_ATTRIBUTE:
+        spans.reverse()
+        articles.reverse()
+    return Cloze(
+        sentence.text,
+        *spans[0],
+        given=(spans[1],),
+        article=articles[0],
+        differing=tuple(
+            (span.start, span.end) for span in sentence.spans if span.slot in differing
+        ),
+    )
+
+
+def cloze_facts(clozes: Sequence[Cloze]) -> list[Any]:
+    """Return all of the clozes that decides their scores."""
+    return [
+        (cloze.text, cloze.start, cloze.end, cloze.given, cloze.article, cloze.differing)
+        for cloze in clozes
+    ]
+
+
+def _model_facts(model: LanguageModel) -> dict[str, str]:
+    """Return all of a model that decides its answers."""
+    return {
+        "model": model.content_hash,
+        "kind": model.kind,
+        "dtype": model.dtype,
+        "device": model.device.split(":")[0],
+    }
+
+
+def cached_numbers(
+    model: LanguageModel, facts: Mapping[str, Any], compute: Callable[[], Floats], *, cache: bool
+) -> tuple[float, ...]:
+    """Return the numbers that `compute` gives, from the cache if they are there.
+
+    With the model, `facts` are all that decides them.
+    """
+    key = store.key_of({**_model_facts(model), **facts})
+    entry = store.read(key) if cache else None
+    if entry is None:
+        entry = store.Entry(model.name, {"numbers": tuple(compute().tolist())}, model.threads)
+        if cache:
+            store.write(key, entry)
+            model.remember()
+    (numbers,) = entry.numbers.values()
+    return numbers
 
 
 def score_templates(
@@ -188,7 +357,7 @@ def score_directions(
     `attributes` and `tasks` choose among the set's. `prior` divides by the word's probability
     when the other word is masked too (Kurita et al. 2019). `progress` counts sentences.
     """
-    chosen = choose_scorer(scorer, model.kind)
+    chosen_scorer = choose_scorer(scorer, model.kind)
     if prior and not kinds.get(model.kind).masks:
         raise InputError(f"a prior needs a masked model, and {model.name} is {model.kind}")
     attributes = tuple(templates.attributes if attributes is None else attributes)
@@ -199,95 +368,70 @@ def score_directions(
     attribute_of = {word: name for name in attributes for word in templates.attribute_words[name]}
     task_of = {word: name for name in tasks for word in templates.task_words[name]}
     words = Words(tuple(attribute_of), tuple(task_of))
-    sheets = [Sheet(template, words, directions) for template in templates.templates]
-    entries, cached = _entries(model, sheets, chosen, prior, cache, progress)
-    labels: dict[str, Any] = {
-        "templates": tuple(template.name for template in templates.templates),
-        "attributes": attributes,
-        "tasks": tasks,
-        "attribute_of": tuple(attribute_of.values()),
-        "task_of": tuple(task_of.values()),
-        "attribute_words": words.attributes,
-        "task_words": words.tasks,
-    }
-    scores = {
-        direction: Scores(
-            direction=direction,
-            **labels,
-            **_tables(direction, words, sheets, entries),
-            scorer=chosen.name,
-            cached=cached,
-            threads=max(entry.threads for entry in entries),
-        )
-        for direction in directions
-    }
-    if not chosen.scorer.whole_word:
-        warn_of_split({word for table in scores.values() for word in table.pieces}, chosen.name)
-    return scores
-
-
-def _entries(
-    model: LanguageModel,
-    sheets: Sequence[Sheet],
-    scorer: ChosenScorer,
-    prior: bool,
-    cache: bool,
-    progress: Progress,
-) -> tuple[list[store.Entry], bool]:
-    """Return the answers to each sheet, and whether all of them were in the cache."""
-    keys = [sheet.key(model, scorer, prior) for sheet in sheets] if cache else []
+    queries = [TemplateQueries(template, words, directions) for template in templates.templates]
+    keys = [query.key(model, chosen_scorer, prior) for query in queries] if cache else []
     entries = dict(enumerate(map(store.read, keys)))
-    missing = [number for number in range(len(sheets)) if entries.get(number) is None]
-    size = sum(map(len, sheets[0].clozes.values()))
+    missing = [number for number in range(len(queries)) if entries.get(number) is None]
+    size = sum(map(len, queries[0].clozes.values()))
     for done, number in enumerate(missing):
-        steps = _share(progress, done * size, size, len(missing) * size)
-        entry = entries[number] = sheets[number].ask(model, scorer, prior, steps)
+        steps = _part(progress, done * size, size, len(missing) * size)
+        entry = entries[number] = queries[number].score(model, chosen_scorer, prior, steps)
         if cache:
             store.write(keys[number], entry)
     if missing and cache:
         model.remember()
-    return [entry for _, entry in sorted(entries.items()) if entry is not None], not missing
+    answers = [entry for _, entry in sorted(entries.items()) if entry is not None]
+    scores = {
+        direction: Scores(
+            direction=direction,
+            templates=tuple(template.name for template in templates.templates),
+            attributes=attributes,
+            tasks=tasks,
+            attribute_of=tuple(attribute_of.values()),
+            task_of=tuple(task_of.values()),
+            attribute_words=words.attributes,
+            task_words=words.tasks,
+            **_tables(direction, words, queries, answers),
+            scorer=chosen_scorer.name,
+            cached=not missing,
+            threads=max(entry.threads for entry in answers),
+        )
+        for direction in directions
+    }
+    if not chosen_scorer.scorer.whole_word:
+        split = {word for table in scores.values() for word in table.pieces}
+        warn_of_split(split, chosen_scorer.name)
+    return scores
 
 
-def _share(progress: Progress, before: int, size: int, whole: int) -> Progress:
-    """Return the progress of one sheet of `size` sentences as part of the whole."""
+def _part(progress: Progress, before: int, size: int, whole: int) -> Progress:
+    """Return the progress of one template of `size` sentences as part of the whole."""
     return lambda done, total: progress(before + size * done // total, whole)
 
 
 def _tables(
-    direction: Direction, words: Words, sheets: Sequence[Sheet], entries: Sequence[store.Entry]
+    direction: Direction,
+    words: Words,
+    queries: Sequence[TemplateQueries],
+    entries: Sequence[store.Entry],
 ) -> dict[str, Any]:
-    """Return what the answers give in one direction, by the names of the fields of `Scores`."""
-    shape = len(words.attributes), len(words.tasks)
-    tables = {
-        name: _table(sheets, entries, direction, name, shape)
-        for name in ("log_probability", "log_prior", "log_mass", "pieces")
-    }
-    pieces = tables["pieces"]
-    assert pieces is not None
+    """Return what the entries give in one direction, by the names of the fields of `Scores`."""
+    tables: dict[str, Any] = {}
+    for name in ("log_probability", "log_prior", "log_mass", "pieces"):
+        rows = [entry.numbers.get(f"{direction} {name}") for entry in entries]
+        if None in rows:
+            tables[name] = None
+            continue
+        table = np.empty((len(queries), len(words.attributes) * len(words.tasks)))
+        for number, row in enumerate(rows):
+            # Back from the order of the text to that of the words.
+            table[number, queries[number].order[direction]] = row
+        tables[name] = table.reshape(len(queries), len(words.attributes), len(words.tasks))
     guesses_attribute = direction is Direction.TASK_TO_ATTRIBUTE
-    most = pieces.max(axis=(0, 2) if guesses_attribute else (0, 1))
+    most = tables["pieces"].max(axis=(0, 2) if guesses_attribute else (0, 1))
     guessed = words.attributes if guesses_attribute else words.tasks
-    articles = set().union(*(sheet.articles(direction) for sheet in sheets))
     return tables | {
         "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1},
-        "articles": tuple(sorted(articles)),
-        "one_word": all(sheet.one_word(direction) for sheet in sheets),
+        "articles": tuple(sorted(set().union(*(query.articles(direction) for query in queries)))),
+        "one_word": all(query.one_word(direction) for query in queries),
     }
-
-
-def _table(
-    sheets: Sequence[Sheet],
-    entries: Sequence[store.Entry],
-    direction: Direction,
-    name: str,
-    shape: tuple[int, int],
-) -> Floats | None:
-    """Return the numbers of that name in the order of the words (K, A', T'), or None."""
-    table = np.empty((len(sheets), shape[0] * shape[1]))
-    for number, (sheet, entry) in enumerate(zip(sheets, entries, strict=True)):
-        row = entry.numbers.get(f"{direction} {name}")
-        if row is None:
-            return None
-        table[number, sheet.order[direction]] = row
-    return table.reshape(len(sheets), *shape)

@@ -6,18 +6,27 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.notes import by_direction
 from lmprobe.results import Column, ColumnKind, ColumnOf, Table, table_of
 from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_percent, format_range
 
 if TYPE_CHECKING:
-    from lmprobe.probing.result import ProbeResult
-    from lmprobe.probing.row import ProbeRow
-    from lmprobe.probing.rows import GroupedWord
+    from lmprobe.probing.comparison import ComparisonRow
+    from lmprobe.probing.result import GroupedWord, ProbeResult, ProbeRow
+
+
+R = TypeVar("R", "ProbeRow", "ComparisonRow")
+
+
+def by_direction(rows: Sequence[R]) -> dict[Direction, list[R]]:
+    """Return the rows of each direction among them, bases in their order."""
+    groups = {
+        direction: [row for row in rows if row.direction is direction] for direction in DIRECTIONS
+    }
+    return {direction: its_rows for direction, its_rows in groups.items() if its_rows}
 
 
 def probe_tables(result: ProbeResult) -> tuple[Table, ...]:

@@ -19,8 +19,7 @@ from lmprobe.errors import ModelError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Association, lean
 from lmprobe.metrics.direction import Direction
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import (
     INTERVAL,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lmprobe.probing.page import verdict_counts
-from lmprobe.probing.result import LIMITS
+from lmprobe.probing.page import LIMITS, verdict_counts
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results import Page, Section, Statement
 from lmprobe.results.format import format_signed, plural

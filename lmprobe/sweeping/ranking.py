@@ -20,8 +20,7 @@ from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Interval
 from lmprobe.stats.comparison import SMALLEST
 from lmprobe.stats.resampling import Replicates

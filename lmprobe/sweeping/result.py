@@ -10,7 +10,7 @@ import numpy as np
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeRow
 from lmprobe.results import Estimate, Note, Page, Table
 from lmprobe.results.estimate import Claim, nullable
 from lmprobe.results.result import Result

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe import __version__
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.runs import mean_of_runs, runs_note
 from lmprobe.stats.verdicts import Choices

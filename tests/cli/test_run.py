@@ -14,8 +14,7 @@ import pytest
 from lmprobe.cli.run import command as run_command
 from lmprobe.models import load_model
 from lmprobe.probing.probe import probe
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.probing.settings import ModelSettings, run_again
 from lmprobe.results import Estimate, NoteKind
 from lmprobe.results.result import load_result

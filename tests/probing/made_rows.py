@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Interval
 
 

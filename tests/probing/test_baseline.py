@@ -7,7 +7,7 @@ import pytest
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import Direction
-from lmprobe.probing.baseline import NO_LEAN, Baseline, baseline
+from lmprobe.probing.rows import NO_LEAN, Baseline, baseline
 from lmprobe.results import NoteKind
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.table import Sampling, table_of

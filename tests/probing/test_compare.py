@@ -14,7 +14,7 @@ from scipy import stats
 from lmprobe import ComparisonResult, ProbeResult, compare, load_result, probe
 from lmprobe.errors import InputError, ModelError
 from lmprobe.metrics.direction import DIRECTIONS
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeRow
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.stats.comparison import adjusted

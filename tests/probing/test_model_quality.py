@@ -15,7 +15,8 @@ import torch
 import lmprobe
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import Cloze, TokenQuery, cache, load_model
-from lmprobe.probing.baseline import (
+from lmprobe.probing.model_card import model_card
+from lmprobe.probing.quality import (
     LEAST_RATIO,
     count_words,
     is_informed,
@@ -23,9 +24,7 @@ from lmprobe.probing.baseline import (
     perplexity,
     sample,
 )
-from lmprobe.probing.model_card import model_card
-from lmprobe.probing.scores import Scores, score_directions
-from lmprobe.probing.sheet import Words
+from lmprobe.probing.scores import Scores, Words, score_directions
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.templates import load_templates
 from tests.checkpoints import checkpoint, own_cache

@@ -11,12 +11,10 @@ import pytest
 from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
 from lmprobe.probing.model_card import eval_results
-from lmprobe.probing.notes import by_direction, gathered_notes
-from lmprobe.probing.page import headline
-from lmprobe.probing.result import Margin, ProbeResult
-from lmprobe.probing.rows import GroupedWord
+from lmprobe.probing.page import gathered_notes, headline
+from lmprobe.probing.result import GroupedWord, Margin, ProbeResult
 from lmprobe.probing.settings import ProbeSettings, run_again, settings_of
-from lmprobe.probing.tables import pair_table, part_table, robustness_table
+from lmprobe.probing.tables import by_direction, pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
 from lmprobe.stats.unevenness import Unevenness

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeRow
 from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.stats.unevenness import Unevenness
 from tests.probing.made_rows import made_row

@@ -11,10 +11,8 @@ import pytest
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.directional import amplification
-from lmprobe.probing.baseline import baseline
-from lmprobe.probing.notes import preferred
-from lmprobe.probing.row import ProbeRow
-from lmprobe.probing.rows import probe_rows
+from lmprobe.probing.result import ProbeRow
+from lmprobe.probing.rows import baseline, preferred, probe_rows
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, NoteKind, Verdict

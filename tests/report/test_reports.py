@@ -13,7 +13,8 @@ from dataclasses import replace
 from rich.console import Console
 
 from lmprobe.probing.model_card import eval_results, model_card
-from lmprobe.probing.result import LIMITS, ProbeResult
+from lmprobe.probing.page import LIMITS
+from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import run_again
 from lmprobe.report.terminal import note_list, page_summary
 from lmprobe.results import Interval

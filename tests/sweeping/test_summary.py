@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.row import ProbeRow
+from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.sweeping.jobs import Subject, subjects
 from lmprobe.sweeping.ranking import levels_of

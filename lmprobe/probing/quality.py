@@ -1,26 +1,26 @@
-"""What a probe is compared with: base rates, and a lean that may come from elsewhere."""
+"""Whether a model expects the candidates at all, and how well it knows the sentences."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from lmprobe.errors import InputError
-from lmprobe.metrics.association import Floats, lean as lean_of_association
-from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
+from lmprobe.metrics.association import Floats
+from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, LanguageModel, Span
 from lmprobe.models.scorers import MassQueries, Scorer, choose_scorer, mass_queries, sums
-from lmprobe.probing.scores import Scores
-from lmprobe.probing.sheet import SEED, Sheet, Words, answers, described, sampled
+from lmprobe.probing.scores import Scores, TemplateQueries, Words, cached_numbers, cloze_facts
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
-from lmprobe.sources import AlignedBaseRates, Source, align_base_rates, load_base_rates
 from lmprobe.templates import TemplateSet
 from lmprobe.templates.articles import UNSPACED
+
+_SEED = 0
+"""Of the samples that say how good a model is: they belong to the model, not to the run."""
 
 LEAST_RATIO = 2.0
 """Below this the candidates are not expected more than random words.
@@ -53,20 +53,20 @@ def mass_ratio(
     scorer = choose_scorer(scores.scorer, model.kind)
     conditions = _conditions(scores)
     used = {template for places in conditions for template, _, _ in places}
-    sheets = {
-        template: Sheet(templates.templates[template], scores.words, (scores.direction,))
+    queries = {
+        template: TemplateQueries(templates.templates[template], scores.words, (scores.direction,))
         for template in used
     }
     clozes = [
-        [sheets[template].cloze(scores.direction, *pair) for template, *pair in places]
+        [queries[template].cloze(scores.direction, *pair) for template, *pair in places]
         for places in conditions
     ]
-    log_mass = answers(
+    log_mass = cached_numbers(
         model,
         {
             "scorer": (scorer.name, scorer.identity),
-            "random words": (SEED, _CANDIDATES),
-            "clozes": [described(candidates) for candidates in clozes],
+            "random words": (_SEED, _CANDIDATES),
+            "clozes": [cloze_facts(candidates) for candidates in clozes],
         },
         lambda: _log_mass(model, clozes, scorer.scorer),
         cache=cache,
@@ -100,13 +100,19 @@ def tiny_mass_notes(scores: Scores) -> tuple[Note, ...]:
     return (Note(NoteKind.MASS, text),)
 
 
+def _sampled(count: int, most: int) -> list[int]:
+    """Return at most so many of the numbers below `count`, in order, drawn with a fixed seed."""
+    rng = np.random.default_rng(_SEED)
+    return sorted(rng.choice(count, min(count, most), replace=False).tolist())
+
+
 def _conditions(scores: Scores) -> list[list[tuple[int, int, int]]]:
     """Return the places (template, attribute, task) of some candidates under some conditions."""
     _, attributes, tasks = scores.log_probability.shape
     forward = scores.direction is Direction.TASK_TO_ATTRIBUTE
     guessed, given = (attributes, tasks) if forward else (tasks, attributes)
-    candidates = sampled(guessed, _CANDIDATES)
-    conditions = [divmod(n, given) for n in sampled(len(scores.templates) * given, _CONDITIONS)]
+    candidates = _sampled(guessed, _CANDIDATES)
+    conditions = [divmod(n, given) for n in _sampled(len(scores.templates) * given, _CONDITIONS)]
     return [
         [(template, word, other) if forward else (template, other, word) for word in candidates]
         for template, other in conditions
@@ -117,19 +123,19 @@ def _log_mass(
     model: LanguageModel, conditions: Sequence[Sequence[Cloze]], scorer: Scorer
 ) -> Floats:
     """Ask the model about one random word for every candidate."""
-    rng = np.random.default_rng(SEED)
-    asked: list[MassQueries] = []
+    rng = np.random.default_rng(_SEED)
+    queries: list[MassQueries] = []
     for clozes in conditions:
         encoded = model.encode(clozes)
         taken = {cloze.pieces[0] for cloze in encoded}
         for cloze in encoded:
             other = _with_random_word(model, cloze, taken, rng)
             whole = scorer.whole_sentence
-            asked.append(
+            queries.append(
                 mass_queries(other, model.kind) if whole else MassQueries(scorer.queries(other))
             )
-    added = sums(model, [queries.added for queries in asked])
-    return added - sums(model, [queries.subtracted for queries in asked])
+    added = sums(model, [query.added for query in queries])
+    return added - sums(model, [query.subtracted for query in queries])
 
 
 def _with_random_word(
@@ -172,7 +178,7 @@ def perplexity(
     clozes = sample(templates, words)
     texts = [cloze.text for cloze in clozes]
     scorer = choose_scorer(kinds.get(model.kind).sentence_scorer, model.kind)
-    log_likelihoods = answers(
+    log_likelihoods = cached_numbers(
         model,
         {"perplexity of": texts, "scorer": (scorer.name, scorer.identity)},
         lambda: sums(model, [scorer.scorer.queries(cloze) for cloze in model.encode(clozes)]),
@@ -185,7 +191,7 @@ def sample(templates: TemplateSet, words: Words) -> list[Cloze]:
     """Return the sentences, fewer if there are not so many different ones."""
     shape = len(templates.templates), len(words.attributes), len(words.tasks)
     size = int(np.prod(shape))
-    places = sampled(size, SENTENCES)
+    places = _sampled(size, SENTENCES)
     sentences = [
         templates.templates[template].sentence(words.attributes[who], words.tasks[what])
         for template, who, what in zip(*np.unravel_index(places, shape), strict=True)
@@ -204,113 +210,3 @@ def count_words(text: str) -> int:
     (4, 4)
     """
     return len(_WORD.findall(text))
-
-
-NO_LEAN = "none"
-"""The name of the lean's source in results that have none."""
-_NO_LEAN = (
-    "no source has a lean for these words, so the value is undefined; `absolute` measures how "
-    "unevenly the model treats the groups, without a sign. Name a table that has a lean to "
-    "measure the value too: --lean own.csv"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Base rates from one source, the direction of bias from the same or another."""
-
-    name: str
-    rates: AlignedBaseRates
-    lean_name: str
-    lean_rates: AlignedBaseRates | None
-    """None if no source has a lean for these words."""
-
-    def lean(self, direction: Direction, weighting: LeanWeighting) -> Floats:
-        """Return the lean (A, T) in the order of the base.
-
-        A group without a lean, such as "they" in WinoBias, leans nowhere; a task about which
-        nothing is known is undefined.
-        """
-        own = self.rates.association
-        if self.lean_rates is None:
-            return np.full(own.joint.shape, np.nan)
-        other = self.lean_rates.association
-        lean = lean_of_association(other, direction, weighting)
-        table = np.zeros(own.joint.shape)
-        for column, task in enumerate(own.tasks):
-            if task not in other.tasks:
-                table[:, column] = np.nan
-                continue
-            for row, attribute in enumerate(own.attributes):
-                if attribute in other.attributes:
-                    cell = other.attributes.index(attribute), other.tasks.index(task)
-                    table[row, column] = lean[cell]
-        return table
-
-    @property
-    def foreign_lean(self) -> bool:
-        """Whether the lean comes from another source than the base."""
-        return self.lean_name != self.name
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What a reader must know of these base rates and their lean."""
-        own = self.rates.notes
-        if self.rates.taken_as_exact:
-            text = (
-                f"the base rates of {self.name} are taken as exact: their description has neither "
-                "`counts = true` nor standard errors"
-            )
-            own = (*own, Note(NoteKind.BASE, text))
-        if self.lean_rates is None:
-            return (*own, Note(NoteKind.LEAN, _NO_LEAN))
-        if not self.foreign_lean:
-            return own
-        texts = [f"the lean comes from {self.lean_name}"]
-        if self.lean_rates.dropped_attributes:
-            groups = ", ".join(self.lean_rates.dropped_attributes)
-            texts.append(f"{self.lean_name} has no lean for {groups}: 0 is used")
-        if self.lean_rates.dropped_tasks:
-            unknown = len(self.lean_rates.dropped_tasks)
-            tasks = "task" if unknown == 1 else "tasks"
-            texts.append(f"{self.lean_name} has no lean for {unknown} {tasks}: undefined")
-        return (*own, *(Note(NoteKind.LEAN, text) for text in texts))
-
-    def merged(self, owner: Mapping[str, str]) -> Baseline:
-        """Return the same base rates with the attributes of one owner taken together."""
-        rates = self.rates.merged(owner)
-        lean_rates = self.lean_rates
-        if lean_rates is not None:
-            lean_rates = rates if lean_rates is self.rates else lean_rates.merged(owner)
-        return replace(self, rates=rates, lean_rates=lean_rates)
-
-
-def baseline(
-    source: Source,
-    attributes: Sequence[str],
-    tasks: Sequence[str],
-    *,
-    lean_from: Source | None = None,
-    missing: Missing = "drop",
-    pseudo_count: float = 0.5,
-) -> Baseline:
-    """Return the base rates of `source`, with the lean of `lean_from` or the source's own."""
-    rates = align_base_rates(source, attributes, tasks, missing=missing, pseudo_count=pseudo_count)
-    declared = getattr(source, "lean_source", None)
-    by_default = lean_from is None
-    if lean_from is None and declared is not None:
-        lean_from = load_base_rates(declared)
-    if lean_from is None:
-        return Baseline(source.name, rates, source.name, rates)
-    labels = rates.association
-    try:
-        # A word without a lean is undefined, not an error: it is counted with the rest.
-        lean_rates = align_base_rates(lean_from, labels.attributes, labels.tasks, missing="drop")
-    except InputError as problem:
-        if by_default:
-            return Baseline(source.name, rates, NO_LEAN, None)
-        raise InputError(
-            f'{problem}; "{source.name}" takes its lean from there: choose another source of the '
-            "lean (`lean`, --lean)"
-        ) from problem
-    return Baseline(source.name, rates, lean_from.name, lean_rates)
