@@ -12,7 +12,7 @@ from lmprobe.cli.options import Json, Output, Quiet
 from lmprobe.errors import InputError, printable
 
 if TYPE_CHECKING:
-    from lmprobe.sources.table import BaseTable
+    from lmprobe.sources.source import BaseTable
 
 
 def command(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from lmprobe.cli.options import Json, Quiet
+from lmprobe.io.documents import Problem
 
 
 def command(
@@ -36,7 +38,14 @@ def command(
     mistakes = sum(file.mistakes for file in checked)
     warnings = sum(len(file.problems) for file in checked) - mistakes
     if json:
-        files = [file.to_dict() for file in checked]
+        files = [
+            {
+                "file": str(file.path),
+                "kind": file.kind,
+                "problems": [_fields(problem) for problem in file.problems],
+            }
+            for file in checked
+        ]
         show_json({"files": files, "problems": mistakes, "warnings": warnings})
     else:
         for file in checked:
@@ -49,3 +58,8 @@ def command(
             note(counts, quiet=quiet)
     if mistakes:
         raise typer.Exit(2)
+
+
+def _fields(problem: Problem) -> dict[str, Any]:
+    fields = asdict(problem)
+    return {"file": str(fields.pop("path")), **fields}

@@ -1,19 +1,18 @@
-"""How attributes and tasks go together outside the model: one file per source."""
+"""Base rates: how attributes and tasks go together outside the model."""
 
-from lmprobe.sources.load import describe, load_base_rates, names
-from lmprobe.sources.policy import AlignedBaseRates, align_base_rates
-from lmprobe.sources.source import MissingLabels, Provenance, Source, sources
-from lmprobe.sources.table import Sampling
-
-__all__ = [
-    "AlignedBaseRates",
-    "MissingLabels",
-    "Provenance",
-    "Sampling",
-    "Source",
-    "align_base_rates",
-    "describe",
-    "load_base_rates",
-    "names",
-    "sources",
-]
+from lmprobe.sources.load import (
+    describe as describe,
+    load_base_rates as load_base_rates,
+    names as names,
+)
+from lmprobe.sources.policy import (
+    AlignedBaseRates as AlignedBaseRates,
+    align_base_rates as align_base_rates,
+)
+from lmprobe.sources.source import (
+    MissingLabels as MissingLabels,
+    Provenance as Provenance,
+    Sampling as Sampling,
+    Source as Source,
+    sources as sources,
+)

@@ -5,29 +5,39 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
+import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.atomic import write_texts
-from lmprobe.io.documents import FileProblems, Problem, problem_in
-from lmprobe.sources.description import (
-    check_free,
-    description_text,
-    read_description,
-    sampling_of,
-    units_of,
-)
-from lmprobe.sources.table import UNIT, BaseTable, provenance_of
+from lmprobe.io.documents import FileProblems, Problem, parse_toml, problem_in
+from lmprobe.sources.source import PROVENANCE, UNIT, BaseTable, Sampling, provenance_of
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # A spreadsheet that opens the file would run a cell that starts like this.
 _FORMULA = tuple("=+-@")
+
+_KEYS = (*PROVENANCE, "counts", "standard_errors", "units", "rows", "aliases")
+# What an entry of the TOML must be; text where nothing else is listed.
+_KINDS = {
+    "year": "a whole number or text",
+    "notes": "text or a list of texts",
+    "aliases": "a table of words, each with the task it means",
+    "units": "a table of tasks, each with the row of the source that it was read from",
+    "rows": "a table of tasks, each with the row of the source that it was read from",
+    "counts": "true or false",
+    "standard_errors": "a table of tasks, each with a list of numbers, one per attribute",
+}
+# A file of templates or words that has the name of the table is not about the table.
+_OTHER_FILES = {"sentences", "slots", "entries"}
 
 
 def read_table(path: Path, name: str | None = None) -> BaseTable:
@@ -37,8 +47,8 @@ def read_table(path: Path, name: str | None = None) -> BaseTable:
     except OSError as problem:
         raise problem_in(path, str(problem.strerror)) from problem
     sha256, beside = hashlib.sha256(raw).hexdigest(), path.with_suffix(".toml")
-    attributes, rows, column = _read_rows(path, _decode(path, raw))
-    description = read_description(beside, sha256)
+    attributes, rows, units = _read_rows(path, _decode(path, raw))
+    description = _read_description(beside, sha256)
     aliases = description.get("aliases", {})
     unknown = [word for word in aliases.values() if word not in rows]
     if unknown:
@@ -47,6 +57,10 @@ def read_table(path: Path, name: str | None = None) -> BaseTable:
             f'an alias means "{unknown[0]}", which is no task of '
             f"{path.name}; {did_you_mean(unknown[0], rows)}",
         )
+    # Tables written before `units` have them as `rows`.
+    key = "units" if "units" in description else "rows"
+    units |= description.get(key, {})
+    _check_tasks(description.get(key, {}), key, beside, rows)
     return BaseTable(
         name or path.stem,
         attributes,
@@ -54,8 +68,8 @@ def read_table(path: Path, name: str | None = None) -> BaseTable:
         np.array(list(rows.values())).T,
         provenance_of(description, title=path.name, sha256=sha256),
         aliases,
-        sampling_of(description, beside, attributes, tuple(rows)),
-        column | units_of(description, beside, rows),
+        _sampling(description, beside, attributes, tuple(rows)),
+        units,
     )
 
 
@@ -69,10 +83,10 @@ def write_table(table: BaseTable, path: str | Path) -> Path:
     if path.suffix != ".csv":
         raise InputError(f"{path}: the name of a base-rate table must end in .csv")
     check_labels((*table.attributes, *table.tasks))
-    text = table.csv()
+    text, beside = table.csv(), path.with_suffix(".toml")
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    check_free(path.with_suffix(".toml"))
-    write_texts({path: text, path.with_suffix(".toml"): description_text(table, sha256)})
+    _check_free(beside)
+    write_texts({path: text, beside: _description_text(table, sha256)})
     return path
 
 
@@ -106,21 +120,18 @@ def _read_rows(
     rows: dict[str, list[float]] = {}
     units: dict[str, str] = {}
     first: dict[str, int] = {}
-    mistakes: list[Problem] = []
+    problems: list[Problem] = []
     for line, cells in lines:
-        wrong = [
-            Problem(path, column, message, line)
-            for column, message in _mistakes(header, cells, first)
-        ]
+        mistakes = list(_mistakes(header, cells, first))
+        problems += [Problem(path, column, message, line) for column, message in mistakes]
         first.setdefault(cells[0], line)
-        mistakes += wrong
-        if not wrong:
+        if not mistakes:
             row = dict(zip(header[1:], cells[1:], strict=True))
             if unit := row.pop(UNIT, ""):
                 units[cells[0]] = unit
             rows[cells[0]] = [float(cell) for cell in row.values()]
-    if mistakes:
-        raise FileProblems(mistakes)
+    if problems:
+        raise FileProblems(problems)
     if not rows:
         raise problem_in(path, "there is a header but no task below it")
     return tuple(name for name in header[1:] if name != UNIT), rows, units
@@ -174,12 +185,129 @@ def _header_mistakes(header: list[str]) -> Iterator[str]:
     number = len(attributes) - attributes.count(UNIT)
     if number < 2:
         yield f"found {number} attribute columns; rates need at least two, such as task,he,she"
-    seen: set[str] = set()
     for number, attribute in enumerate(attributes, start=2):
         if not attribute:
             yield f"column {number} has no name"
         if attribute.startswith(_FORMULA):
             yield f'"{attribute}" looks like a formula, not like a word'
-        if attribute in seen:
+        if attribute in attributes[: number - 2]:
             yield f'the column "{attribute}" appears twice'
-        seen.add(attribute)
+
+
+def _read_description(path: Path, sha256: str) -> dict[str, Any]:
+    """Return the TOML at `path`, checked; empty if there is none or it is about something else."""
+    if not path.is_file():
+        return {}
+    try:
+        # Composed, as the words of the table are, so that the same word is the same.
+        table = parse_toml(unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig")))
+    except ValueError as problem:
+        raise problem_in(path, str(problem)) from None
+    if _OTHER_FILES & set(table):
+        return {}
+    for key in table:
+        if key not in _KEYS:
+            raise problem_in(path, f'no entry is called "{key}"; {did_you_mean(key, _KEYS)}')
+        if not _fits(key, table[key]):
+            raise problem_in(path, f"{key} must be {_KINDS.get(key, 'text')}")
+    if table.get("counts") and "standard_errors" in table:
+        raise problem_in(
+            path, "counts and standard_errors exclude each other; keep the one that is known"
+        )
+    if table.get("sha256", sha256) != sha256:
+        raise problem_in(
+            path,
+            f"the table beside it has changed: its sha256 is {sha256}, written down is "
+            f"{table['sha256']}; get the old table back, or correct the provenance and its sha256",
+        )
+    return table
+
+
+def _check_free(path: Path) -> None:
+    """Refuse to write a description where a template set or a lexicon is."""
+    try:
+        table = parse_toml(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
+    except ValueError:
+        return
+    if _OTHER_FILES & set(table):
+        raise InputError(
+            f"{path} is a template set or a lexicon, and the description of the table would be "
+            "written there; choose another name"
+        )
+
+
+def _check_tasks(named: Iterable[str], key: str, path: Path, tasks: Iterable[str]) -> None:
+    for task in named:
+        if task not in tasks:
+            hint = did_you_mean(task, tasks)
+            raise problem_in(path, f'{key}: no task "{task}" in the table; {hint}')
+
+
+def _sampling(
+    table: Mapping[str, Any], path: Path, attributes: Sequence[str], tasks: Sequence[str]
+) -> Sampling | None:
+    """Return how the numbers of a table were sampled, as its TOML says; None if it does not."""
+    if table.get("counts"):
+        return Sampling()
+    rows = table.get("standard_errors")
+    if rows is None:
+        return None
+    _check_tasks(rows, "standard_errors", path, tasks)
+    for task in tasks:
+        if task not in rows:
+            raise problem_in(path, f'standard_errors: no line for "{task}"; add it')
+        if len(rows[task]) != len(attributes):
+            raise problem_in(
+                path,
+                f'standard_errors: "{task}" has {len(rows[task])} numbers, the table has '
+                f"{len(attributes)} attributes",
+            )
+    return Sampling(np.array([rows[task] for task in tasks], dtype=np.float64).T)
+
+
+def _description_text(table: BaseTable, sha256: str) -> str:
+    """Return the TOML of a table; its strings are written as JSON's, which TOML reads alike."""
+    provenance = {**table.provenance, "sha256": sha256}
+    lines = []
+    for key in PROVENANCE:
+        value = provenance.get(key)
+        if isinstance(value, tuple | list):
+            lines += [f"{key} = [", *(f"  {_quoted(text)}," for text in value), "]"]
+        elif value is not None:
+            lines.append(f"{key} = {_quoted(value)}")
+    errors = None if table.sampling is None else table.sampling.standard_errors
+    if errors is not None:
+        lines += ["", "[standard_errors]"]
+        for task, row in zip(table.tasks, errors.T.tolist(), strict=True):
+            lines.append(f"{_quoted(task)} = {row}")
+    elif table.sampling is not None:
+        lines.append("counts = true")
+    for key, words in (("units", table.units), ("aliases", table.aliases)):
+        if words:
+            lines += ["", f"[{key}]"]
+            lines += [f"{_quoted(word)} = {_quoted(meant)}" for word, meant in words.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _fits(key: str, value: Any) -> bool:
+    match key:
+        case "aliases" | "units" | "rows":
+            return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
+        case "counts":
+            return isinstance(value, bool)
+        case "standard_errors":
+            return isinstance(value, dict) and all(
+                isinstance(row, list) and all(_is_error(number) for number in row)
+                for row in value.values()
+            )
+        case "notes" if isinstance(value, list):
+            return all(isinstance(note, str) for note in value)
+    return isinstance(value, str) or (key == "year" and type(value) is int)
+
+
+def _is_error(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
 from lmprobe.io import resources
@@ -14,22 +14,18 @@ from lmprobe.io.atomic import base_rates_folder
 from lmprobe.metrics.association import Association
 from lmprobe.metrics.labels import is_frame
 from lmprobe.sources.csv_file import read_table
-from lmprobe.sources.source import PROVENANCE, Provenance, Source, sources
-from lmprobe.sources.table import BaseTable, from_frame, table_of
+from lmprobe.sources.source import (
+    PROVENANCE,
+    BaseTable,
+    Provenance,
+    Source,
+    from_frame,
+    sources,
+    table_of,
+)
 
 _SHIPPED = "base_rates"
 COUNTS_FILE = "corpus_counts.csv"
-
-_PROVENANCE_CORPUS: Provenance = {
-    "title": "What the model was trained on",
-    "source": f"{COUNTS_FILE} in the folder of the model",
-    "year": None,
-    "licence": "that of the model",
-    "unit": "sentences",
-    "method": "counted when the model's training text was made",
-    "sha256": None,
-    "notes": ("only models that come with their counts have it, such as reference:amplified",),
-}
 
 
 @sources.register("corpus")
@@ -37,7 +33,16 @@ class Corpus:
     """Stands for the training counts of whichever model is probed."""
 
     name = "corpus"
-    provenance = _PROVENANCE_CORPUS
+    provenance: ClassVar[Provenance] = {
+        "title": "What the model was trained on",
+        "source": f"{COUNTS_FILE} in the folder of the model",
+        "year": None,
+        "licence": "that of the model",
+        "unit": "sentences",
+        "method": "counted when the model's training text was made",
+        "sha256": None,
+        "notes": ("only models that come with their counts have it, such as reference:amplified",),
+    }
 
     def of(self, model: Any) -> Source:
         """Return the counts of one model, or say that it comes without."""
@@ -47,7 +52,7 @@ class Corpus:
         if folder is None or not (folder / COUNTS_FILE).is_file():
             self._refuse(f'the model "{getattr(model, "name", model)}" comes without {COUNTS_FILE}')
         table = read_table(folder / COUNTS_FILE, self.name)
-        provenance = {**_PROVENANCE_CORPUS, "sha256": table.provenance["sha256"]}
+        provenance = {**self.provenance, "sha256": table.provenance["sha256"]}
         # All that the model was trained on, not a sample of it.
         return replace(table, provenance=provenance, sampling=None, complete=True)
 
@@ -75,22 +80,22 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
     [[0.1], [0.9]]
     """
     if isinstance(source, str | Path):
-        found = find_source(str(source))
+        base = find_source(str(source))
     elif isinstance(source, Association):
         counts = source.joint if source.counts is None else source.counts
-        found = table_of("association", counts, source.attributes, source.tasks)
+        base = table_of("association", counts, source.attributes, source.tasks)
     elif is_frame(source):
-        found = from_frame(source)
+        base = from_frame(source)
     else:
-        found = source
-    if callable(getattr(found, "of", None)):
-        found = found.of(model)  # type: ignore[attr-defined]
-    if isinstance(found, type) or not isinstance(found, Source):
+        base = source
+    if callable(getattr(base, "of", None)):
+        base = base.of(model)  # type: ignore[attr-defined]
+    if isinstance(base, type) or not isinstance(base, Source):
         raise InputError(
             f"base rates must be a name, a path, a DataFrame or an object with `name`, "
             f"`provenance` and `association(attributes, tasks)`; found {type(source).__name__}"
         )
-    return found
+    return base
 
 
 def names() -> tuple[str, ...]:
@@ -109,15 +114,15 @@ def describe() -> list[dict[str, Any]]:
 
 
 def _described(name: str) -> dict[str, Any]:
-    found, problem = None, None
+    source, problem = None, None
     try:
-        found = find_source(name)
+        source = find_source(name)
     except DataFileError as mistake:
         problem = str(mistake)
-    table = found if isinstance(found, BaseTable) else None
+    table = source if isinstance(source, BaseTable) else None
     return {
         "name": name,
-        **{key: found.provenance.get(key) if found else None for key in PROVENANCE},
+        **{key: source.provenance.get(key) if source else None for key in PROVENANCE},
         "tasks": len(table.tasks) if table else None,
         "attributes": list(table.attributes) if table else None,
         "units": dict(table.units) if table else None,

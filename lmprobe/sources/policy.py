@@ -1,4 +1,4 @@
-"""What happens to words that a source lacks, and to words that it never counted."""
+"""Base rates for given labels: what happens to words that a source lacks or never counted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.metrics.association import Association
+from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import MISSING, Missing
 from lmprobe.results.estimate import Note, NoteKind
 from lmprobe.results.format import plural
-from lmprobe.sources.source import MissingLabels, Provenance, Source
-from lmprobe.sources.table import BaseTable, Sampling
+from lmprobe.sources.source import BaseTable, MissingLabels, Provenance, Sampling, Source
+
+Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,35 +23,36 @@ class AlignedBaseRates:
 
     name: str
     association: Association
-    """Over the labels kept, in the order asked."""
-    dropped_attributes: tuple[str, ...]
-    dropped_tasks: tuple[str, ...]
+    """Over the remaining labels, in the order asked."""
+    dropped_attributes: Labels
+    dropped_tasks: Labels
     notes: tuple[Note, ...]
     provenance: Provenance
-    empty_attributes: tuple[str, ...] = ()
+    empty_attributes: Labels = ()
     """Never counted; among those dropped, unless the policy is `keep`."""
-    empty_tasks: tuple[str, ...] = ()
+    empty_tasks: Labels = ()
     """Never counted; among those dropped, unless the policy is `keep`."""
     smoothed_cells: int = 0
     """How many cells hold nothing but the pseudo-count."""
     sampling: Sampling | None = None
-    """How the numbers were sampled; None where they are not, or nobody says."""
+    """How the numbers were sampled; None where they are exact, or taken as exact."""
     taken_as_exact: bool = False
     """Whether they are a table of a sample, perhaps, that does not say how it was drawn."""
-    task_units: tuple[str, ...] = ()
+    task_units: Labels = ()
     """For each task of the association the row of the source that it was read from; tasks of
     one row are resampled together."""
 
     def merged(self, owner: Mapping[str, str]) -> AlignedBaseRates:
         """Return the rates with the attributes of one owner taken together."""
-        old, association = self.association, self.association.merged(owner)
-        sampling = self.sampling
+        association, sampling = self.association.merged(owner), self.sampling
         if sampling is not None and sampling.standard_errors is not None:
-            rows = [
-                [owner[one] == name for one in old.attributes] for name in association.attributes
+            members = [
+                [owner[attribute] == name for attribute in self.association.attributes]
+                for name in association.attributes
             ]
             # Errors of different groups are independent, so their variances add up.
-            sampling = Sampling(np.sqrt(np.array(rows, dtype=float) @ sampling.standard_errors**2))
+            variances = np.array(members, dtype=float) @ sampling.standard_errors**2
+            sampling = Sampling(np.sqrt(variances))
         return replace(self, association=association, sampling=sampling)
 
 
@@ -76,16 +78,16 @@ def align_base_rates(
         )
     if not (np.isfinite(pseudo_count) and pseudo_count > 0):
         raise InputError(f"`pseudo_count` must be a positive number, found {pseudo_count}")
-    lacking = _lacking(source, attributes, tasks)
+    if not attributes or not tasks:
+        raise InputError("base rates need at least one attribute and one task")
+    lacking = _lacking(source, tuple(attributes), tuple(tasks))
     if missing == "error" and (lacking.attributes or lacking.tasks):
         raise lacking
-    kept_attributes = [name for name in attributes if name not in lacking.attributes]
-    kept_tasks = [task for task in tasks if task not in lacking.tasks]
-    _check_enough(source.name, lacking, kept_attributes, kept_tasks)
-    found = source.association(tuple(kept_attributes), tuple(kept_tasks))
+    rates = _present(source, tuple(attributes), tuple(tasks), lacking)
     if missing == "smooth":
-        return _smoothed(source, found, tuple(attributes), tuple(tasks), pseudo_count)
-    empty_attributes, empty_tasks = _empty(found)
+        return _smoothed(source, rates, tuple(attributes), tuple(tasks), pseudo_count)
+    empty_attributes = _unseen(rates.attributes, rates.p_attribute)
+    empty_tasks = _unseen(rates.tasks, rates.p_task)
     if missing == "error" and (empty_attributes or empty_tasks):
         never = ", ".join(empty_attributes + empty_tasks)
         raise InputError(
@@ -94,61 +96,83 @@ def align_base_rates(
         )
     dropped_attributes, dropped_tasks = lacking.attributes, lacking.tasks
     if missing == "drop" and (empty_attributes or empty_tasks):
-        found = _without_empty(source, found, empty_attributes, empty_tasks)
+        rates = _without_empty(source, rates, empty_attributes, empty_tasks)
         dropped_attributes += empty_attributes
         dropped_tasks += empty_tasks
-    return AlignedBaseRates(
-        source.name,
-        found,
-        dropped_attributes,
-        dropped_tasks,
-        _left_out_notes(lacking, (empty_attributes, empty_tasks), missing),
-        source.provenance,
-        empty_attributes,
-        empty_tasks,
-        sampling=_sampling(source, found),
-        taken_as_exact=_taken_as_exact(source),
-        task_units=_units(source, found.tasks),
-    )
-
-
-def _without_empty(
-    source: Source, found: Association, attributes: tuple[str, ...], tasks: tuple[str, ...]
-) -> Association:
-    """Return the base rates of the labels that were counted."""
-    kept_attributes = tuple(name for name in found.attributes if name not in attributes)
-    kept_tasks = tuple(task for task in found.tasks if task not in tasks)
-    if len(kept_attributes) < 2:
-        raise InputError(
-            f'base rates "{source.name}" never counted {", ".join(attributes)}; fewer than two '
-            "attributes are left, and one alone cannot be compared"
-        )
-    return source.association(kept_attributes, kept_tasks)
-
-
-def _left_out_notes(
-    lacking: MissingLabels, empty: tuple[tuple[str, ...], tuple[str, ...]], missing: Missing
-) -> tuple[Note, ...]:
     kind, what = NoteKind.LEFT_OUT, "never counted, left out"
     if missing == "keep":
         kind, what = NoteKind.UNDEFINED, "never counted, undefined when given"
-    return (
-        *_note(NoteKind.LEFT_OUT, "attribute", lacking.attributes, "without a column, left out"),
-        *_note(NoteKind.LEFT_OUT, "task", lacking.tasks, "without a row, left out"),
-        *_note(kind, "attribute", empty[0], what),
-        *_note(kind, "task", empty[1], what),
+    sampled = getattr(source, "sampling", None) is not None
+    return AlignedBaseRates(
+        source.name,
+        rates,
+        dropped_attributes,
+        dropped_tasks,
+        (
+            *_note(
+                NoteKind.LEFT_OUT, "attribute", lacking.attributes, "without a column, left out"
+            ),
+            *_note(NoteKind.LEFT_OUT, "task", lacking.tasks, "without a row, left out"),
+            *_note(kind, "attribute", empty_attributes, what),
+            *_note(kind, "task", empty_tasks, what),
+        ),
+        source.provenance,
+        empty_attributes,
+        empty_tasks,
+        sampling=source.sampling_of(rates.attributes, rates.tasks) if sampled else None,  # type: ignore[attr-defined]
+        taken_as_exact=_taken_as_exact(source),
+        task_units=_units(source, rates.tasks),
     )
 
 
-def _sampling(source: Source, found: Association) -> Sampling | None:
-    """Return how the numbers of these labels were sampled, where the source says so."""
-    if getattr(source, "sampling", None) is None:
-        return None
-    chosen = source.sampling_of(found.attributes, found.tasks)  # type: ignore[attr-defined]
-    return chosen if isinstance(chosen, Sampling) else None
+def _lacking(source: Source, attributes: Labels, tasks: Labels) -> MissingLabels:
+    """Return what the source lacks, as the error that it raises."""
+    try:
+        source.association(attributes, tasks)
+    except MissingLabels as lacking:
+        return lacking
+    return MissingLabels(source.name)
 
 
-def _units(source: Source, tasks: tuple[str, ...]) -> tuple[str, ...]:
+def _present(
+    source: Source, attributes: Labels, tasks: Labels, lacking: MissingLabels
+) -> Association:
+    """Return the base rates of the labels that the source has."""
+    attributes = tuple(name for name in attributes if name not in lacking.attributes)
+    tasks = tuple(task for task in tasks if task not in lacking.tasks)
+    if not tasks:
+        raise InputError(
+            f'base rates "{source.name}" have none of the tasks: {", ".join(lacking.tasks)}'
+        )
+    if lacking.attributes:
+        _check_two(attributes, f'base rates "{source.name}" lack {", ".join(lacking.attributes)}')
+    return source.association(attributes, tasks)
+
+
+def _without_empty(
+    source: Source, rates: Association, empty_attributes: Labels, empty_tasks: Labels
+) -> Association:
+    """Return the base rates of the labels that were counted."""
+    attributes = tuple(name for name in rates.attributes if name not in empty_attributes)
+    tasks = tuple(task for task in rates.tasks if task not in empty_tasks)
+    _check_two(
+        attributes, f'base rates "{source.name}" never counted {", ".join(empty_attributes)}'
+    )
+    return source.association(attributes, tasks)
+
+
+def _check_two(attributes: Labels, why: str) -> None:
+    if len(attributes) < 2:
+        raise InputError(
+            f"{why}; fewer than two attributes are left, and one alone cannot be compared"
+        )
+
+
+def _unseen(labels: Labels, probabilities: Floats) -> Labels:
+    return tuple(label for label, p in zip(labels, probabilities, strict=True) if not p)
+
+
+def _units(source: Source, tasks: Labels) -> Labels:
     """Return the unit of each task; one of a source that does not say is its own."""
     return tuple(source.units_of(tasks)) if hasattr(source, "units_of") else tasks
 
@@ -157,58 +181,23 @@ def _taken_as_exact(source: Source) -> bool:
     return isinstance(source, BaseTable) and source.sampling is None and not source.complete
 
 
-def _lacking(source: Source, attributes: Sequence[str], tasks: Sequence[str]) -> MissingLabels:
-    """Ask the source what it lacks."""
-    if not attributes or not tasks:
-        raise InputError("base rates need at least one attribute and one task")
-    try:
-        source.association(tuple(attributes), tuple(tasks))
-    except MissingLabels as lacking:
-        return lacking
-    return MissingLabels(source.name)
-
-
-def _check_enough(
-    name: str, lacking: MissingLabels, attributes: Sequence[str], tasks: Sequence[str]
-) -> None:
-    if not tasks:
-        raise InputError(f'base rates "{name}" have none of the tasks: {", ".join(lacking.tasks)}')
-    if lacking.attributes and len(attributes) < 2:
-        raise InputError(
-            f'base rates "{name}" lack {", ".join(lacking.attributes)}; fewer than two '
-            "attributes are left, and one alone cannot be compared"
-        )
-
-
-def _empty(found: Association) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the attributes and the tasks that never occur."""
-    return (
-        tuple(name for name, p in zip(found.attributes, found.p_attribute, strict=True) if not p),
-        tuple(task for task, p in zip(found.tasks, found.p_task, strict=True) if not p),
-    )
-
-
 def _smoothed(
-    source: Source,
-    found: Association,
-    attributes: tuple[str, ...],
-    tasks: tuple[str, ...],
-    pseudo_count: float,
+    source: Source, rates: Association, attributes: Labels, tasks: Labels, pseudo_count: float
 ) -> AlignedBaseRates:
     """Return the base rates with `pseudo_count` more in every cell, labels it lacks included."""
-    if found.counts is None:
-        if (attributes, tasks) != (found.attributes, found.tasks) or not found.joint.all():
+    if rates.counts is None:
+        if (attributes, tasks) != (rates.attributes, rates.tasks) or not rates.joint.all():
             raise InputError(
                 f'base rates "{source.name}" are not counts, so no pseudo-count can be added; '
                 'choose the policy "drop"'
             )
-        smoothed, cells = found, 0
+        smoothed, cells = rates, 0
         text = f"{source.name} holds no counts and lacks nothing: no pseudo-count added"
     else:
         counts = np.zeros((len(attributes), len(tasks)))
-        rows = [attributes.index(name) for name in found.attributes]
-        columns = [tasks.index(task) for task in found.tasks]
-        counts[np.ix_(rows, columns)] = found.counts
+        rows = [attributes.index(name) for name in rates.attributes]
+        columns = [tasks.index(task) for task in rates.tasks]
+        counts[np.ix_(rows, columns)] = rates.counts
         smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
         cells = int((counts == 0).sum())
         text = (
@@ -228,6 +217,6 @@ def _smoothed(
     )
 
 
-def _note(kind: NoteKind, noun: str, labels: tuple[str, ...], what: str) -> tuple[Note, ...]:
+def _note(kind: NoteKind, noun: str, labels: Labels, what: str) -> tuple[Note, ...]:
     text = f"{plural(len(labels), noun)} {what}: {', '.join(labels)}"
     return (Note(kind, text),) if labels else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lmprobe.errors import LmprobeError
 from lmprobe.io.documents import FileProblems, Problem
@@ -28,23 +27,6 @@ class CheckedFile:
     def mistakes(self) -> int:
         """How many of the problems make the file unusable."""
         return sum(not problem.warning for problem in self.problems)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "file": str(self.path),
-            "kind": self.kind,
-            "problems": [
-                {
-                    "file": str(problem.path),
-                    "line": problem.line,
-                    "key": problem.key,
-                    "message": problem.message,
-                    "warning": problem.warning,
-                }
-                for problem in self.problems
-            ],
-        }
 
 
 def shipped_files() -> tuple[Path, ...]:
@@ -92,8 +74,8 @@ def _checked_toml(path: Path) -> CheckedFile:
 def _base_rate_problems(path: Path) -> tuple[Problem, ...]:
     try:
         read_table(path)
-    except FileProblems as found:
-        return found.problems
+    except FileProblems as error:
+        return error.problems
     except LmprobeError as problem:
         return (Problem(path, "", str(problem)),)
     return ()

@@ -9,7 +9,7 @@ import pytest
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.csv_file import read_table, write_table
-from lmprobe.sources.table import BaseTable, table_of
+from lmprobe.sources.source import BaseTable, table_of
 from tests.faults.faulty import contents, full_disk
 
 

@@ -10,7 +10,7 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.probing.rows import NO_LEAN, Baseline, baseline
 from lmprobe.results import NoteKind
 from lmprobe.sources import load_base_rates
-from lmprobe.sources.table import Sampling, table_of
+from lmprobe.sources.source import Sampling, table_of
 
 FORWARD = Direction.TASK_TO_ATTRIBUTE
 PAIR, TWO = ("he", "she"), ("nurse", "cook")

@@ -15,7 +15,7 @@ from lmprobe.errors import InputError, LmprobeError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.plan import BasePlan, PlanQuestion, PlanResult, RowsPlan, TemplatesPlan
 from lmprobe.results import Note, NoteKind
-from lmprobe.sources.table import Sampling, table_of
+from lmprobe.sources.source import Sampling, table_of
 from lmprobe.stats.base_uncertainty import reliability
 from lmprobe.stats.planning import (
     VARIANCE_IS,

@@ -17,7 +17,7 @@ from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, NoteKind, Verdict
 from lmprobe.sources import align_base_rates
-from lmprobe.sources.table import BaseTable, Sampling, table_of
+from lmprobe.sources.source import BaseTable, Sampling, table_of
 
 FORWARD, BACKWARD = DIRECTIONS
 GROUPS, TASKS = ("he", "she"), tuple(f"task {number}" for number in range(24))

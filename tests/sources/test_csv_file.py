@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.documents import FileProblems
 from lmprobe.sources.csv_file import check_labels, read_table, write_table
-from lmprobe.sources.table import BaseTable, table_of
+from lmprobe.sources.source import BaseTable, table_of
 
 GOOD = "task,he,she\nnurse,1,9\ncook,6.5,3e1\n"
 

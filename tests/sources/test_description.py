@@ -13,8 +13,7 @@ import pytest
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources import Sampling, align_base_rates, load_base_rates
 from lmprobe.sources.csv_file import read_table, write_table
-from lmprobe.sources.source import PROVENANCE
-from lmprobe.sources.table import BaseTable, table_of
+from lmprobe.sources.source import PROVENANCE, BaseTable, table_of
 
 CSV = "task,he,she\nnurse,1,9\ncook,6,4\n"
 HE_SHE = ["he", "she"]

@@ -15,8 +15,7 @@ from lmprobe.metrics.association import Association
 from lmprobe.sources import align_base_rates, describe, load_base_rates, names
 from lmprobe.sources.csv_file import write_table
 from lmprobe.sources.load import find_source
-from lmprobe.sources.source import PROVENANCE, Uniform, sources
-from lmprobe.sources.table import table_of
+from lmprobe.sources.source import PROVENANCE, Uniform, sources, table_of
 
 HE_SHE = ["he", "she"]
 CSV = "task,he,she\nnurse,1,9\n"

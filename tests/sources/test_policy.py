@@ -13,8 +13,7 @@ from lmprobe.errors import InputError
 from lmprobe.metrics.association import Association
 from lmprobe.results import Note, NoteKind
 from lmprobe.sources import MissingLabels, Sampling, align_base_rates, load_base_rates
-from lmprobe.sources.source import Uniform
-from lmprobe.sources.table import table_of
+from lmprobe.sources.source import Uniform, table_of
 
 GROUPS, TASKS = ["he", "she", "ze"], ["cook", "mover", "baker"]
 COUNTS = [[3, 0, 6], [1, 0, 0], [0, 0, 0]]

@@ -13,7 +13,7 @@ import pytest
 from lmprobe.io import resources
 from lmprobe.metrics.association import lean
 from lmprobe.sources import load_base_rates
-from lmprobe.sources.table import BaseTable
+from lmprobe.sources.source import BaseTable
 from tests.reference_data import REFERENCE, needs_reference
 
 FOLDER = resources.folder("base_rates")

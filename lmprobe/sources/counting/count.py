@@ -39,7 +39,7 @@ from lmprobe.sources.counting.lexicon import (
 )
 from lmprobe.sources.counting.plan import CorpusPlan, open_checkpoint, plan
 from lmprobe.sources.counting.rules import rules
-from lmprobe.sources.table import BaseTable, Sampling, table_of
+from lmprobe.sources.source import BaseTable, Sampling, table_of
 
 LIMITS = (
     "A sentence counts if the rule finds exactly one attribute and one task in it: that they go "
