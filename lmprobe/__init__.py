@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     )
     from lmprobe.sweeping.result import SweepResult as SweepResult
     from lmprobe.sweeping.sweep import sweep as sweep
+    from lmprobe.tabular.amplify import amplify as amplify
     from lmprobe.tabular.disparity import (
         group_disparities as group_disparities,
         group_disparity as group_disparity,
     )
     from lmprobe.tabular.disparity_result import DisparityResult as DisparityResult
-    from lmprobe.tabular.measure import amplify as amplify
     from lmprobe.tabular.result import AmplificationResult as AmplificationResult
     from lmprobe.templates.sets import load_templates as load_templates
 

@@ -10,8 +10,7 @@ import numpy as np
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification
 from lmprobe.results import Estimate, Interval, Note, decide
-from lmprobe.tabular.cuts import ThresholdCurve
-from lmprobe.tabular.result import AmplificationResult
+from lmprobe.tabular.result import AmplificationResult, ThresholdCurve
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
 from lmprobe.tabular.settings import AmplifySettings
 

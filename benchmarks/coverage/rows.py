@@ -15,7 +15,7 @@ from lmprobe.results import Interval, Verdict
 from lmprobe.stats.methods.resampled import interval_over_runs, of_replicates
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import bootstrap_interval, links, strength
-from lmprobe.tabular.counting import Counted
+from lmprobe.tabular.counting import RowCounts
 from lmprobe.tabular.rows import AmplificationRow, measured_rows
 from lmprobe.tabular.settings import AmplifySettings
 
@@ -27,7 +27,7 @@ def counted(group: np.ndarray, labels: np.ndarray, guess: np.ndarray) -> RowSums
     kinds, times = np.unique(np.column_stack([group, labels, guess]), axis=0, return_counts=True)
     tasks = labels.shape[1]
     cells = kinds.astype(np.float64)
-    return Counted(
+    return RowCounts(
         groups=kinds[:, 0],
         group_guesses=None,
         tasks=cells[:, 1 : tasks + 1],

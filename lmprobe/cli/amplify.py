@@ -36,7 +36,7 @@ def command(
     Example: [bold]lmprobe amplify people.csv -a sex -t hired -p predicted[/bold]
     """
     from lmprobe.cli.output import emit, progress_bar
-    from lmprobe.tabular.measure import amplify_files
+    from lmprobe.tabular.amplify import amplify_files
 
     with progress_bar("counting", "tables", quiet=quiet) as progress:
         result = amplify_files(tables, settings, runs=runs, progress=progress)

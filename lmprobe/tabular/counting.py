@@ -1,10 +1,11 @@
-"""What was counted in a table: labels and amounts of its lines, and the sums they make."""
+"""Labels and amounts of the counted rows of a table, the sums they make, and score thresholds."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.tables import Relation, TableSource, quoted
-from lmprobe.metrics.association import Floats
+from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
+from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.labels import cross
+from lmprobe.metrics.thresholds import Curve, Threshold, curve_of_sums
 from lmprobe.stats.row_sums import RowSums, added_by, features
-from lmprobe.tabular.columns import Columns, Layout
-from lmprobe.tabular.engine import Lines
+from lmprobe.tabular.engine import Lines, is_infinite, refuse, refuse_missing_cell, refuse_words
+from lmprobe.tabular.settings import Columns, Layout
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
 KINDS = 10_000
@@ -29,7 +32,7 @@ Names = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class RowCounts:
     """The lines of a table: a kind of row with its number, or a sum of rows of a unit.
 
     Tasks are a label per line where the one column holds categories, else amounts (n, T):
@@ -52,25 +55,20 @@ class Counted:
         """How many rows were counted."""
         return int(self.times.sum())
 
-    def of_run(self, run: str) -> Counted:
-        """Return the lines of one run."""
+    def by_run(self) -> list[tuple[str, RowCounts]]:
+        """Return the lines of each run under its name."""
         assert self.runs is not None
-        kept = np.flatnonzero(self.runs == run)
+        return [(run, self._selected(self.runs == run)) for run in sorted(set(self.runs))]
 
-        def part(values: Any) -> Any:
-            return None if values is None else values[kept]
-
-        unit = part(self.unit)
-        return Counted(
-            self.groups[kept],
-            part(self.group_guesses),
-            self.tasks[kept],
-            part(self.task_guesses),
-            self.weight[kept],
-            self.times[kept],
-            None if unit is None else np.unique(unit, return_inverse=True)[1],
-            self.added,
-        )
+    def _selected(self, lines: NDArray[np.bool_]) -> RowCounts:
+        names = [field.name for field in fields(self) if field.name != "added"]
+        arrays = {name: getattr(self, name) for name in names}
+        part: dict[str, Any] = {
+            name: None if array is None else array[lines] for name, array in arrays.items()
+        }
+        if part["unit"] is not None:
+            part["unit"] = np.unique(part["unit"], return_inverse=True)[1]
+        return replace(self, **part)
 
     def row_sums(self, attributes: tuple[str, ...], tasks: tuple[str, ...]) -> RowSums:
         """Return the sums of the metric by unit, with the labels in this order."""
@@ -108,19 +106,19 @@ class Counted:
         return _one_hot(values, names, self.weight)
 
 
-def counted(lines: Lines, layout: Layout, name: str) -> Counted:
+def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
     """Read the labels and amounts of the lines that a query gave."""
     frame, columns = lines.frame, layout.columns
     weight = frame["weight"].to_numpy(dtype=np.float64)
 
     def labels(letter: str, group: tuple[str, ...]) -> Names:
-        found = crossed(frame, letter, group)
-        if len(set(found)) > KINDS:
+        names = crossed(frame, letter, group)
+        if len(set(names)) > KINDS:
             raise DataFileError(
                 f'{name}: "{" & ".join(group)}" has more than {KINDS:,} different values; '
                 "name a column of groups or of tasks"
             )
-        return found
+        return names
 
     def tasks(letter: str, group: tuple[str, ...]) -> Names | Floats:
         if not layout.binary:
@@ -131,7 +129,7 @@ def counted(lines: Lines, layout: Layout, name: str) -> Counted:
 
     guessed = columns.task_prediction or columns.score
     unit = np.unique(frame["unit"].astype(str), return_inverse=True)[1] if "unit" in frame else None
-    return Counted(
+    return RowCounts(
         groups=labels("a", columns.attribute),
         group_guesses=labels("b", columns.attribute_prediction)
         if columns.attribute_prediction
@@ -181,19 +179,19 @@ def holds_unit_numbers(source: TableSource, columns: Columns, *, head: bool) -> 
             f"FROM {rows}"
         )
 
-    (found,) = source.query([task], build, text=[task]).to_pylist()
-    return not found["other"]
+    (answer,) = source.query([task], build, text=[task]).to_pylist()
+    return not answer["other"]
 
 
 def common_labels(
     columns: Columns,
-    tables: Sequence[Counted],
-    train: Counted | None,
+    tables: Sequence[RowCounts],
+    train: RowCounts | None,
     *,
     binary: bool,
     train_name: str | None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return all attributes and tasks; predictions of which none is a known label are refused."""
+    """Return all attributes and tasks; predictions of which none is a label are refused."""
     groups = _kinds(table.groups for table in tables)
     guesses = _kinds(table.group_guesses for table in tables)
     trained = _kinds([train and train.groups])
@@ -223,10 +221,111 @@ def _kinds(columns: Iterable[Any]) -> set[str]:
     return {str(label) for column in columns if column is not None for label in set(column)}
 
 
-def _refuse_strangers(what: str, names: set[str], known: set[str]) -> None:
-    """Refuse labels of which none is known: spelled otherwise, or of another column."""
-    if names and not names & known:
+def _refuse_strangers(what: str, names: set[str], labels: set[str]) -> None:
+    """Refuse names of which none is a label: spelled otherwise, or of another column."""
+    if names and not names & labels:
         raise InputError(
             f"no {what} ({', '.join(sorted(names)[:5])}) is one of those labelled "
-            f"({', '.join(sorted(known)[:5])})"
+            f"({', '.join(sorted(labels)[:5])})"
         )
+
+
+def calibrated(source: TableSource, columns: Columns, shares: Floats) -> tuple[Threshold, ...]:
+    """Choose the threshold of each score column that predicts the share of its task positive.
+
+    The engine sorts the scores; a sort that does not fit into memory goes to the disk.
+    """
+    return tuple(
+        _calibrated(source, score, columns.weight, float(share))
+        for score, share in zip(columns.score, shares, strict=True)
+    )
+
+
+def _calibrated(source: TableSource, score: str, weight: str | None, share: float) -> Threshold:
+    def build(table: Relation) -> str:
+        value = f"({table.number(score)})::DOUBLE"
+        amount = "1" if weight is None else f"({table.number(weight)})::DOUBLE"
+        # The sums of weights are compensated, so that they do not depend on the order.
+        total = "sum(amount)" if weight is None else "fsum(amount)"
+        return f"""
+            WITH cells AS (SELECT {value} AS score, {amount} AS amount FROM {table.sql}),
+            tied AS (SELECT score, {total}::DOUBLE AS amount FROM cells GROUP BY score),
+            whole AS (SELECT sum(amount) AS total, max(score) AS highest,
+                      count_if(score IS NULL OR isinf(score)) AS bad FROM tied),
+            reached AS (SELECT score, sum(amount) OVER (ORDER BY score DESC) / total AS share
+                        FROM tied, whole WHERE total > 0)
+            SELECT (SELECT max(amount) FROM cells) AS heaviest, whole.*, best.*
+            FROM whole LEFT JOIN (SELECT * FROM reached
+                ORDER BY abs(share - {share!r}), score DESC LIMIT 1) AS best ON true
+        """
+
+    columns = [score] if weight is None else [score, weight]
+    (best,) = source.query(columns, build).to_pylist()
+    if best["bad"] or best["score"] is None:
+        _refuse_scores(source, score, weight)
+    row = float(best["heaviest"] / best["total"])
+    # "Nobody" is a cut as well. Infinity would do, but it cannot be written into JSON.
+    if share <= abs(best["share"] - share):
+        return Threshold(math.nextafter(best["highest"], math.inf), share, 0.0, row)
+    return Threshold(float(best["score"]), share, float(best["share"]), row)
+
+
+def _refuse_scores(source: TableSource, score: str, weight: str | None) -> NoReturn:
+    refuse_missing_cell(source, score)
+    refuse_words(source, score)
+    message = 'the scores "{column}" must be finite; found {value} in row {row}'
+    refuse(source, score, is_infinite, message)
+    missing = "below the column names" if weight is None else "with a positive weight"
+    raise DataFileError(f"{source.name}: there is no row {missing}")
+
+
+def curves(
+    source: TableSource,
+    columns: Columns,
+    labels: Association,
+    leaning: Association,
+    *,
+    keep_unseen: bool = False,
+) -> tuple[Curve, ...]:
+    """Return the amplification of each task at every cut of its score."""
+    direction = Direction.ATTRIBUTE_TO_TASK
+    base = labels.conditional(direction).T
+    signs = lean_of_seen(leaning, direction, keep_unseen=keep_unseen).T
+    scored = zip(columns.task, columns.score, base, signs, strict=True)
+    return tuple(
+        curve_of_sums(
+            direction,
+            task,
+            labels.attributes,
+            *_positive(source, columns, score, labels.attributes),
+            rates,
+            lean,
+        )
+        for task, score, rates, lean in scored
+    )
+
+
+def _positive(
+    source: TableSource, columns: Columns, score: str, attributes: tuple[str, ...]
+) -> tuple[Floats, Floats]:
+    """Return the distinct scores, falling, and how much of everybody and each group they have."""
+    groups = [f"{quoted(name)} AS a{number}" for number, name in enumerate(columns.attribute)]
+
+    def build(table: Relation) -> str:
+        weight = columns.weight
+        amount = "count(*)" if weight is None else f"fsum(({table.number(weight)})::DOUBLE)"
+        value = f"({table.number(score)})::DOUBLE"
+        keys = ", ".join([f"{value} AS score", *groups])
+        return (
+            f"SELECT {keys}, {amount}::DOUBLE AS amount FROM {table.sql} GROUP BY ALL ORDER BY ALL"
+        )
+
+    names = [score, *columns.attribute, *([columns.weight] if columns.weight else [])]
+    frame = source.query(names, build, text=columns.attribute).to_pandas()
+    labels = crossed(frame, "a", columns.attribute)
+    position = {name: number for number, name in enumerate(attributes)}
+    scores, line = np.unique(-frame["score"].to_numpy(), return_inverse=True)
+    sums = np.zeros((len(scores), len(attributes)))
+    group = np.array([position[label] for label in labels], dtype=np.intp)
+    np.add.at(sums, (line, group), frame["amount"].to_numpy())
+    return -scores, np.hstack([sums.sum(axis=1, keepdims=True), sums])

@@ -9,16 +9,18 @@ whole numbers, so that they do not depend on the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from lmprobe.errors import DataFileError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.tables import FILE, ROW, Relation, TableSource, quoted
-from lmprobe.tabular.columns import Layout
+from lmprobe.io.work import map_on_ray
+from lmprobe.tabular.settings import Layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +81,44 @@ def run_here(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
     return plan.run(source, layout)
 
 
+def run_on_ray(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
+    """Count each file in a Ray task and add up; every node must see the same paths.
+
+    An address in RAY_ADDRESS, or a connection that the caller has made, is used; else as many
+    processes start here as there are cores.
+    """
+    if source.files is None:
+        raise InputError('the engine "ray" counts files; use "local" for a table in memory')
+    files = list(enumerate(source.files.paths))
+    tasks = [(number, str(path), layout, plan) for number, path in files]
+    parts = dict(map_on_ray(_count_file, tasks, os.cpu_count() or 1))
+    # In the order of the files, so that sums are the same however the tasks finish.
+    return added_up([parts[number] for number, _ in files], layout, plan)
+
+
+def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.DataFrame:
+    """Return the lines of the whole table from those of its files."""
+    import pandas as pd
+
+    lines = pd.concat(parts)
+    keys = [*layout.keys, *(["unit"] if "unit" in lines else [])]
+    lines[keys] = lines[keys].astype(str)
+    if not plan.added:
+        keys = [name for name in lines.columns if name != "n"]
+    if not keys:
+        return lines.sum().to_frame().T
+    return lines.groupby(keys, sort=True, as_index=False).sum()
+
+
+Part = tuple[int, str, Layout, Plan]
+
+
+def _count_file(part: Part) -> tuple[int, pd.DataFrame]:
+    number, path, layout, plan = part
+    with TableSource(path) as source:
+        return number, plan.of_file(number).run(source, layout)
+
+
 def count_lines(
     source: TableSource,
     layout: Layout,
@@ -115,14 +155,14 @@ def count_lines(
 
 def _cells(table: Relation, layout: Layout) -> dict[str, str]:
     """Return what a query selects for each key, number and cut score."""
-    found = {name: quoted(column) for name, column in layout.keys.items()}
-    found |= {name: table.number(column) for name, column in layout.numbers.items()}
+    cells = {name: quoted(column) for name, column in layout.keys.items()}
+    cells |= {name: table.number(column) for name, column in layout.numbers.items()}
     scores = zip(layout.scores.items(), layout.thresholds, strict=True)
     for (name, column), cut in scores:
-        found[name] = f"({table.number(column)} >= {cut!r}::DOUBLE)::TINYINT"
+        cells[name] = f"({table.number(column)} >= {cut!r}::DOUBLE)::TINYINT"
     if layout.columns.weight is not None:
-        found["weight"] = table.number(layout.columns.weight)
-    return found
+        cells["weight"] = table.number(layout.columns.weight)
+    return cells
 
 
 def _many_kinds(source: TableSource, layout: Layout) -> bool:
@@ -134,8 +174,8 @@ def _many_kinds(source: TableSource, layout: Layout) -> bool:
         kinds = "SELECT count(*) FROM (SELECT DISTINCT * FROM head)"
         return f"WITH head AS ({head}) SELECT count(*) AS rows, ({kinds}) AS kinds FROM head"
 
-    (found,) = source.query(layout.names, build, text=layout.keys.values()).to_pylist()
-    return bool(found["rows"] > _PATTERNS and found["kinds"] > _MANY)
+    (head,) = source.query(layout.names, build, text=layout.keys.values()).to_pylist()
+    return bool(head["rows"] > _PATTERNS and head["kinds"] > _MANY)
 
 
 def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
@@ -148,8 +188,8 @@ def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
             f"ORDER BY ALL LIMIT {_PATTERNS + 1}"
         )
 
-    found = source.query(layout.names, build, text=layout.keys.values())
-    frame: pd.DataFrame = found.to_pandas()
+    answer = source.query(layout.names, build, text=layout.keys.values())
+    frame: pd.DataFrame = answer.to_pandas()
     numbers = frame[[*layout.numbers, *layout.scores]].to_numpy(dtype=np.float64)
     if "weight" not in frame:
         frame["weight"] = 1.0
@@ -212,12 +252,12 @@ def _bits(source: TableSource, weight: str | None, *, head: bool) -> int:
 
     def build(table: Relation) -> str:
         rows = f"(SELECT * FROM {table.sql} LIMIT {_PATTERNS})" if head else table.sql
-        return f"SELECT coalesce(max(abs({table.number(weight)})), 0)::DOUBLE AS it FROM {rows}"
+        return f"SELECT coalesce(max(abs({table.number(weight)})), 0)::DOUBLE AS top FROM {rows}"
 
-    (found,) = source.query([weight], build).to_pylist()
+    (largest,) = source.query([weight], build).to_pylist()
     # The power of two just above it, 0 of zero and of infinity; one that is too large for a float
     # cannot be written into a query.
-    return _WEIGHT_BITS - max(math.frexp(found["it"])[1], -975)
+    return _WEIGHT_BITS - max(math.frexp(largest["top"])[1], -975)
 
 
 def _cluster_unit(source: TableSource, cluster: str) -> str:
@@ -226,10 +266,10 @@ def _cluster_unit(source: TableSource, cluster: str) -> str:
     def build(table: Relation) -> str:
         return f"SELECT approx_count_distinct({quoted(cluster)}) AS n FROM {table.sql}"
 
-    (found,) = source.query([cluster], build, text=[cluster]).to_pylist()
+    (clusters,) = source.query([cluster], build, text=[cluster]).to_pylist()
     name = quoted(cluster)
     # The count is within a few percent.
-    if found["n"] <= _PATTERNS:
+    if clusters["n"] <= _PATTERNS:
         return name
     return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {_BINS} END"
 

@@ -13,7 +13,7 @@ import pandas as pd
 from lmprobe.errors import InputError
 from lmprobe.metrics.metric import metrics
 from lmprobe.results.estimate import nullable
-from lmprobe.tabular.counting import Counted
+from lmprobe.tabular.counting import RowCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class MetricValue:
 
 
 def other_values(
-    names: Sequence[str], table: Counted, train: Counted | None, tasks: Sequence[str]
+    names: Sequence[str], table: RowCounts, train: RowCounts | None, tasks: Sequence[str]
 ) -> tuple[MetricValue, ...]:
     """Return the values of the metrics of these names, from the kinds of rows and their numbers."""
     if not names:
@@ -74,7 +74,7 @@ def other_values(
     return tuple(values)
 
 
-def _tasks(values: Any, table: Counted, names: Sequence[str]) -> Any:
+def _tasks(values: Any, table: RowCounts, names: Sequence[str]) -> Any:
     """Return the labels of the tasks as a metric takes them: categories, or 0/1 by column."""
     if values is None or values.ndim == 1:
         return values

@@ -1,7 +1,8 @@
-"""What `amplify` found: one row per direction, the pairs behind it, thresholds and runs."""
+"""The result of `amplify`: its rows, thresholds and curves, their tables, figures and report."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,19 +13,44 @@ from lmprobe.errors import InputError
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification, defined_mean
-from lmprobe.metrics.thresholds import Threshold
-from lmprobe.results import Estimate, Interval, Note, Obstacle, Page, Table
+from lmprobe.metrics.thresholds import Curve, Threshold
+from lmprobe.results import (
+    ColumnKind,
+    ColumnOf,
+    Estimate,
+    Figure,
+    Interval,
+    Note,
+    NoteKind,
+    Obstacle,
+    Page,
+    Section,
+    Series,
+    SeriesPlot,
+    Statement,
+    Table,
+    table_of,
+)
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.estimate import Claim, from_nullable, nullable
+from lmprobe.results.format import format_signed, plural
 from lmprobe.results.result import Result
+from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.runs import read_mean
 from lmprobe.stats.unevenness import Unevenness
-from lmprobe.tabular.cuts import ThresholdCurve
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
+from lmprobe.tabular.settings import AmplifySettings, listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Pairs shown from either end.
+_TOP = 5
+# Curves in one figure: more cannot be told apart, and the table has all.
+_CURVES = 6
+# Points of a curve in JSON and in a figure; a CSV has them all.
+_POINTS = 201
 
 LIMITS = (
     "It compares predictions with the labels of these rows (or of the train table). It does not "
@@ -35,6 +61,84 @@ LIMITS = (
     "different scales.",
 )
 """What this measures and what it does not; every report carries it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThresholdCurve:
+    """The curve of one task, its summaries and the calibrated threshold."""
+
+    task: str
+    integral: float
+    lowest: float
+    highest: float
+    at_threshold: float
+    """The value at the calibrated threshold."""
+    points: int
+    """How many thresholds there are in all."""
+    cuts: Floats
+    """(K,), falling; the first lies above every score and is infinite."""
+    share: Floats
+    value: Floats
+
+    @classmethod
+    def of(cls, curve: Curve, cut: Threshold) -> ThresholdCurve:
+        """Return what a result keeps of a curve."""
+        value = curve.value
+        return cls(
+            curve.label,
+            curve.integral,
+            float(np.min(value)),
+            float(np.max(value)),
+            curve.at(cut.value),
+            len(value),
+            curve.thresholds,
+            curve.share,
+            value,
+        )
+
+    @property
+    def sampled(self) -> Any:
+        """The numbers of some hundred points, evenly spread over the share of positives."""
+        places = np.searchsorted(self.share, np.linspace(0, 1, _POINTS))
+        return np.unique(places.clip(0, len(self.share) - 1))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per threshold."""
+        import pandas as pd
+
+        columns = {"threshold": self.cuts, "share": self.share, "amplification": self.value}
+        return pd.DataFrame({"task": self.task, **columns})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, with some of the points."""
+        some = self.sampled
+        return {
+            "task": self.task,
+            "integral": nullable(self.integral),
+            "lowest": nullable(self.lowest),
+            "highest": nullable(self.highest),
+            "at_threshold": nullable(self.at_threshold),
+            "points": self.points,
+            "cuts": [nullable(cut) for cut in self.cuts[some].tolist()],
+            "share": self.share[some].tolist(),
+            "value": [nullable(value) for value in self.value[some].tolist()],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> ThresholdCurve:
+        """Read the JSON form."""
+
+        return cls(
+            str(document["task"]),
+            from_nullable(document["integral"]),
+            from_nullable(document["lowest"]),
+            from_nullable(document["highest"]),
+            from_nullable(document["at_threshold"]),
+            int(document["points"]),
+            np.array([math.inf if cut is None else float(cut) for cut in document["cuts"]]),
+            np.array(document["share"], dtype=np.float64),
+            np.array([from_nullable(value) for value in document["value"]]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,15 +172,33 @@ class AmplificationResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the verdicts, then runs, thresholds and the pairs at both ends."""
-        from lmprobe.tabular.page import amplification_tables
-
-        return amplification_tables(self)
+        tables = [_verdict_table(self)]
+        if len(self.rows[0].runs) > 1:
+            tables.append(_run_table(self))
+        if self.curves or self.thresholds:
+            tables.append(_threshold_table(self))
+        if self.metrics:
+            tables.append(_metric_table(self))
+        return (*tables, *(_pair_table(row, _TOP) for row in self.rows))
 
     def page(self) -> Page:
         """Return the whole report."""
-        from lmprobe.tabular.page import amplification_page
-
-        return amplification_page(self)
+        settings: AmplifySettings = from_mapping(AmplifySettings, self.provenance["settings"])
+        several = len(settings.task) > 1 or settings.task[0].endswith("*")
+        task = f"{len(self.rows[0].tasks)} tasks" if several else settings.task[0]
+        groups = " & ".join(settings.attribute)
+        runs = len(self.rows[0].runs)
+        of_runs = f" in {runs} training runs" if runs > 1 else ""
+        tables = listed(list(dict.fromkeys(self.provenance["tables"])))
+        return Page(
+            title=f"Do the predictions exaggerate the link between {groups} and {task}?",
+            subtitle=f"{self.rows_read:,} rows{of_runs} of {tables}",
+            headline=tuple(_statement(row, settings) for row in self.rows),
+            sections=tuple(_sections(self, settings)),
+            limits=LIMITS,
+            topic="lmprobe amplify",
+            source="Wang & Russakovsky, Directional Bias Amplification, ICML 2021",
+        )
 
     def pairs(self) -> pd.DataFrame:
         """Return one line per direction, run, attribute and task."""
@@ -96,10 +218,10 @@ class AmplificationResult(Result):
         """Return what is written as CSV: the verdicts, every pair, the curves."""
         import pandas as pd
 
-        found = {"amplification": self.to_frame(), "pairs": self.pairs()}
+        frames = {"amplification": self.to_frame(), "pairs": self.pairs()}
         if self.curves:
-            found["curves"] = pd.concat(curve.to_frame() for curve in self.curves)
-        return found
+            frames["curves"] = pd.concat(curve.to_frame() for curve in self.curves)
+        return frames
 
     def body(self) -> dict[str, Any]:
         """Return the JSON form without `schema` and `kind`."""
@@ -108,7 +230,7 @@ class AmplificationResult(Result):
             "rows_read": self.rows_read,
             "thresholds": [_threshold_dict(task, cut) for task, cut in self.thresholds],
             "curves": [curve.to_dict() for curve in self.curves],
-            "metrics": [one.to_dict() for one in self.metrics],
+            "metrics": [value.to_dict() for value in self.metrics],
             "notes": [note.to_dict() for note in self.notes],
             "limits": list(LIMITS),
             "provenance": dict(self.provenance),
@@ -123,9 +245,9 @@ class AmplificationResult(Result):
             rows=tuple(_row_of(row) for row in document["rows"]),
             rows_read=int(document["rows_read"]),
             provenance=document["provenance"],
-            thresholds=tuple(_threshold_of(one) for one in document["thresholds"]),
-            curves=tuple(ThresholdCurve.from_dict(one) for one in document["curves"]),
-            metrics=tuple(MetricValue.from_dict(one) for one in document.get("metrics", ())),
+            thresholds=tuple(_threshold_of(cut) for cut in document["thresholds"]),
+            curves=tuple(ThresholdCurve.from_dict(curve) for curve in document["curves"]),
+            metrics=tuple(map(MetricValue.from_dict, document.get("metrics", ()))),
             notes=tuple(Note.from_dict(note) for note in document["notes"]),
         )
 
@@ -211,3 +333,229 @@ def _threshold_of(document: Mapping[str, Any]) -> tuple[str, Threshold]:
     shares = (document[name] for name in ("wanted_share", "share", "heaviest_row"))
     cut = Threshold(float(document["value"]), *map(from_nullable, shares))
     return str(document["task"]), cut
+
+
+def _verdict_table(result: AmplificationResult) -> Table:
+    first = result.rows[0]
+    percent = f"{100 * first.interval.confidence:g}% interval"
+    if first.over_runs is not None:
+        percent += " over rows and runs"
+    columns = (
+        ColumnOf("direction", "direction", ColumnKind.DIRECTION),
+        ColumnOf("value", "value", ColumnKind.SIGNED),
+        ColumnOf("corrected", "estimate.corrected", ColumnKind.SIGNED),
+        ColumnOf(percent, "interval", ColumnKind.INTERVAL, "interval"),
+        ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
+        ColumnOf("its interval", "strength.interval", ColumnKind.RANGE, "strength", False),
+        ColumnOf("mean size", "absolute", ColumnKind.NUMBER, "absolute", False),
+        ColumnOf("undefined", _undefined, key="undefined_pairs", essential=False),
+    )
+    title = "How much further predictions lean than the labels do"
+    return table_of("amplification", result.rows, columns, title=title)
+
+
+def _undefined(row: AmplificationRow) -> str:
+    return f"{row.undefined_pairs:,} of {row.by_pair.size:,}"
+
+
+def _run_table(result: AmplificationResult) -> Table:
+    columns = (
+        ColumnOf("direction", "pairs.direction", ColumnKind.DIRECTION),
+        ColumnOf("run", "run"),
+        ColumnOf("value", "pairs.value", ColumnKind.SIGNED),
+        ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
+        ColumnOf("interval over rows", "interval", ColumnKind.INTERVAL, "interval"),
+    )
+    runs = [run for row in result.rows for run in row.runs]
+    return table_of("runs", runs, columns, title="Each training run")
+
+
+def _threshold_table(result: AmplificationResult) -> Table:
+    """Return where each score was cut, or the curve of each task over all thresholds."""
+    if result.curves:
+        columns = [
+            ColumnOf("task", "task"),
+            ColumnOf("integral", "integral", ColumnKind.SIGNED),
+            ColumnOf("lowest", "lowest", ColumnKind.SIGNED),
+            ColumnOf("highest", "highest", ColumnKind.SIGNED),
+            ColumnOf("at the calibrated threshold", "at_threshold", ColumnKind.SIGNED),
+        ]
+        title = "attribute->task over all thresholds"
+        return table_of("thresholds", result.curves, columns, title=title)
+    columns = [
+        ColumnOf("task", lambda cut: cut[0]),
+        ColumnOf("positive from", lambda cut: cut[1].value, ColumnKind.NUMBER, "threshold"),
+        ColumnOf("share positive", lambda cut: cut[1].share, ColumnKind.PERCENT, "share"),
+        ColumnOf("share wanted", lambda cut: cut[1].wanted, ColumnKind.PERCENT, "wanted_share"),
+    ]
+    return table_of("thresholds", result.thresholds, columns, title="Where the scores are cut")
+
+
+def _metric_table(result: AmplificationResult) -> Table:
+    columns = (
+        ColumnOf("metric", "metric"),
+        ColumnOf("direction", "direction"),
+        ColumnOf("value", "value", ColumnKind.SIGNED),
+    )
+    title = "Other metrics of the same table, on scales of their own"
+    return table_of("metrics", result.metrics, columns, title=title, empty=True)
+
+
+def _pair_table(row: AmplificationRow, top: int | None = None) -> Table:
+    """Return the pairs, those that amplify most first; with `top`, only so many of either end."""
+    by_pair = row.by_pair
+    places = [place for place in np.ndindex(by_pair.shape) if not np.isnan(by_pair[place])]
+    places.sort(key=lambda place: -by_pair[place])
+    which = "every pair"
+    if top is not None and len(places) > 2 * top:
+        places = [*places[:top], *places[-top:]]
+        which = f"the {top} pairs that amplify most, and least"
+    predicted, base, lean = _rates(row)
+    columns = (
+        ColumnOf("attribute", lambda place: row.attributes[place[0]]),
+        ColumnOf("task", lambda place: row.tasks[place[1]]),
+        ColumnOf("predicted", lambda place: float(predicted[place]), ColumnKind.NUMBER),
+        ColumnOf("base rate", lambda place: float(base[place]), ColumnKind.NUMBER),
+        ColumnOf("lean", lambda place: float(lean[place]), ColumnKind.COUNT, essential=False),
+        ColumnOf("amplification", lambda place: float(by_pair[place]), ColumnKind.SIGNED),
+    )
+    title = f"{row.direction.value}: {which}"
+    return table_of(f"pairs_{row.direction.slug}", places, columns, title=title)
+
+
+def _rates(row: AmplificationRow) -> tuple[Floats, ...]:
+    """Return the predicted rate, base rate and lean of each pair, averaged over runs."""
+    return tuple(
+        np.mean([getattr(run.pairs, name) for run in row.runs], axis=0)
+        for name in ("predicted", "base_rate", "lean")
+    )
+
+
+def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
+    base = "the label" if settings.train is None else "the train table"
+    said = f"the prediction {row.estimate.verdict.words.predicate.format(base=base)}"
+    if row.strength is not None and not math.isnan(row.strength.value):
+        said += f"; its links are {row.strength.value:.2f} times as strong as those of the labels"
+    if row.unevenness is not None:
+        said = next(note.text for note in row.notes if note.kind is NoteKind.TIE)
+    elif settings.interval == "none":
+        said = f"{format_signed(row.value)}; without an interval there is no verdict"
+    elif row.estimate.obstacle is not None:
+        said = row.estimate.obstacle.reason
+    return Statement(f"{row.direction}: {said}.", row.estimate.verdict)
+
+
+def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Section]:
+    rows = result.rows
+    sections = [Section("Verdict", tables=(_verdict_table(result),))]
+    if len(rows[0].runs) > 1:
+        table, figure = _run_table(result), _run_figure(result)
+        sections.append(Section("Training runs", tables=(table,), figures=(figure,)))
+    figures = (Section(row.direction, figures=(_pair_figure(row),)) for row in rows)
+    sections.append(Section("Pairs", parts=tuple(figures)))
+    sections += [
+        Section(f"Pairs, {row.direction}", tables=(_pair_table(row),), searchable=True)
+        for row in rows
+    ]
+    if result.metrics:
+        sections.append(Section("Other metrics", tables=(_metric_table(result),)))
+    if result.curves or result.thresholds:
+        curves = (_curve_figure(result),) if result.curves else ()
+        sections.append(Section("Thresholds", tables=(_threshold_table(result),), figures=curves))
+    undefined = [
+        Note(NoteKind.UNDEFINED, f"{_undefined(row)} pairs are not in the mean", row.direction)
+        for row in rows
+        if row.undefined_pairs
+    ]
+    notes = (*result.notes, *(note for row in rows for note in row.notes), *undefined)
+    sections.append(Section("Notes", notes=notes))
+    if result.provenance.get("files", True):
+        tables = result.provenance["tables"]
+        words = [*settings.words(), *(["--runs"] if len(tables) > 1 else [])]
+        command = command_line("amplify", tables, words)
+        sections.append(Section("Run it again", commands=(command,), collapsed=True))
+    return sections
+
+
+def _pair_figure(row: AmplificationRow) -> Figure:
+    """Return the predicted rate of each pair over its base rate, one series per lean."""
+    predicted, base, lean = _rates(row)
+    tasks = _short(row.tasks)
+    series = []
+    for name, wanted in (("leans towards", lean > 0), ("leans away", lean < 0)):
+        places = np.nonzero(wanted & ~np.isnan(row.by_pair))
+        labels = tuple(f"{row.attributes[a]}, {tasks[t]}" for a, t in zip(*places, strict=True))
+        x, y = (tuple(table[places].tolist()) for table in (base, predicted))
+        series.append(Series(name, x, y, labels=labels, style="points"))
+    return SeriesPlot(
+        name=f"pairs_{row.direction.slug}",
+        title=f"{row.direction}: predicted and labelled rates",
+        x_label="rate among the labels",
+        y_label="rate among the predictions",
+        series=tuple(part for part in series if part.x),
+        alternative=(
+            f"{row.by_pair.size - row.undefined_pairs} pairs; above the diagonal the prediction is "
+            f"more frequent than the label. The mean amplification is {format_signed(row.value)}."
+        ),
+        diagonal=True,
+    )
+
+
+def _short(tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tasks without what all names begin with, such as `object.`, for a figure."""
+    starts = {task.partition(".")[:2] for task in tasks}
+    start = "".join(starts.pop()) if len(starts) == 1 and len(tasks) > 1 else ""
+    return tuple(task.removeprefix(start) or task for task in tasks)
+
+
+def _run_figure(result: AmplificationResult) -> Figure:
+    """Return the value of each run, corrected if it is, with its interval over rows."""
+    series, spread = [], []
+    for row in result.rows:
+        values = tuple(run.estimate.claimed for run in row.runs)
+        series.append(
+            Series(
+                row.direction,
+                tuple(map(float, range(1, len(row.runs) + 1))),
+                values,
+                labels=tuple(run.run for run in row.runs),
+                low=tuple(run.interval.low for run in row.runs),
+                high=tuple(run.interval.high for run in row.runs),
+                style="points",
+            )
+        )
+        low, high = format_signed(min(values)), format_signed(max(values))
+        spread.append(f"{row.direction.value} from {low} to {high}")
+    return SeriesPlot(
+        name="runs",
+        title="Amplification of each training run",
+        x_label="training run",
+        y_label="amplification",
+        series=tuple(series),
+        alternative=f"{len(result.rows[0].runs)} runs: {'; '.join(spread)}.",
+    )
+
+
+def _curve_figure(result: AmplificationResult) -> Figure:
+    series = []
+    tasks = _short(tuple(curve.task for curve in result.curves))
+    named = sorted(
+        zip(tasks, result.curves, strict=True), key=lambda named: -abs(named[1].integral)
+    )
+    which = f", the {_CURVES} tasks that depart most" if len(named) > _CURVES else ""
+    for task, curve in named[:_CURVES]:
+        x, y = curve.share[curve.sampled].tolist(), curve.value[curve.sampled].tolist()
+        series.append(Series(task, tuple(x), tuple(y)))
+    mean = np.mean([curve.integral for curve in result.curves])
+    return SeriesPlot(
+        name="curves",
+        title=f"{Direction.ATTRIBUTE_TO_TASK} at every threshold{which}",
+        x_label="share of rows predicted positive",
+        y_label="amplification",
+        series=tuple(series),
+        alternative=(
+            f"Curves of {plural(len(series), 'task')}; the mean over all shares is "
+            f"{format_signed(float(mean))}."
+        ),
+    )

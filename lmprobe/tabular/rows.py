@@ -24,8 +24,7 @@ from lmprobe.stats.rows import (
 )
 from lmprobe.stats.runs import mean_of_runs, runs_note
 from lmprobe.stats.unevenness import Unevenness
-from lmprobe.tabular.columns import listed
-from lmprobe.tabular.settings import AmplifySettings
+from lmprobe.tabular.settings import AmplifySettings, listed
 
 # With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.
 _FEW_ROWS, _FEW = 100, 20
@@ -123,7 +122,7 @@ def measured_rows(
 ) -> tuple[tuple[AmplificationRow, ...], tuple[Note, ...]]:
     """Return one row per direction, and the notes that belong to all; runs have a name."""
     rng = np.random.default_rng(settings.seed)
-    sums = [counted for _, counted in runs]
+    sums = [sums_of_run for _, sums_of_run in runs]
     fitted = train is None and settings.interval != "none"
     labels = [links(run) if fitted else None for run in sums]
     measured = [
@@ -139,6 +138,11 @@ def measured_rows(
     return rows, (*unseen, *_interval_notes(sums, close, settings, no_lean=no_lean))
 
 
+def label_association(sums: RowSums) -> Association:
+    """Return the association of group and task in the labels."""
+    return Association.from_tally(sums.tallies().labels, sums.attributes, sums.tasks)
+
+
 def _of_run(
     name: str,
     sums: RowSums,
@@ -150,10 +154,10 @@ def _of_run(
     """Return each direction of one run; `labels` are the links that its lean comes from."""
     confidence = settings.confidence
     options: dict[str, Any] = {"keep_unseen": settings.keep_unseen}
-    world = None
-    if train is not None:
-        world = Association.from_tally(train.tallies().labels, train.attributes, train.tasks)
-    found = from_tallies(sums.tallies(), sums.attributes, sums.tasks, train=world, **options)
+    base = None if train is None else label_association(train)
+    amplifications = from_tallies(
+        sums.tallies(), sums.attributes, sums.tasks, train=base, **options
+    )
     fitted, intervals = {}, {}
     if labels is not None and labels.close:
         fitted = cross_fitted_amplification(sums, confidence=confidence, rng=rng, **options)
@@ -161,7 +165,7 @@ def _of_run(
     elif settings.interval != "none":
         intervals = bootstrap_interval(sums, train=train, confidence=confidence, rng=rng, **options)
     measured = {}
-    for pairs in found.directions:
+    for pairs in amplifications.directions:
         fit, obstacle = fitted.get(pairs.direction), None
         if (labels is not None and labels.p_value >= _CHANCE) or not np.nansum(np.abs(pairs.lean)):
             # Without a direction there is neither a corrected value nor an interval around it.

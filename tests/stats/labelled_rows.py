@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.stats.row_sums import RowSums
-from lmprobe.tabular.counting import Counted
+from lmprobe.tabular.counting import RowCounts
 
 
 def people(n: int = 400, seed: int = 1) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def sums_of(
 
     groups, said = names(attribute_labels), names(attribute_predictions)
     tasks = amounts(task_labels)
-    return Counted(
+    return RowCounts(
         groups,
         said,
         tasks,

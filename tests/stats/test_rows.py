@@ -24,9 +24,9 @@ from lmprobe.stats.rows import (
     strength,
     unevenness,
 )
-from lmprobe.tabular.columns import Columns, Layout
-from lmprobe.tabular.counting import counted
+from lmprobe.tabular.counting import count_rows
 from lmprobe.tabular.engine import count_lines
+from lmprobe.tabular.settings import Columns, Layout
 from tests.stats.labelled_rows import kinds_of, people, sums_of
 
 A_TO_T, T_TO_A = Direction.ATTRIBUTE_TO_TASK, Direction.TASK_TO_ATTRIBUTE
@@ -73,7 +73,7 @@ def test_bins_cover_as_rows_do() -> None:
         guess = np.clip(0.125 + 0.75 * group + draw.uniform(-0.1, 0.1, 10_000), 0, 1)
         with TableSource(pd.DataFrame({"group": group, "task": task, "guess": guess})) as source:
             lines = count_lines(source, layout, binned=True)
-        rows = counted(lines, layout, "table").row_sums(("0", "1"), ("task",))
+        rows = count_rows(lines, layout, "table").row_sums(("0", "1"), ("task",))
         hits += truth in bootstrap_interval(rows, rng=draw, replicates=400)[A_TO_T]
     assert stats.binomtest(hits, 200, 0.95).pvalue > 1e-3
 

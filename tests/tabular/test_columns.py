@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.tabular.columns import Columns, expanded, expanded_like, listed
+from lmprobe.tabular.settings import Columns, expanded, expanded_like, listed
 
 
 @pytest.mark.parametrize(

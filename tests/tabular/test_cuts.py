@@ -13,8 +13,8 @@ from lmprobe.errors import DataFileError
 from lmprobe.io.tables import TableSource
 from lmprobe.metrics.association import Association, tally
 from lmprobe.metrics.thresholds import Threshold, amplification_curves, calibrated_threshold
-from lmprobe.tabular.columns import Columns
-from lmprobe.tabular.cuts import calibrated, curves
+from lmprobe.tabular.counting import calibrated, curves
+from lmprobe.tabular.settings import Columns
 
 
 def cut(scores: list[Any], share: float, weights: list[float] | None = None) -> Threshold:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.tabular.measure import amplify
+from lmprobe.tabular.amplify import amplify
 from lmprobe.tabular.result import AmplificationResult
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.metric import metrics
-from lmprobe.tabular.measure import amplify
+from lmprobe.tabular.amplify import amplify
 from lmprobe.tabular.result import AmplificationResult
 
 NAMES = ("directional", "mals", "multi-attribute", "predictability")

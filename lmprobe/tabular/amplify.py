@@ -1,0 +1,339 @@
+"""`amplify`: the amplification of predictions in a table.
+
+The rows are counted, scores are turned into predictions, the labels of all tables are united,
+and the counts give the values and their intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.resources import versions
+from lmprobe.io.tables import TableSource
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.thresholds import Threshold
+from lmprobe.results import Note, NoteKind
+from lmprobe.stats.row_sums import RowSums
+from lmprobe.tabular.counting import (
+    RowCounts,
+    calibrated,
+    common_labels,
+    count_rows,
+    curves,
+    holds_unit_numbers,
+)
+from lmprobe.tabular.engine import count_lines, run_here, run_on_ray
+from lmprobe.tabular.other_metrics import other_values
+from lmprobe.tabular.result import AmplificationResult, ThresholdCurve
+from lmprobe.tabular.rows import label_association, measured_rows
+from lmprobe.tabular.settings import (
+    AmplifySettings,
+    Columns,
+    Layout,
+    RowInterval,
+    TableEngine,
+    expanded,
+    expanded_like,
+)
+
+Names = str | Sequence[str] | None
+"""One column or several."""
+
+
+def amplify(
+    table: Any,
+    *,
+    attribute: Names,
+    task: Names,
+    task_prediction: Names = None,
+    attribute_prediction: Names = None,
+    score: Names = None,
+    threshold: str | float | None = None,
+    validation: Any = None,
+    train: Any = None,
+    weight: str | None = None,
+    train_weight: str | None = None,
+    runs: bool | Sequence[Any] | None = None,
+    run_column: str | None = None,
+    cluster: str | None = None,
+    keep_unseen: bool = AmplifySettings.keep_unseen,
+    metrics: Names = AmplifySettings.metrics,
+    interval: RowInterval | None = AmplifySettings.interval,
+    confidence: float = AmplifySettings.confidence,
+    seed: int = AmplifySettings.seed,
+    engine: TableEngine = AmplifySettings.engine,
+    progress: Progress = silent,
+) -> AmplificationResult:
+    """Measure how much the predictions in a table exaggerate the link between group and task.
+
+    Parameters
+    ----------
+    table
+        A CSV, Parquet or JSON Lines file of any size (.gz and .zst too), a folder or a pattern
+        of such files, a DataFrame or an Arrow table. With `runs=True`, a list of these.
+    attribute, task
+        Columns of labels. Several attributes are crossed; each of several 0/1 columns is a task.
+    task_prediction, attribute_prediction, score
+        Columns of predictions, one per label; scores are turned into predictions of the task.
+    threshold, validation
+        The threshold of the scores: `calibrated` (as many rows are predicted positive as are
+        labelled positive, in `validation` if given), a number, or `all` for every threshold.
+    train
+        The table whose labels determine the lean; by default the table itself.
+    runs, run_column
+        Several training runs of one model: `runs=True` if `table` is a list of tables, one per
+        run, or the tables of further runs; or the column that names the run.
+    cluster
+        Column that names the cluster of a row; clusters are resampled as a whole.
+    keep_unseen
+        Count pairs whose label never occurs as 0, as the published code does.
+    metrics
+        Other metrics to compute too, such as `predictability`; see `lmprobe ls metrics`.
+    interval
+        `bootstrap`, or None for the value alone.
+    engine
+        `local`, or `ray`: file by file on a cluster, for very large tables.
+    """
+    settings = AmplifySettings(
+        attribute=_columns(attribute),
+        task=_columns(task),
+        task_prediction=_columns(task_prediction),
+        attribute_prediction=_columns(attribute_prediction),
+        score=_columns(score),
+        threshold=None if threshold is None else str(threshold),
+        validation=_name(validation),
+        train=_name(train),
+        weight=weight,
+        train_weight=train_weight,
+        run_column=run_column,
+        cluster=cluster,
+        keep_unseen=keep_unseen,
+        metrics=_columns(metrics),
+        interval="none" if interval is None else interval,
+        confidence=confidence,
+        seed=seed,
+        engine=engine,
+    )
+    return _measured(_tables(table, runs), settings, train, validation, progress)
+
+
+def amplify_files(
+    files: Sequence[Path], settings: AmplifySettings, *, runs: bool, progress: Progress = silent
+) -> AmplificationResult:
+    """Measure files as the command does: the settings name the other tables."""
+    tables = _tables(list(files), runs)
+    return _measured(tables, settings, settings.train, settings.validation, progress)
+
+
+def _tables(table: Any, runs: bool | Sequence[Any] | None) -> list[Any]:
+    """Return the tables to measure, one per training run."""
+    tables = list(table) if isinstance(table, list | tuple) else [table]
+    if isinstance(runs, list | tuple):
+        return [*tables, *runs]
+    if len(tables) > 1 and not runs:
+        raise InputError(
+            f"{len(tables)} tables: several are training runs of one model (`runs=True`, --runs); "
+            "name a folder or a pattern for the parts of one table"
+        )
+    if not tables:
+        raise InputError("no table was given")
+    return tables
+
+
+def _columns(names: Names) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    if not isinstance(names, Iterable):
+        raise InputError(f"a column is chosen by its name: found {names!r}")
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _name(table: Any) -> str | None:
+    """Return the name of a table in the provenance."""
+    if table is None:
+        return None
+    return str(table) if isinstance(table, str | Path) else "a table in memory"
+
+
+def _measured(
+    tables: list[Any], settings: AmplifySettings, train: Any, validation: Any, progress: Progress
+) -> AmplificationResult:
+    with ExitStack() as stack:
+        sources = tuple(stack.enter_context(TableSource(table)) for table in tables)
+        train, validation = (
+            None if table is None else stack.enter_context(TableSource(table))
+            for table in (train, validation)
+        )
+        columns = _resolved_columns(settings, sources)
+        return _OpenTables(settings, columns, sources, train, validation, progress).measure()
+
+
+def _resolved_columns(settings: AmplifySettings, sources: tuple[TableSource, ...]) -> Columns:
+    """Return the columns that the settings name, patterns expanded."""
+    names = sources[0].columns
+    columns = Columns(
+        expanded(settings.attribute, names),
+        expanded(settings.task, names),
+        expanded_like(settings.attribute_prediction, settings.attribute, names),
+        expanded_like(settings.task_prediction, settings.task, names),
+        expanded_like(settings.score, settings.task, names),
+        settings.weight,
+        settings.cluster,
+        settings.run_column,
+    )
+    if columns.score and columns.run and settings.fixed_threshold is None:
+        raise InputError(
+            "each run needs its own threshold: give one table per run (--runs), or a value"
+        )
+    if columns.run and len(sources) > 1:
+        raise InputError("give --run-column or several tables with --runs, not both")
+    if settings.metrics and (columns.run or len(sources) > 1):
+        raise InputError("--metric is for one run; give one table")
+    if settings.threshold == "all" and len(sources) > 1:
+        raise InputError("--threshold all is for one run; several would be cut alike")
+    return columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CountedTable:
+    source: TableSource
+    counts: RowCounts
+    thresholds: tuple[Threshold, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OpenTables:
+    """The tables of one measurement: one per training run, and those that it refers to."""
+
+    settings: AmplifySettings
+    columns: Columns
+    sources: tuple[TableSource, ...]
+    train: TableSource | None
+    validation: TableSource | None
+    progress: Progress
+
+    def measure(self) -> AmplificationResult:
+        settings, columns = self.settings, self.columns
+        layout = Layout(columns, self._is_binary(head=True))
+        try:
+            train, tables = self._count(layout)
+        except DataFileError:
+            # The first rows may have held 0 and 1 where later ones hold other classes.
+            if not layout.binary or self._is_binary(head=False):
+                raise
+            layout = replace(layout, binary=False)
+            train, tables = self._count(layout)
+        counts = [table.counts for table in tables]
+        labels = common_labels(
+            columns, counts, train, binary=layout.binary, train_name=settings.train
+        )
+        train_sums = None if train is None else train.row_sums(*labels)
+        runs = [(name, rows.row_sums(*labels)) for name, rows in self._runs(tables)]
+        rows, notes = measured_rows(runs, train_sums, settings)
+        return AmplificationResult(
+            rows=rows,
+            rows_read=sum(table.rows for table in counts),
+            thresholds=tuple(
+                (task, cut)
+                for table in tables
+                for task, cut in zip(columns.task, table.thresholds, strict=False)
+            ),
+            curves=self._curves(tables[0], runs[0][1], train_sums),
+            metrics=other_values(settings.metrics, counts[0], train, columns.task)
+            if settings.metrics
+            else (),
+            notes=(*_tied(columns, tables), *notes),
+            provenance=self._provenance(),
+        )
+
+    def _is_binary(self, *, head: bool) -> bool:
+        """Tell whether tasks are 0/1 or probabilities; one column may hold categories."""
+        labelled = (*self.sources, *([] if self.train is None else [self.train]))
+        return len(self.columns.task) > 1 or all(
+            holds_unit_numbers(source, self.columns, head=head) for source in labelled
+        )
+
+    def _count(self, layout: Layout) -> tuple[RowCounts | None, tuple[_CountedTable, ...]]:
+        train = None
+        if self.train is not None:
+            train = self._label_counts(self.train, layout, self.settings.train_weight)
+        units = self.settings.interval != "none" or bool(self.settings.metrics)
+        tables = []
+        for number, source in enumerate(self.sources, start=1):
+            thresholds = self._thresholds(source, layout, train)
+            cut = replace(layout, thresholds=tuple(threshold.value for threshold in thresholds))
+            tables.append(_CountedTable(source, self._counts(source, cut, units=units), thresholds))
+            self.progress(number, len(self.sources))
+        return train, tuple(tables)
+
+    def _label_counts(self, source: TableSource, layout: Layout, weight: str | None) -> RowCounts:
+        labels = Layout(layout.columns.labels(weight), layout.binary)
+        return self._counts(source, labels, units=bool(self.settings.metrics))
+
+    def _counts(self, source: TableSource, layout: Layout, *, units: bool) -> RowCounts:
+        run = run_here if self.settings.engine == "local" else run_on_ray
+        lines = count_lines(source, layout, units=units, run=run)
+        return count_rows(lines, layout, source.name)
+
+    def _thresholds(
+        self, source: TableSource, layout: Layout, train: RowCounts | None
+    ) -> tuple[Threshold, ...]:
+        """Choose one per score column: the share of positives is that of the train labels."""
+        columns, fixed = layout.columns, self.settings.fixed_threshold
+        if not columns.score:
+            return ()
+        if fixed is None and not layout.binary:
+            # `common_labels` will say which labels are not 0 and 1.
+            fixed = 0.0
+        if fixed is not None:
+            return (Threshold.fixed(fixed),) * len(columns.score)
+        labelled = train or self._label_counts(source, layout, columns.weight)
+        return calibrated(self.validation or source, columns, labelled.task_shares())
+
+    def _runs(self, tables: tuple[_CountedTable, ...]) -> list[tuple[str, RowCounts]]:
+        """Return the counts of each run under its name; without runs, of the one table."""
+        if self.settings.run_column is not None:
+            return tables[0].counts.by_run()
+        return [
+            (table.source.name if table.source.files else f"run {number}", table.counts)
+            for number, table in enumerate(tables, start=1)
+        ]
+
+    def _curves(
+        self, table: _CountedTable, sums: RowSums, train: RowSums | None
+    ) -> tuple[ThresholdCurve, ...]:
+        if self.settings.threshold != "all":
+            return ()
+        labels = label_association(sums)
+        lean = labels if train is None else label_association(train)
+        keep_unseen = self.settings.keep_unseen
+        by_task = curves(table.source, self.columns, labels, lean, keep_unseen=keep_unseen)
+        return tuple(map(ThresholdCurve.of, by_task, table.thresholds))
+
+    def _provenance(self) -> dict[str, Any]:
+        sources = (*self.sources, self.train, self.validation)
+        return {
+            "tables": [source.name for source in self.sources],
+            "files": all(source is None or source.files is not None for source in sources),
+            "settings": self.settings.to_dict(),
+            "versions": versions(("duckdb", "numpy", "pandas", "scipy")),
+            "seed": self.settings.seed,
+        }
+
+
+def _tied(columns: Columns, tables: tuple[_CountedTable, ...]) -> list[Note]:
+    return [
+        Note(
+            NoteKind.THRESHOLD,
+            f"{column}: tied scores let {cut.share:.4f} be positive where {cut.wanted:.4f} are "
+            "wanted",
+        )
+        for table in tables
+        for column, cut in zip(columns.score, table.thresholds, strict=True)
+        if cut.tied
+    ]
