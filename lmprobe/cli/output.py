@@ -39,7 +39,6 @@ def emit(
     Tables go to standard output; notes, hints and the names of files to standard error, and
     nowhere when quiet. With `json` the document alone is on standard output.
     """
-    from lmprobe.report.files import write_outputs
     from lmprobe.report.terminal import note_list, page_summary
 
     if json:
@@ -50,7 +49,7 @@ def emit(
         if page.notes and not quiet:
             _Console(stderr=True, highlight=False).print("", note_list(page.notes), sep="\n")
     # Files come last: what was computed is on the screen even if the folder cannot be written.
-    written = {} if output is None else write_outputs(result, output)
+    written = {} if output is None else result.save(output)
     wide = max(map(len, written), default=0)
     for name, path in written.items():
         note(f"{name:<{wide}}  {path}", quiet=quiet)

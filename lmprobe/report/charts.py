@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lmprobe.errors import InputError, MissingExtraError
 from lmprobe.io.atomic import write_bytes, write_text
-from lmprobe.report.heat_map import heat_map
-from lmprobe.report.series_plot import series_plot
-from lmprobe.report.theme import figure_style, light_style
-from lmprobe.report.value_plots import dot_plot, interval_plot, strip_plot
-from lmprobe.results.figure import (
-    DotPlot,
-    Figure,
-    HeatMap,
-    IntervalPlot,
-    SeriesPlot,
-    StripPlot,
-)
 
-_DRAWN_BY: dict[type[Figure], Callable[..., Any]] = {
-    SeriesPlot: series_plot,
-    IntervalPlot: interval_plot,
-    StripPlot: strip_plot,
-    HeatMap: heat_map,
-    DotPlot: dot_plot,
-}
+# Importing these registers what they draw.
+from lmprobe.report import row_plots as row_plots, series_plot as series_plot
+from lmprobe.report.svg import draw, figure_style, light_style
+from lmprobe.results.figure import Figure
+
 _SCALE = 3.0
 """Pixels of a PNG per unit of the picture: sharp in a column of a paper."""
 
 
 def svg(figure: Figure, *, standalone: bool = True) -> str:
     """Return the picture as SVG: a file of its own, or a part of a page."""
-    return str(_DRAWN_BY[type(figure)](figure, standalone=standalone))
+    return str(draw(figure, standalone=standalone))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from markupsafe import Markup
 
 from lmprobe import __version__
 from lmprobe.report.charts import svg
-from lmprobe.report.svg import legible
-from lmprobe.report.theme import DARK, LIGHT, figure_sheet, variables
+from lmprobe.report.svg import DARK, LIGHT, figure_sheet, legible
 from lmprobe.results import (
     Cell,
     Column,
@@ -148,10 +147,10 @@ LIMITS_TITLE = "What this measures, and what it does not"
 
 def page_html(page: Page) -> str:
     """Return a whole report as one file: its own style and script, nothing loaded."""
-    names = _Names()
-    sections = [_section(section, names) for section in page.sections]
+    anchors: set[str] = set()
+    sections = [_section(section, anchors) for section in page.sections]
     if page.limits:
-        limits: dict[str, Any] = {"id": names.new("limits"), "title": LIMITS_TITLE}
+        limits: dict[str, Any] = {"id": _anchor("limits", anchors), "title": LIMITS_TITLE}
         sections.insert(min(1, len(sections)), limits)
     style, script = _style(), _asset("tables.js")
     template = _environment().get_template("page.html")
@@ -167,27 +166,18 @@ def page_html(page: Page) -> str:
     return text.lstrip()
 
 
-class _Names:
-    """The names that are taken on a page: an anchor must be unique."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def new(self, words: str) -> str:
-        """Return a name like the words that nothing else has."""
-        stem = re.sub("[^a-z0-9]+", "-", words.lower()).strip("-") or "part"
-        name = next(
-            name
-            for number in itertools.count(1)
-            if (name := stem if number == 1 else f"{stem}-{number}") not in self._taken
-        )
-        self._taken.add(name)
-        return name
+def _anchor(words: str, anchors: set[str]) -> str:
+    """Return an anchor like the words that nothing else on the page has, and take it."""
+    stem = re.sub("[^a-z0-9]+", "-", words.lower()).strip("-") or "part"
+    numbered = (f"{stem}-{number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain([stem], numbered) if name not in anchors)
+    anchors.add(name)
+    return name
 
 
-def _section(section: Section, names: _Names) -> dict[str, Any]:
+def _section(section: Section, anchors: set[str]) -> dict[str, Any]:
     return {
-        "id": names.new(section.name or section.title),
+        "id": _anchor(section.name or section.title, anchors),
         "title": section.title,
         "text": section.text,
         "commands": section.commands,
@@ -195,15 +185,17 @@ def _section(section: Section, names: _Names) -> dict[str, Any]:
         "listing": section.items,
         "collapsed": section.collapsed,
         "searchable": section.searchable,
-        "parts": [_section(part, names) for part in section.parts],
-        "tables": [table_view(table, names.new(f"{table.name} table")) for table in section.tables],
-        "figures": [_drawn(figure, names) for figure in section.figures],
+        "parts": [_section(part, anchors) for part in section.parts],
+        "tables": [
+            table_view(table, _anchor(f"{table.name} table", anchors)) for table in section.tables
+        ],
+        "figures": [_drawn(figure, anchors) for figure in section.figures],
         "notes": _by_topic(section.notes),
     }
 
 
-def _drawn(figure: Figure, names: _Names) -> dict[str, Any]:
-    named = replace(figure, name=names.new(f"figure-{figure.name}"))
+def _drawn(figure: Figure, anchors: set[str]) -> dict[str, Any]:
+    named = replace(figure, name=_anchor(f"figure-{figure.name}", anchors))
     return {"title": figure.title, "svg": Markup(svg(named, standalone=False))}
 
 
@@ -218,15 +210,13 @@ def _by_topic(notes: tuple[Note, ...]) -> dict[str, list[Note]]:
 @cache
 def _style() -> str:
     """Return the style of a page: both palettes as variables, paper always light."""
-    dark = f":root {{ {variables(DARK)} }}"
-    return "\n".join(
-        (
-            f":root {{ {variables(LIGHT)} }}",
-            f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}",
-            figure_sheet(),
-            _asset("page.css"),
-        )
+    light, dark = (
+        " ".join(f"--{name}: {colour};" for name, colour in palette.items())
+        for palette in (LIGHT, DARK)
     )
+    variables = f":root {{ {light} }}"
+    at_night = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+    return "\n".join((variables, at_night, figure_sheet(), _asset("page.css")))
 
 
 def _asset(name: str) -> str:

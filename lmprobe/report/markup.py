@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
-from lmprobe.results import Note, Page, Section, Table
+from lmprobe.results import Page, Section, Table
 from lmprobe.results.format import format_cell, plural
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -44,13 +44,13 @@ def section_lines(section: Section, *, level: int = 2, images: str = "") -> list
         lines += [*fenced(command_line, "sh"), ""]
     if section.items:
         lines += [*_bullets(section.items), ""]
-    for content in section.tables:
-        lines += table_lines(content)
+    for table in section.tables:
+        lines += table_lines(table)
     if section.facts:
         lines += [f"- {escaped(key)}: {escaped(value)}" for key, value in section.facts.items()]
         lines.append("")
     if section.notes:
-        lines += [*_bullets(note_words(section.notes)), ""]
+        lines += [*_bullets(map(str, dict.fromkeys(section.notes))), ""]
     for figure in section.figures:
         shown = f"![{escaped(figure.alternative)}]({images}/{figure.name}.svg)"
         lines += [shown if images else f"*{escaped(figure.title)}*: {escaped(figure.alternative)}"]
@@ -60,37 +60,27 @@ def section_lines(section: Section, *, level: int = 2, images: str = "") -> list
     return lines
 
 
-def table_lines(content: Table, *, most: int = MOST_ROWS) -> list[str]:
+def table_lines(table: Table) -> list[str]:
     """Return the lines of a table with its title and caption."""
-    lines = [f"**{escaped(content.title)}**", ""] if content.title else []
-    numbers = [index for index, column in enumerate(content.columns) if column.kind.is_number]
-    shown = content.rows[:most]
-    cells = (list(map(format_cell, row, content.columns)) for row in shown)
-    lines += table([column.heading for column in content.columns], cells, numbers=numbers)
+    lines = [f"**{escaped(table.title)}**", ""] if table.title else []
+    rule = ["---:" if column.kind.is_number else "---" for column in table.columns]
+    heading, *rows = _cells(table, escaped)
+    lines += [f"| {' | '.join(cells)} |" for cells in (heading, rule, *rows[:MOST_ROWS])]
     lines.append("")
-    if len(content.rows) > most:
-        lines += [f"The first {most} of {plural(len(content.rows), 'row')}.", ""]
-    return lines + ([escaped(content.caption), ""] if content.caption else [])
+    if len(rows) > MOST_ROWS:
+        lines += [f"The first {MOST_ROWS} of {plural(len(rows), 'row')}.", ""]
+    return lines + ([escaped(table.caption), ""] if table.caption else [])
 
 
-def note_words(notes: Iterable[Note]) -> list[str]:
-    """Return each note once, with what it belongs to before it."""
-    return [
-        f"{note.scope}: {note.text}" if note.scope else note.text for note in dict.fromkeys(notes)
-    ]
+def _cells(table: Table, escape: Callable[[str], str]) -> list[list[str]]:
+    """Return the headings of a table, then the words of each row."""
+    heading = [escape(column.heading) for column in table.columns]
+    rows = (map(format_cell, row, table.columns) for row in table.rows)
+    return [heading, *([*map(escape, row)] for row in rows)]
 
 
 def _bullets(words_of: Iterable[str]) -> list[str]:
     return [f"- {escaped(words)}" for words in words_of]
-
-
-def table(
-    heading: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()
-) -> list[str]:
-    """Return the lines of a table; every cell is escaped, the columns `numbers` end flush."""
-    rule = ["---:" if index in numbers else "---" for index in range(len(heading))]
-    lines = [_line(heading), f"| {' | '.join(rule)} |"]
-    return lines + [_line(row) for row in rows]
 
 
 def escaped(text: object) -> str:
@@ -109,10 +99,6 @@ def fenced(text: str, language: str = "") -> list[str]:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", text, fence]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
 _SPECIAL_LATEX = {
@@ -160,7 +146,7 @@ def latex_escaped(words: object) -> str:
     ('50\\% of a\\_b', '$-$0.5')
     """
     plain = _UNPRINTED_LATEX.sub(" ", str(words))
-    return _TO_ESCAPE.sub(lambda found: _SPECIAL_LATEX[found[0]], plain)
+    return _TO_ESCAPE.sub(lambda match: _SPECIAL_LATEX[match[0]], plain)
 
 
 def latex_table(table: Table) -> str:
@@ -171,15 +157,10 @@ def latex_table(table: Table) -> str:
     if caption:
         lines.append(rf"\caption{{{latex_escaped(caption)}}}")
     lines += [rf"\label{{tab:{_label(table.name)}}}", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
-    lines += [_row(column.heading for column in table.columns), r"\midrule"]
-    for row in table.rows:
-        lines.append(_row(map(format_cell, row, table.columns)))
+    heading, *rows = (" & ".join(row) + r" \\" for row in _cells(table, latex_escaped))
+    lines += [heading, r"\midrule", *rows]
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     return "\n".join(lines)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return " & ".join(map(latex_escaped, cells)) + r" \\"
 
 
 def _sentence(words: str) -> str:

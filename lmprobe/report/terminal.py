@@ -105,7 +105,7 @@ def note_list(notes: Iterable[Note]) -> RenderableType:
     """Return the notes, each once, with what it belongs to."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
     for note in dict.fromkeys(notes):
-        grid.add_row("*", plain(f"{note.scope}: {note.text}" if note.scope else note.text))
+        grid.add_row("*", plain(note))
     return grid
 
 

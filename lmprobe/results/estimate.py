@@ -66,6 +66,10 @@ class Note:
     text: str
     scope: str = json_field(default="", optional=True)
 
+    def __str__(self) -> str:
+        """Return the note with what it belongs to before it."""
+        return f"{self.scope}: {self.text}" if self.scope else self.text
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         document = {"kind": self.kind.value, "text": self.text}

@@ -13,7 +13,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.io.atomic import write_texts
 from lmprobe.io.documents import json_text
+from lmprobe.io.table_files import csv_text
 from lmprobe.results import Figure, Page, Table
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.document import SCHEMA, read_document, refusing_damage
@@ -143,10 +145,20 @@ class Result(ABC):
         return "\n".join(map(latex_table, tables))
 
     def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write the result, its page and its tables to a folder; return where each is."""
-        from lmprobe.report.files import write_outputs
+        """Write the result, its page and its tables as CSV to a folder; return where each is.
 
-        return write_outputs(self, folder)
+        A result that cannot be rendered, or does not fit on the disk, leaves the folder as it was.
+        """
+        stem = self.file_stem
+        texts = {
+            f"{stem or 'result'}.json": self.to_json(),
+            f"{stem or 'report'}.html": self.to_html(),
+        }
+        kinds = dict(zip(texts, ("result", "report"), strict=True))
+        texts |= {f"{name}.csv": csv_text(frame) for name, frame in self.frames().items()}
+        target = Path(folder)
+        write_texts({target / name: text for name, text in texts.items()})
+        return {kinds.get(name, name.removesuffix(".csv")): target / name for name in texts}
 
     def __repr__(self) -> str:
         """Return one line: the job and what it found."""

@@ -14,9 +14,8 @@ import pandas as pd
 
 from lmprobe import load_result, load_templates, vision
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io.table_files import write_table as write_labels
+from lmprobe.io.table_files import csv_text, write_table as write_labels
 from lmprobe.io.tables import read_columns
-from lmprobe.report.files import csv_text
 from lmprobe.report.terminal import table_text
 from lmprobe.sources.counting.count import count_words
 from lmprobe.sources.counting.lexicon import read_words, words_of

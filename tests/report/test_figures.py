@@ -15,9 +15,7 @@ from hypothesis import example, given, strategies as st
 
 from lmprobe.errors import InputError, MissingExtraError
 from lmprobe.report.charts import Picture, svg
-from lmprobe.report.scale import scale, tick_label
-from lmprobe.report.svg import text_width
-from lmprobe.report.theme import DARK, LIGHT
+from lmprobe.report.svg import DARK, LIGHT, scale, text_width, tick_label
 from lmprobe.results import (
     DotPlot,
     Dots,

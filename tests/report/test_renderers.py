@@ -16,7 +16,6 @@ from hypothesis import given, strategies as st
 from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
 from lmprobe.io.table_files import csv_text
-from lmprobe.report.files import write_outputs
 from lmprobe.report.html import page_html
 from lmprobe.report.markup import latex_escaped, latex_table, page_markdown
 from lmprobe.report.terminal import table_text
@@ -140,7 +139,7 @@ def test_a_result_is_one_line_and_its_text_the_table() -> None:
 
 
 def test_the_files_of_a_result(tmp_path: Path) -> None:
-    written = write_outputs(EXAMPLE, tmp_path / "out")
+    written = EXAMPLE.save(tmp_path / "out")
     names = {path.name for path in written.values()}
     assert names == {"result.json", "report.html", "rows.csv", "pairs.csv"}
     assert Example.from_json(tmp_path / "out") == EXAMPLE
@@ -153,7 +152,7 @@ def test_a_result_that_cannot_be_shown_leaves_nothing(tmp_path: Path) -> None:
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        write_outputs(Broken(), tmp_path / "out")
+        Broken().save(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -1,31 +1,40 @@
-"""Draws values across one axis: intervals, strips of dots, and categories with marks."""
+"""Draws a line per row: intervals, strips of dots, categories with marks, cells of colour."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from lmprobe.report.marks import LEGEND_ROW, Key, legend, legend_rows, mark
-from lmprobe.report.scale import Scale, scale, tick_label
 from lmprobe.report.svg import (
+    FONT,
     SMALL,
+    Scale,
     dot,
+    draw,
     element,
+    fitted_text,
     hover,
+    legend,
     line,
+    mark,
     picture,
-    shortened,
+    scale,
     text,
     text_width,
+    tick_label,
     width_of,
+    x_axis,
+    x_label,
 )
 from lmprobe.results.figure import (
     MOST_DOTS,
     Bracket,
     DotPlot,
+    HeatMap,
     IntervalLine,
     IntervalPlot,
     Sides,
@@ -34,26 +43,18 @@ from lmprobe.results.figure import (
 )
 from lmprobe.results.format import format_interval, format_signed
 
-_MOST = 0.4
+_NAMES = 0.4
 """The names take no more of the width than this."""
 
 
 def _value_scale(values: Sequence[float], width: float, names: Sequence[str]) -> Scale:
     """Return the scale of values, with room on the left for the names."""
     longest = max((text_width(name) for name in names), default=0.0)
-    return scale(values, 22 + min(_MOST * width, longest), width - 24)
+    return scale(values, 22 + min(_NAMES * width, longest), width - 24)
 
 
-def _value_axis(across: Scale, top: float, bottom: float) -> Iterator[Markup]:
-    """Draw the grid and its numbers."""
-    end = -math.inf
-    for tick in across.ticks():
-        x, words = across(tick), tick_label(tick)
-        yield line(x, top, x, bottom, "grid")
-        half = text_width(words) / 2
-        if x - half > end:
-            yield text(x, bottom + 18, words, "muted", "middle")
-            end = x + half + 8
+def _row_name(name: str, right: float, y: float) -> Markup:
+    return fitted_text(name, right - 8, {"x": right, "y": y + 4.5, "text-anchor": "end"})
 
 
 def _reference_line(sides: Sides, across: Scale, top: float, bottom: float) -> Iterator[Markup]:
@@ -67,13 +68,6 @@ def _reference_line(sides: Sides, across: Scale, top: float, bottom: float) -> I
         yield text(x + 7, top - 10, right, "small")
 
 
-def _row_name(name: str, across: Scale, y: float) -> Markup:
-    """Write the name of a line before it; one that was shortened is whole on hover."""
-    written = shortened(name, across.start - 20)
-    at: dict[str, str | float] = {"x": across.start - 12, "y": y + 4.5, "text-anchor": "end"}
-    return element("text", at, written, *([hover(name)] if written != name else []))
-
-
 _STEP, _TOP = 42.0, 28.0
 # Many lines are drawn closer together, with their numbers on hover only.
 _MANY, _CLOSE = 12, 20.0
@@ -81,6 +75,7 @@ _BRACKET, _BRACKETS = 9.0, 72.0
 """The width of one bracket, and of all: many overlapping ones move together."""
 
 
+@draw.register
 def interval_plot(figure: IntervalPlot, *, standalone: bool) -> Markup:
     """Return the picture: one line per value, the reference marked."""
     width = width_of(standalone)
@@ -94,7 +89,7 @@ def interval_plot(figure: IntervalPlot, *, standalone: bool) -> Markup:
     names = [row.label for row in figure.lines]
     across = _value_scale([figure.sides.reference, *values], width - room, names)
     body = [
-        *_value_axis(across, _TOP, bottom),
+        *x_axis(across, _TOP, bottom),
         *_reference_line(figure.sides, across, _TOP, bottom),
     ]
     for number, row in enumerate(figure.lines):
@@ -108,7 +103,7 @@ def interval_plot(figure: IntervalPlot, *, standalone: bool) -> Markup:
 
 def _line(row: IntervalLine, across: Scale, y: float, *, written: bool) -> Iterator[Markup]:
     colour = row.tone.value
-    yield _row_name(row.label, across, y)
+    yield _row_name(row.label, across.start - 12, y)
     low, high = row.interval.low, row.interval.high
     if not (math.isnan(low) or math.isnan(high)):
         # An endless side runs to the edge of the picture.
@@ -161,6 +156,7 @@ _HIGHEST = 22.0
 """No strip reaches farther from its line: one that would is pressed together."""
 
 
+@draw.register
 def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
     """Return the picture: a dot per value, a bar at their mean."""
     width = width_of(standalone)
@@ -175,7 +171,7 @@ def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
         press = min(1.0, _HIGHEST / widest) if widest else 1.0
         half = max(widest * press + _RADIUS + 7, 17.0)
         y += half
-        body.append(_row_name(strip.label, across, y))
+        body.append(_row_name(strip.label, across.start - 12, y))
         middle = across(figure.sides.reference)
         for x, off, words in dots:
             side = "plus" if x > middle else "minus" if x < middle else "even"
@@ -184,7 +180,7 @@ def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
             mean = across(strip.mean)
             body.append(line(mean, y - half + 3, mean, y + half - 3, "axis"))
         y += half
-    axes = [*_value_axis(across, _TOP, y), *_reference_line(figure.sides, across, _TOP, y)]
+    axes = [*x_axis(across, _TOP, y), *_reference_line(figure.sides, across, _TOP, y)]
     return picture(figure, (width, y + 28), *axes, *body, standalone=standalone)
 
 
@@ -218,17 +214,17 @@ def _shown(strip: Strip) -> Iterator[tuple[float, str]]:
 _ROW = 18.0
 
 
+@draw.register
 def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
     """Return the picture; lines join the marks of a category, so that its spread shows."""
     width = width_of(standalone)
-    keys = [Key(number, series.name, True, False) for number, series in enumerate(figure.dots)]
-    rows = legend_rows(keys, width)
-    top = 14 + LEGEND_ROW * len(rows) + (20 if figure.reference_label else 4)
+    names, height = legend([(series.name, "points") for series in figure.dots], 18, width)
+    top = 14 + height + (20 if figure.reference_label else 4)
     bottom = top + _ROW * len(figure.categories) + 4
     values = [value for series in figure.dots for value in series.values]
     values += [] if figure.reference is None else [figure.reference]
     across = _value_scale(values, width, figure.categories)
-    body = [*legend(rows, 18, width), *_value_axis(across, top, bottom)]
+    body = [*names, *x_axis(across, top, bottom)]
     if figure.reference is not None:
         x = across(figure.reference)
         body.append(line(x, top - 4, x, bottom, "guide"))
@@ -238,7 +234,7 @@ def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
             body.append(text(anchor, top - 9, figure.reference_label, "muted", "middle"))
     for number, category in enumerate(figure.categories):
         y = top + _ROW * (number + 0.5) + 2
-        body.append(_row_name(category, across, y))
+        body.append(_row_name(category, across.start - 12, y))
         marks = [
             (index, series.name, series.values[number])
             for index, series in enumerate(figure.dots)
@@ -249,8 +245,124 @@ def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
             body.append(line(min(ends), y, max(ends), y, "grid"))
         for index, name, value in marks:
             words = ": ".join(filter(None, (category, name))) + f" {tick_label(value)}"
-            body.append(mark(across(value), y, 4.2, index, "dot", hover(words)))
-    body.append(
-        text(across.stop, bottom + 36, shortened(figure.x_label, width - 16), "muted", "end")
-    )
+            body.append(mark(across(value), y, 4.2, index, hover(words)))
+    body.append(x_label(figure.x_label, across, bottom, width))
     return picture(figure, (width, bottom + 46), *body, standalone=standalone)
+
+
+_NARROWEST, _WIDEST = 17.0, 48.0
+_GAP = 12.0
+_TALLEST = 110.0
+"""A column's name takes no more height than this."""
+_MANY_CELLS = 2_000
+"""The cells of a larger block are not named on hover, or a page of it would be slow."""
+
+
+@draw.register
+def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
+    """Return the picture; orange is positive, blue negative, struck through undefined."""
+    width = width_of(standalone)
+    left = 16 + min(130.0, max((text_width(name) for name in figure.rows), default=0.0))
+    room = width - left - 12 - _GAP * (len(figure.blocks) - 1)
+    number = sum(len(block.columns) for block in figure.blocks)
+    cell = max(_NARROWEST, min(_WIDEST, room / max(number, 1)))
+    wide = [cell * len(block.columns) for block in figure.blocks]
+    *starts, end = itertools.accumulate(wide, lambda x, step: x + step + _GAP, initial=left)
+    titles = _Headings(
+        tuple(
+            (block.title, x + step / 2, step + _GAP - 4)
+            for block, x, step in zip(figure.blocks, starts, wide, strict=True)
+        ),
+        FONT,
+    )
+    names = _Headings(
+        tuple(
+            (name, x + cell * (index + 0.5), cell)
+            for block, x in zip(figure.blocks, starts, strict=True)
+            for index, name in enumerate(block.columns)
+        ),
+        SMALL,
+    )
+    top = 8 + titles.height + 8 + names.height + 8
+    bottom = top + _ROW * len(figure.rows)
+    cells = [
+        value
+        for block in figure.blocks
+        for row in block.values
+        for value in row
+        if value is not None
+    ]
+    largest = max((abs(value) for value in cells if math.isfinite(value)), default=0.0) or 1.0
+    body = [
+        _row_name(name, left - 8, top + _ROW * (index + 0.5))
+        for index, name in enumerate(figure.rows)
+    ]
+    body += [*titles.draw(8 + titles.height), *names.draw(top - 6)]
+    for block, x in zip(figure.blocks, starts, strict=True):
+        many = len(figure.rows) * len(block.columns) > _MANY_CELLS
+        for row, column in itertools.product(range(len(figure.rows)), range(len(block.columns))):
+            value = block.values[row][column]
+            if value is not None:
+                pair = f"{block.title}: {block.columns[column]}, {figure.rows[row]}"
+                words = "" if many else f"{pair} {format_signed(value)}"
+                place = x + cell * column, top + _ROW * row
+                body.append(_cell(*place, cell, value, value / largest, words))
+    body += _key(largest, any(map(math.isnan, cells)), left, bottom + 14)
+    size = max(end, left + 250, width), bottom + 50
+    return picture(figure, size, *body, standalone=standalone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Headings:
+    """Names above their cells: along them, or upwards where one is wider than its cells are."""
+
+    names: tuple[tuple[str, float, float], ...]
+    """Each with its middle and the room it has."""
+    size: float
+
+    @property
+    def upright(self) -> bool:
+        return any(text_width(words, self.size) > room for words, _, room in self.names)
+
+    @property
+    def height(self) -> float:
+        widest = max((text_width(words, self.size) for words, _, _ in self.names), default=0.0)
+        return min(_TALLEST, widest) if self.upright else self.size
+
+    def draw(self, bottom: float) -> Iterator[Markup]:
+        kind = "strong" if self.size == FONT else "small"
+        for words, x, room in self.names:
+            if self.upright:
+                turned = f"translate({x + 4:.1f} {bottom:.1f}) rotate(-90)"
+                yield fitted_text(words, _TALLEST, {"class": kind, "transform": turned}, self.size)
+            else:
+                at: dict[str, str | float] = {"class": kind, "x": x, "y": bottom}
+                yield fitted_text(words, room, at | {"text-anchor": "middle"}, self.size)
+
+
+def _cell(x: float, y: float, wide: float, value: float, share: float, words: str) -> Markup:
+    frame: dict[str, str | float] = {"x": x + 0.5, "y": y + 0.5, "width": wide - 1}
+    frame["height"] = _ROW - 1
+    name = [hover(words)] if words else []
+    if math.isnan(value):
+        struck = line(x + 3, y + _ROW - 3, x + wide - 3, y + 3, "axis")
+        return element("rect", frame | {"class": "empty"}, *name) + struck
+    side = "plus" if value > 0 else "minus"
+    # The page shows through, so that the middle of the scale is its own colour.
+    frame |= {"class": f"{side} cell", "fill-opacity": 0.05 + 0.95 * abs(share)}
+    return element("rect", frame, *name)
+
+
+def _key(largest: float, undefined: bool, x: float, y: float) -> Iterator[Markup]:
+    """Draw the scale of colours with its ends."""
+    steps = 11
+    for number in range(steps):
+        share = 2 * number / (steps - 1) - 1
+        yield _cell(x + 12 * number, y, 12, share, share, format_signed(share * largest))
+    end = tick_label(float(f"{largest:.2g}"))
+    yield text(x, y + 31, f"−{end}", "small")
+    yield text(x + 6 * steps, y + 31, "0", "small", "middle")
+    yield text(x + 12 * steps, y + 31, f"+{end}", "small", "end")
+    if undefined:
+        yield _cell(x + 12 * steps + 16, y, 18, math.nan, 0.0, "undefined")
+        yield text(x + 12 * steps + 40, y + 13, "undefined", "small")
