@@ -17,7 +17,7 @@ from lmprobe.probing.scores import Scores, TemplateQueries, Words, cached_number
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
 from lmprobe.templates import TemplateSet
-from lmprobe.templates.articles import UNSPACED
+from lmprobe.templates.template import UNSPACED
 
 _SEED = 0
 """Of the samples that say how good a model is: they belong to the model, not to the run."""

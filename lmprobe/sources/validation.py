@@ -10,8 +10,7 @@ from lmprobe.errors import LmprobeError
 from lmprobe.io.documents import FileProblems, Problem
 from lmprobe.io.resources import folder
 from lmprobe.sources.csv_file import read_table
-from lmprobe.templates.lexicon import read_lexicon
-from lmprobe.templates.problems import read_document
+from lmprobe.templates.lexicon import read_document, read_lexicon
 from lmprobe.templates.sets import check_set
 
 

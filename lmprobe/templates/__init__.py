@@ -1,21 +1,19 @@
 """Reads a template file, expands it into grammatical sentences, and knows where each slot is."""
 
-from __future__ import annotations
-
-from lmprobe.templates.lexicon import Entry, Lexicon, lexicon_names, load_lexicon
-from lmprobe.templates.sets import TemplateSet, load_templates, template_names
-from lmprobe.templates.template import Sentence, Span, Template, differing_slots
-
-__all__ = [
-    "Entry",
-    "Lexicon",
-    "Sentence",
-    "Span",
-    "Template",
-    "TemplateSet",
-    "differing_slots",
-    "lexicon_names",
-    "load_lexicon",
-    "load_templates",
-    "template_names",
-]
+from lmprobe.templates.lexicon import (
+    TemplateLexicon as TemplateLexicon,
+    lexicon_names as lexicon_names,
+    load_lexicon as load_lexicon,
+)
+from lmprobe.templates.sets import (
+    TemplateSet as TemplateSet,
+    load_templates as load_templates,
+    template_names as template_names,
+)
+from lmprobe.templates.template import (
+    LexiconEntry as LexiconEntry,
+    Sentence as Sentence,
+    Span as Span,
+    Template as Template,
+    differing_slots as differing_slots,
+)

@@ -7,16 +7,21 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from lmprobe.errors import did_you_mean
-from lmprobe.templates.articles import ARTICLES, GENDERED, elides, is_unspaced
-from lmprobe.templates.lexicon import NUMBERS, Entry
-from lmprobe.templates.problems import Findings
-from lmprobe.templates.template import Field, Pattern, fields, written_article
-
-if TYPE_CHECKING:
-    from lmprobe.templates.reader import Contents, Line
+from lmprobe.templates.lexicon import NUMBERS, Findings
+from lmprobe.templates.reader import Contents, Line
+from lmprobe.templates.template import (
+    ARTICLES,
+    GENDERED,
+    Field,
+    LexiconEntry,
+    Pattern,
+    elides,
+    fields,
+    is_unspaced,
+    written_article,
+)
 
 _WRITTEN = {
     "en": "a an",
@@ -215,7 +220,7 @@ def _article_problems(place: Field, contents: Contents) -> Iterator[str]:
         )
 
 
-def _articles(place: Field, entry: Entry, contents: Contents) -> set[str | None]:
+def _articles(place: Field, entry: LexiconEntry, contents: Contents) -> set[str | None]:
     """Return the articles of a word, as it agrees with each word of the attribute."""
     return {
         written_article(place, entry, entry.written(place.form, who), contents.language, who.agree)
@@ -223,7 +228,7 @@ def _articles(place: Field, entry: Entry, contents: Contents) -> set[str | None]
     }
 
 
-def _agreements(contents: Contents) -> list[Entry]:
+def _agreements(contents: Contents) -> list[LexiconEntry]:
     """Return one entry of the attribute for each way in which other words agree with it."""
     entries = contents.slots.get(contents.attribute, ())
     return list({(entry.agree, entry.number): entry for entry in entries}.values())

@@ -1,18 +1,19 @@
-"""A lexicon: the words that may fill a slot, with their forms, groups and tags."""
+"""Lexicons: the words that may fill a slot, read from TOML with every mistake noted."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lmprobe.errors import did_you_mean
+from lmprobe.errors import DataFileError, did_you_mean
+from lmprobe.io.documents import Problem, parse_toml
 from lmprobe.io.resources import find, names
-from lmprobe.templates.articles import ARTICLES
-from lmprobe.templates.problems import Findings, found, read_document
+from lmprobe.templates.template import ARTICLES, LexiconEntry
 
 FOLDER = "templates/lexicons"
 NUMBERS = ("singular", "plural")
@@ -21,65 +22,134 @@ ENTRY_KEYS = ("word", "key", "forms", "number", "agree", "noun_gender", "article
 _GROUP_KEYS = ("group", "words", "tags")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One word of a slot: how it is written where, what agrees with it, what it counts as."""
+class Findings:
+    """The mistakes found so far in one file and in the files it names."""
 
-    word: str
-    forms: Mapping[str, str] = field(default_factory=dict)
-    number: str = "singular"
-    tags: tuple[str, ...] = ()
-    group: str | None = None
-    """The group whose word it is, or the key that it shares with other languages."""
-    agree: str | None = None
-    """The form, such as "feminine", of the words that agree with it."""
-    noun_gender: str | None = None
-    """The gender of the word itself, where it does not follow the attribute."""
-    articles: Mapping[str, str] = field(default_factory=dict)
-    """Its articles by kind, "a" or "the", or by kind and agreement, "a-feminine"."""
-    values: Mapping[str, str] = field(default_factory=dict)
-    """Its value in each of several crossed attributes."""
+    def __init__(self, path: Path, text: str = "") -> None:
+        """Start with none; `text` is what line numbers are looked up in."""
+        self.path = path
+        self.text = text
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
 
-    @property
-    def label(self) -> str:
-        """What results and base tables call it: its group or key, or else the word."""
-        return self.group or self.word
+    def add(self, key: str, message: str, *, near: str | None = None, last: bool = False) -> None:
+        """Note a mistake; its line is the first (or last) one that has `near`, or else the key."""
+        self.problems.append(Problem(self.path, key, message, self._line(key, near, last)))
 
-    def written(self, form: str | None, who: Entry) -> str:
-        """Return the word in a form, as it agrees with the attribute's entry `who`.
+    def warn(self, key: str, message: str, *, near: str | None = None) -> None:
+        """Note what makes results misleading, although the file can be used."""
+        line = self._line(key, near, last=False)
+        self.warnings.append(Problem(self.path, key, message, line, warning=True))
 
-        The most specific form that it has: `dative-feminine-plural`, `dative-feminine`,
-        `dative-plural`, `dative`; without a form asked for, the same without `dative`.
-        """
-        return self.forms.get(self.best_form(form, who.agree, who.number) or "", self.word)
+    def expect(
+        self, fits: bool, key: str, what: str, value: object, *, near: str | None = None
+    ) -> bool:
+        """Return whether a value is what it must be; note it if not."""
+        if not fits:
+            self.add(key, f"must be {what}, found {shown(value)}", near=near)
+        return fits
 
-    def best_form(self, form: str | None, agree: str | None, number: str) -> str | None:
-        """Return the name of the form that `written` takes; None is the word itself."""
-        form = None if form == "subject" and form not in self.forms else form
-        for parts in ((form, agree, number), (form, agree), (form, number), (form,)):
-            name = "-".join(part for part in parts if part)
-            if name in self.forms:
-                return name
+    def raise_any(self) -> None:
+        """Raise the first mistake as an error that says how many more there are."""
+        if not self.problems:
+            return
+        more = len(self.problems) - 1
+        rest = f" ({more} more; `lmprobe validate {self.path}` shows all)" if more else ""
+        raise DataFileError(f"{self.problems[0]}{rest}")
+
+    def check_keys(self, keys: Iterable[str], allowed: Sequence[str], where: str = "") -> None:
+        """Note every key that is none of those allowed."""
+        for key in keys:
+            if key not in allowed:
+                self.add(f"{where}{key}", f"unknown key; {did_you_mean(key, allowed)}")
+
+    def text_at(self, table: Mapping[str, Any], key: str) -> str:
+        """Return the text under a key that must be there, or note what is wrong and return ""."""
+        text: str = self._value_at(table, key, "", '"..."', "a text in quotes")
+        if isinstance(table.get(key), str) and not text.strip():
+            self.add(key, "is empty; write something")
+        return text
+
+    def list_at(self, table: Mapping[str, Any], key: str) -> list[Any]:
+        """Return the list under a key that must be there, or note what is wrong and return []."""
+        items: list[Any] = self._value_at(table, key, [], "[...]", "a list in square brackets")
+        return items
+
+    def _value_at(
+        self, table: Mapping[str, Any], key: str, default: Any, like: str, what: str
+    ) -> Any:
+        if key not in table:
+            self.add(key, f"missing; add a line {key} = {like}")
+            return default
+        fits = self.expect(isinstance(table[key], type(default)), key, what, table[key])
+        return table[key] if fits else default
+
+    def _line(self, key: str, near: str | None, last: bool) -> int | None:
+        # tomllib keeps no positions, so the place is looked up in the text again.
+        bare = re.escape(re.sub(r"\[\d+\]$", "", key).rpartition(".")[2])
+        named = rf'^\s*\[?"?{bare}"?\s*[\]=]|\b{bare}\s*='
+        for pattern in (re.escape(near), named) if near else (named,):
+            lines = [
+                number
+                for number, line in enumerate(self.text.splitlines(), start=1)
+                if not line.lstrip().startswith("#") and re.search(pattern, line)
+            ]
+            if lines:
+                return lines[-1] if last else lines[0]
         return None
 
-    def has(self, form: str) -> bool:
-        """Tell whether the word can be written in that form; the word itself is the subject."""
-        return form == "subject" or any(
-            name == form or name.startswith(f"{form}-") for name in self.forms
-        )
+
+def shown(value: object) -> str:
+    """Return a value of a TOML file as an error message names it."""
+    match value:
+        case None:
+            return "nothing"
+        case str():
+            return f'the text "{value}"'
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {value}"
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "a table"
+        case _:
+            return f"{type(value).__name__} {value}"
+
+
+def read_document(path: Path) -> tuple[dict[str, Any], Findings]:
+    """Return the content of a TOML file and its findings; unreadable, it is empty with one."""
+    raw = path.read_bytes()
+    findings = Findings(path)
+    try:
+        # Editors on Windows put a byte-order mark first, which TOML itself refuses; some on macOS
+        # write letters and accents apart, which are other tokens to a model.
+        findings.text = unicodedata.normalize("NFC", raw.decode("utf-8-sig"))
+        return parse_toml(findings.text), findings
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8 (byte 0x{raw[error.start]:02x}); save it in that encoding"
+    except ValueError as error:
+        place = re.search(r"at line (\d+)", str(error))
+        # "at end of document" is the only other place that tomllib names.
+        line = int(place[1]) if place else len(findings.text.splitlines())
+        message = f"is not valid TOML: {error}"
+    findings.problems.append(Problem(path, "", message, line))
+    return {}, findings
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class TemplateLexicon:
     """A file of entries, with what they are and where they come from."""
 
     name: str
     description: str
     source: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LexiconEntry, ...]
 
 
-def load_lexicon(name_or_path: str | Path) -> Lexicon:
+def load_lexicon(name_or_path: str | Path) -> TemplateLexicon:
     """Load a bundled lexicon by name, or one of your own by path."""
     lexicon, findings = read_lexicon(find(name_or_path, FOLDER, ".toml"))
     findings.raise_any()
@@ -91,52 +161,47 @@ def lexicon_names() -> tuple[str, ...]:
     return names(FOLDER, ".toml")
 
 
-def read_lexicon(path: Path) -> tuple[Lexicon, Findings]:
+def read_lexicon(path: Path) -> tuple[TemplateLexicon, Findings]:
     """Return what a lexicon file says and every mistake in it."""
     table, findings = read_document(path)
     if findings.problems:
-        return Lexicon(path.stem, "", "", ()), findings
+        return TemplateLexicon(path.stem, "", "", ()), findings
     findings.check_keys(table, _LEXICON_KEYS)
-    name, description, source = (
-        findings.text_at(table, key) for key in ("name", "description", "source")
-    )
+    texts = {key: findings.text_at(table, key) for key in ("name", "description", "source")}
     crossed = read_names(table.get("attributes", []), "attributes", findings)
     entries = read_entries(findings.list_at(table, "entries"), "entries", findings, crossed)
     if table.get("entries") == []:
         findings.add("entries", 'the lexicon is empty; add words, as in entries = ["one", "two"]')
-    return Lexicon(name, description, source, entries), findings
+    return TemplateLexicon(**texts, entries=entries), findings
 
 
 def read_names(value: Any, key: str, findings: Findings) -> tuple[str, ...]:
     """Return the names of the values that entries have, such as race and gender."""
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return tuple(value)
-    message = f'must be a list of names such as ["race", "gender"], found {found(value)}'
-    findings.add(key, message)
-    return ()
+    fits = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    what = 'a list of names such as ["race", "gender"]'
+    return tuple(value) if findings.expect(fits, key, what, value) else ()
 
 
 def find_lexicon(name: str, beside: Path, key: str, findings: Findings) -> Path | None:
     """Return the file of a lexicon that a set names: beside the set first, then shipped."""
-    own = sorted((beside.parent / "lexicons").glob("*.toml"))
-    known = {path.stem: path for path in own}
-    if name in known:
-        return known[name]
+    own = {path.stem: path for path in (beside.parent / "lexicons").glob("*.toml")}
+    if name in own:
+        return own[name]
     if name in lexicon_names():
         return find(name, FOLDER, ".toml")
-    hint = did_you_mean(name, {*known, *lexicon_names()})
+    hint = did_you_mean(name, {*own, *lexicon_names()})
     findings.add(key, f'no lexicon called "{name}"; {hint}', near=f'"{name}"')
     return None
 
 
 def read_entries(
     items: Iterable[Any], key: str, findings: Findings, crossed: Sequence[str] = ()
-) -> tuple[Entry, ...]:
+) -> tuple[LexiconEntry, ...]:
     """Return the entries of a list, noting the ones that are wrong and the ones listed twice.
 
     `crossed` are the attributes of which every entry must have a value.
     """
-    entries: dict[str, Entry] = {}
+    entries: dict[str, LexiconEntry] = {}
     reader = _EntryReader(findings, crossed)
     listed = chain.from_iterable(
         reader.read(item, f"{key}[{index}]") for index, item in enumerate(items)
@@ -163,20 +228,20 @@ class _EntryReader:
         self.findings = findings
         self.crossed = crossed
 
-    def read(self, item: Any, key: str, group: str | None = None) -> list[tuple[str, Entry]]:
+    def read(self, item: Any, key: str, group: str | None = None) -> list[tuple[str, LexiconEntry]]:
         """Return each entry with its place in the file; a group has several."""
         if isinstance(item, dict) and ("group" in item or "words" in item) and group is None:
             return self._group(item, key)
         entry = self._entry(item, key, group)
         return [] if entry is None else [(key, entry)]
 
-    def _group(self, item: Mapping[str, Any], key: str) -> list[tuple[str, Entry]]:
+    def _group(self, item: Mapping[str, Any], key: str) -> list[tuple[str, LexiconEntry]]:
         self.findings.check_keys(item, (*_GROUP_KEYS, *self.crossed), f"{key}.")
         name, words = item.get("group"), item.get("words")
         if not self._is_word(name, f"{key}.group"):
             return []
         if not isinstance(words, list) or not words:
-            message = f'"{name}" needs a list of words, found {found(words)}'
+            message = f'"{name}" needs a list of words, found {shown(words)}'
             self.findings.add(f"{key}.words", message, near=f'"{name}"')
             return []
         shared = {part: item[part] for part in ("tags", *self.crossed) if part in item}
@@ -187,12 +252,12 @@ class _EntryReader:
             members += self.read(full, f"{key}.words[{index}]", name)
         return members
 
-    def _entry(self, item: Any, key: str, group: str | None) -> Entry | None:
+    def _entry(self, item: Any, key: str, group: str | None) -> LexiconEntry | None:
         if isinstance(item, str):
             item = {"word": item}
-        if not isinstance(item, dict):
-            message = f"must be a word in quotes or a table, found {found(item)}"
-            self.findings.add(key, message)
+        if not self.findings.expect(
+            isinstance(item, dict), key, "a word in quotes or a table", item
+        ):
             return None
         if set(item) == set(NUMBERS):
             item = {"word": item["singular"], "forms": item}
@@ -204,7 +269,7 @@ class _EntryReader:
         if not self._is_word(item["word"], key):
             return None
         values = {name: self._text(item, name, key) or "" for name in self.crossed}
-        return Entry(
+        return LexiconEntry(
             word=item["word"],
             forms=self._words(item, "forms", key, '{ object = "him" }'),
             number=self._number(item, key),
@@ -218,11 +283,17 @@ class _EntryReader:
 
     def _number(self, item: Mapping[str, Any], key: str) -> str:
         number = item.get("number", "singular")
-        if number in NUMBERS:
-            return str(number)
-        message = f'must be "singular" or "plural", found {found(number)}'
-        self.findings.add(f"{key}.number", message, near=f'"{item["word"]}"')
-        return "singular"
+        what, near = '"singular" or "plural"', f'"{item["word"]}"'
+        fits = self.findings.expect(number in NUMBERS, f"{key}.number", what, number, near=near)
+        return str(number) if fits else "singular"
+
+    def _tags(self, item: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        tags = item.get("tags", [])
+        fits = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+        what, near = 'a list of texts such as ["majority-male"]', f'"{item["word"]}"'
+        return (
+            tuple(tags) if self.findings.expect(fits, f"{key}.tags", what, tags, near=near) else ()
+        )
 
     def _articles(self, item: Mapping[str, Any], key: str) -> dict[str, str]:
         if not isinstance(item.get("article"), dict):
@@ -236,24 +307,10 @@ class _EntryReader:
         return written
 
     def _words(self, item: Mapping[str, Any], name: str, key: str, like: str) -> dict[str, str]:
-        forms = item.get(name, {})
-        if not isinstance(forms, dict):
-            message = f"must be a table such as {like}, found {found(forms)}"
-            self.findings.add(f"{key}.{name}", message)
+        key, forms = f"{key}.{name}", item.get(name, {})
+        if not self.findings.expect(isinstance(forms, dict), key, f"a table such as {like}", forms):
             return {}
-        return {
-            form: word
-            for form, word in forms.items()
-            if self._is_word(word, f"{key}.{name}.{form}")
-        }
-
-    def _tags(self, item: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        tags = item.get("tags", [])
-        if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-            message = f'must be a list of texts such as ["majority-male"], found {found(tags)}'
-            self.findings.add(f"{key}.tags", message, near=f'"{item["word"]}"')
-            return ()
-        return tuple(tags)
+        return {form: word for form, word in forms.items() if self._is_word(word, f"{key}.{form}")}
 
     def _text(self, item: Mapping[str, Any], name: str, key: str) -> str | None:
         """Return an optional text; a crossed attribute must be there."""
@@ -265,8 +322,7 @@ class _EntryReader:
         return item[name] if self._is_word(item[name], f"{key}.{name}") else None
 
     def _is_word(self, value: Any, key: str) -> bool:
-        if not isinstance(value, str):
-            self.findings.add(key, f"must be a word in quotes, found {found(value)}")
+        if not self.findings.expect(isinstance(value, str), key, "a word in quotes", value):
             return False
         if not value or value != value.strip() or re.search(r"[{}\n\t]", value):
             message = f"is not a word: {value!r}; no spaces around it, no braces, not empty"

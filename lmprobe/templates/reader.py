@@ -12,24 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import did_you_mean
-from lmprobe.templates.articles import ARTICLES
-from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import (
     ENTRY_KEYS,
     NUMBERS,
-    Entry,
+    Findings,
     find_lexicon,
+    read_document,
     read_entries,
     read_lexicon,
     read_names,
+    shown,
 )
-from lmprobe.templates.problems import Findings, found, read_document
-from lmprobe.templates.template import Pattern, parse
+from lmprobe.templates.template import ARTICLES, LexiconEntry, Pattern, parse
 
 _KEYS = ("name", "description", "source", "language", "attribute", "task", "sentences", "slots")
 _SLOT_KEYS = ("lexicon", "words", "attributes", "default")
 
-Slots = Mapping[str, tuple[Entry, ...]]
+Slots = Mapping[str, tuple[LexiconEntry, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Contents:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _decisive(entry: Entry) -> dict[str, Any]:
+def _decisive(entry: LexiconEntry) -> dict[str, Any]:
     """Return what of an entry decides sentences; keys added later appear only when used."""
     articles = dict(entry.articles)
     first = {
@@ -107,9 +106,7 @@ def read_set(path: Path) -> tuple[Contents, Findings]:
     if findings.problems:
         return Contents(), findings
     findings.check_keys(table, _KEYS)
-    name, description, source = (
-        findings.text_at(table, key) for key in ("name", "description", "source")
-    )
+    texts = {key: findings.text_at(table, key) for key in ("name", "description", "source")}
     names = _attribute_names(table, findings)
     language = findings.text_at(table, "language") if "language" in table else "en"
     if language and not re.fullmatch(r"[a-z]{2,3}(-\w+)*", language):
@@ -118,9 +115,7 @@ def read_set(path: Path) -> tuple[Contents, Findings]:
     slots = _read_slots(table, names, findings)
     attribute, slots = _attribute_slot(names, slots, findings)
     contents = Contents(
-        name=name,
-        description=description,
-        source=source,
+        **texts,
         language=language,
         attribute=attribute,
         crossed=() if names == (attribute,) else names,
@@ -130,7 +125,6 @@ def read_set(path: Path) -> tuple[Contents, Findings]:
         default=_read_default(table, attribute, slots, findings),
     )
     _check_roles(contents, findings)
-    check_sentences(contents, findings)
     return contents, findings
 
 
@@ -209,25 +203,27 @@ def _read_lines(table: Mapping[str, Any], findings: Findings) -> tuple[Line, ...
 def _text_and_family(item: Any, key: str, findings: Findings) -> tuple[str, str | None]:
     if isinstance(item, str):
         item = {"text": item}
-    if not isinstance(item, dict):
-        form = '"..." or { text = "...", family = "..." }'
-        findings.add(key, f"must be a sentence, {form}, found {found(item)}")
+    what = 'a sentence, "..." or { text = "...", family = "..." }'
+    if not findings.expect(isinstance(item, dict), key, what, item):
         return "", None
     findings.check_keys(item, ("text", "family"), f"{key}.")
     text, family = item.get("text"), item.get("family")
-    if not isinstance(text, str) or not text.strip():
-        findings.add(f"{key}.text", f"must be a sentence in quotes, found {found(text)}")
+    if not findings.expect(_is_text(text), f"{key}.text", "a sentence in quotes", text):
         text = ""
-    if family is not None and not (isinstance(family, str) and family.strip()):
-        findings.add(f"{key}.family", f"must be a name in quotes, found {found(family)}")
+    fits = family is None or _is_text(family)
+    if not findings.expect(fits, f"{key}.family", "a name in quotes", family):
         family = None
     return text, family
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _read_slots(table: Mapping[str, Any], attributes: tuple[str, ...], findings: Findings) -> Slots:
     slots = table.get("slots")
     if not isinstance(slots, dict) or not slots:
-        what = "missing" if slots is None else f"must be a table, found {found(slots)}"
+        what = "missing" if slots is None else f"must be a table, found {shown(slots)}"
         findings.add("slots", f'{what}; add [slots] and a line such as verb = ["is", "was"]')
         return {}
     crossed = tuple(name for name in attributes if name and name not in slots)
@@ -236,16 +232,15 @@ def _read_slots(table: Mapping[str, Any], attributes: tuple[str, ...], findings:
 
 def _read_slot(
     name: str, value: Any, crossed: tuple[str, ...], findings: Findings
-) -> tuple[Entry, ...]:
+) -> tuple[LexiconEntry, ...]:
     """Return the words of a slot; none when they cannot be had, which is then noted."""
     key = f"slots.{name}"
     if name in ARTICLES or not re.fullmatch(r"\w[\w-]*", name):
         findings.add(key, f'"{name}" cannot name a slot; use letters, and not an article alone')
     if isinstance(value, list):
         value = {"words": value}
-    if not isinstance(value, dict):
-        form = 'a list of words or { lexicon = "name" }'
-        findings.add(key, f"must be {form}, found {found(value)}")
+    what = 'a list of words or { lexicon = "name" }'
+    if not findings.expect(isinstance(value, dict), key, what, value):
         return ()
     findings.check_keys(value, _SLOT_KEYS, f"{key}.")
     if ("lexicon" in value) == ("words" in value):
@@ -254,7 +249,7 @@ def _read_slot(
     if "words" in value:
         words = value["words"]
         if not isinstance(words, list) or not words:
-            what = "is empty" if words == [] else f"must be a list, found {found(words)}"
+            what = "is empty" if words == [] else f"must be a list, found {shown(words)}"
             findings.add(key, f'{what}; give words, as in ["is", "was"]')
             return ()
         valued = any(isinstance(word, dict) and set(crossed) & set(word) for word in words)
@@ -263,40 +258,39 @@ def _read_slot(
     return _from_lexicon(value["lexicon"], f"{key}.lexicon", findings)
 
 
-def _from_lexicon(name: Any, key: str, findings: Findings) -> tuple[Entry, ...]:
-    if not isinstance(name, str):
-        findings.add(key, f"must be the name of a lexicon in quotes, found {found(name)}")
+def _from_lexicon(name: Any, key: str, findings: Findings) -> tuple[LexiconEntry, ...]:
+    if not findings.expect(isinstance(name, str), key, "the name of a lexicon in quotes", name):
         return ()
     path = find_lexicon(name, findings.path, key, findings)
     if path is None:
         return ()
-    lexicon, its = read_lexicon(path)
-    findings.problems += its.problems
+    lexicon, lexicon_findings = read_lexicon(path)
+    findings.problems += lexicon_findings.problems
     return lexicon.entries
 
 
 def _read_default(
     table: Mapping[str, Any], attribute: str, slots: Slots, findings: Findings
 ) -> tuple[str, ...]:
-    """Return the attributes that a probe takes when it is not told which; none means all."""
+    """Return the attributes that a probe takes by default; none means all."""
     default: tuple[str, ...] = ()
     for slot, entries in slots.items():
         value = table["slots"][slot]
         if not isinstance(value, dict) or "default" not in value:
             continue
-        key, chosen = f"slots.{slot}.default", value["default"]
+        key, listed = f"slots.{slot}.default", value["default"]
         words = [entry.label for entry in entries]
         if slot != attribute and attribute in slots:
             findings.add(key, f'only the attribute slot "{attribute}" has a default; remove it')
-        elif not isinstance(chosen, list) or len(chosen) < 2:
-            findings.add(key, f"must be a list of at least two words, found {found(chosen)}")
-        elif words and (unknown := [word for word in chosen if word not in words]):
+        elif not isinstance(listed, list) or len(listed) < 2:
+            findings.expect(False, key, "a list of at least two words", listed)
+        elif words and (unknown := [word for word in listed if word not in words]):
             hint = did_you_mean(str(unknown[0]), words)
             findings.add(key, f'"{unknown[0]}" is none of the words of the slot; {hint}')
-        elif len(set(map(str, chosen))) < len(chosen):
+        elif len(set(map(str, listed))) < len(listed):
             findings.add(key, "has a word twice; remove one")
         else:
-            default = tuple(chosen)
+            default = tuple(listed)
     return default
 
 

@@ -9,10 +9,10 @@ from math import prod
 from pathlib import Path
 
 from lmprobe.io.resources import find, folder, names
-from lmprobe.templates.lexicon import Entry
-from lmprobe.templates.problems import Findings
+from lmprobe.templates.checks import check_sentences
+from lmprobe.templates.lexicon import Findings
 from lmprobe.templates.reader import Contents, Line, read_set
-from lmprobe.templates.template import Template, fields, written_article
+from lmprobe.templates.template import LexiconEntry, Template, fields, written_article
 
 MOST_TEMPLATES = 100_000
 """More than these are refused: no model would have read them by tomorrow."""
@@ -35,7 +35,6 @@ class TemplateSet:
     all_attributes: tuple[str, ...]
     tasks: tuple[str, ...] = field(repr=False)
     templates: tuple[Template, ...] = field(repr=False)
-    attribute_tags: Mapping[str, tuple[str, ...]] = field(repr=False)
     task_tags: Mapping[str, tuple[str, ...]] = field(repr=False)
     attribute_words: Mapping[str, tuple[str, ...]] = field(repr=False)
     """The words of each attribute: its own, or those of the group."""
@@ -80,7 +79,6 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         all_attributes=words,
         tasks=tuple(dict.fromkeys(entry.label for entry in tasks)),
         templates=_expand(contents),
-        attribute_tags={entry.label: entry.tags for entry in attributes},
         task_tags={entry.label: entry.tags for entry in tasks},
         attribute_words=_words(attributes),
         task_words=_words(tasks),
@@ -95,7 +93,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     )
 
 
-def _words(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+def _words(entries: Iterable[LexiconEntry]) -> dict[str, tuple[str, ...]]:
     """Return the words of each label, in their order."""
     words: dict[str, tuple[str, ...]] = {}
     for entry in entries:
@@ -106,6 +104,7 @@ def _words(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 def check_set(path: Path) -> tuple[Contents, Findings]:
     """Return what a template file says and every mistake in it, two equal templates included."""
     contents, findings = read_set(path)
+    check_sentences(contents, findings)
     if not findings.problems:
         _check_size(contents, findings)
     if not findings.problems:
@@ -170,7 +169,7 @@ def _expand(contents: Contents) -> tuple[Template, ...]:
     return tuple(templates)
 
 
-def _name(line: Line, fixed: Mapping[str, Entry], language: str, agree: str | None) -> str:
+def _name(line: Line, fixed: Mapping[str, LexiconEntry], language: str, agree: str | None) -> str:
     """Return the sentence as the file has it, with the words of this template filled in.
 
     They are written as they are in the lexicon, not as they agree.
@@ -181,7 +180,7 @@ def _name(line: Line, fixed: Mapping[str, Entry], language: str, agree: str | No
             name += piece
         elif piece.slot in fixed:
             entry = fixed[piece.slot]
-            word = entry.written(piece.form, Entry(""))
+            word = entry.written(piece.form, LexiconEntry(""))
             lead = written_article(piece, entry, word, language, agree) if piece.article else None
             gap = "" if lead is None or lead.endswith("'") else " "
             name += f"{lead or ''}{gap}{word}"

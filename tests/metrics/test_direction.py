@@ -8,7 +8,7 @@ import pytest
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Association
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.templates.articles import is_unspaced
+from lmprobe.templates.template import is_unspaced
 
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmprobe.templates.articles import article
+from lmprobe.templates.template import article
 
 AN = (
     "hour honest heir heiress honorary honor MRI FBI MP NGO MBA HR X-ray x-ray umbrella apple "

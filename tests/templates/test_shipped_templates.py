@@ -19,8 +19,8 @@ from lmprobe.templates import (
     load_templates,
     template_names,
 )
-from lmprobe.templates.articles import UNSPACED
 from lmprobe.templates.sets import check_set
+from lmprobe.templates.template import UNSPACED
 from tests.reference_data import REFERENCE, needs_reference
 
 # Appendix A.3: is/was, then the ten adjectives in the order of the paper.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.counting.languages import language_of
-from lmprobe.templates import Lexicon as TemplateLexicon, lexicon_names, load_lexicon
+from lmprobe.templates import TemplateLexicon, lexicon_names, load_lexicon
 
 
 def read_words(text: str) -> Named:
