@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lmprobe.results.verdict import Interval as Interval, Verdict as Verdict
     from lmprobe.sources.counting.count import count_cooccurrences as count_cooccurrences
     from lmprobe.sources.load import load_base_rates as load_base_rates
-    from lmprobe.stats.methods.bernstein import bernstein_halfwidth as bernstein_halfwidth
+    from lmprobe.stats.methods.bounded import bernstein_halfwidth as bernstein_halfwidth
     from lmprobe.stats.planning import (
         claimable_effect as claimable_effect,
         sample_size as sample_size,

@@ -77,6 +77,16 @@ def check_numbers(**arguments: object) -> None:
             raise InputError(f"`{name}` must be a number: found {value!r}")
 
 
+def check_confidence(confidence: float) -> float:
+    """Return the confidence level; raise if it is not between 0 and 1."""
+    check_numbers(confidence=confidence)
+    if not 0 < confidence < 1:
+        raise InputError(
+            f"`confidence` must lie between 0 and 1, both excluded: found {confidence}"
+        )
+    return confidence
+
+
 def did_you_mean(found: str, known: Iterable[str]) -> str:
     """Return the end of an error message: the nearest known name, then all of them.
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
-from lmprobe.stats.method import interval
-from lmprobe.stats.methods.score import groups_sample
+from lmprobe.stats.method import groups_sample, interval
 
 METHODS = ("bernstein", "betting", "bootstrap")
 SIZES = ((10, 15), (40, 60), (160, 240))

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally, fewer
 from lmprobe.results.verdict import Interval
-from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.methods.score import groups_sample, of_counts
+from lmprobe.stats.method import Sample, groups_sample, interval
+from lmprobe.stats.methods.proportions import score_interval
 
 DISPARITY = ("bernstein", "score", "bootstrap")
 
@@ -80,7 +80,7 @@ def disparity_study(
     if population.skewed:
         del found["score"]
         return found
-    for low, high in zip(*of_counts(*np.array(counts).T, confidence=0.95), strict=True):
+    for low, high in zip(*score_interval(*np.array(counts).T, confidence=0.95), strict=True):
         found["score"].add(Interval(low, high, 0.95, "score"), population.truth)
     return found
 

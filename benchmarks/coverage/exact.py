@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import stats
 
-from lmprobe.stats.methods import exact, score
+from lmprobe.stats.methods.proportions import exact_interval, score_interval
 
 SIZES = (5, 10, 20, 40, 60)
 GRID = np.unique([*np.linspace(0, 1, 201), 0.0005, 0.001, 0.002, 0.998, 0.999, 0.9995])
@@ -18,9 +18,9 @@ def intervals_of(n_a: int, n_b: int, method: str) -> tuple[np.ndarray, np.ndarra
     """Return the ends of the interval of every outcome, (n_a + 1, n_b + 1) each."""
     x, y = np.meshgrid(np.arange(n_a + 1), np.arange(n_b + 1), indexing="ij")
     if method == "score":
-        return score.of_counts(x, n_a, y, n_b, confidence=0.95)
+        return score_interval(x, n_a, y, n_b, confidence=0.95)
     ends = [
-        [exact.of_counts(a, n_a, b, n_b, confidence=0.95) for b in range(n_b + 1)]
+        [exact_interval(a, n_a, b, n_b, confidence=0.95) for b in range(n_b + 1)]
         for a in range(n_a + 1)
     ]
     return np.array(ends)[..., 0], np.array(ends)[..., 1]

@@ -12,9 +12,10 @@ from benchmarks.coverage.tally import Tally
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.raking import strength as slope
 from lmprobe.results import Interval, Verdict
-from lmprobe.stats.methods.resampled import interval_over_runs, of_replicates
+from lmprobe.stats.resampling import percentile_interval
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import bootstrap_interval, links, strength
+from lmprobe.stats.verdicts import interval_over_runs
 from lmprobe.tabular.counting import RowCounts
 from lmprobe.tabular.rows import AmplificationRow, measured_rows
 from lmprobe.tabular.settings import AmplifySettings
@@ -58,7 +59,7 @@ def resampled_lean(rows: RowSums, rng: np.random.Generator, replicates: int = 10
     """Return what the interval would be if each replicate determined its own lean."""
     sums = rows.resampled(replicates, rng)
     values = sums.value(GIVEN, sums.lean())
-    return of_replicates(values[~np.isnan(values)], units=rows.units, confidence=0.95)
+    return percentile_interval(values[~np.isnan(values)], units=rows.units, confidence=0.95)
 
 
 def rows_study(n: int, lean: str, runs: int, rng: np.random.Generator) -> Tally:

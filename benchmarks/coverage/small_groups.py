@@ -9,8 +9,7 @@ import numpy as np
 
 from benchmarks.coverage.tally import Tally
 from lmprobe.results import NoteKind
-from lmprobe.stats.method import interval
-from lmprobe.stats.methods.score import groups_sample
+from lmprobe.stats.method import groups_sample, interval
 from lmprobe.tabular.disparity import group_disparity
 
 CELLS = (

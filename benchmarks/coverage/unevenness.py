@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.coverage.worlds import row_tables
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
-from lmprobe.stats.unevenness import unevenness
+from lmprobe.stats.verdicts import unevenness
 
 # Families, templates of each, tasks, noise of a family and of a template; the version before.
 CASES = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, check_confidence
 from lmprobe.io.resources import versions
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.attackers import Attacker, find_attacker
@@ -36,7 +36,6 @@ from lmprobe.leakage.settings import Average, LeakageSettings
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
 from lmprobe.results import Interval
-from lmprobe.stats.method import checked_confidence
 
 _DEFAULT = LeakageSettings
 
@@ -158,7 +157,7 @@ def measure_leakage(
         raise InputError(f"`predictions` has {sizes[1]} rows where `labels` has {sizes[0]}")
     name = attacker if isinstance(attacker, str) else repr(attacker)
     settings = LeakageSettings(attacker=name, device=device, **options)
-    checked_confidence(settings.confidence)
+    check_confidence(settings.confidence)
     average = settings.average
     groups = read_groups(attribute, sizes[0])
     parts = None if split is None else read_split(split, sizes[0])

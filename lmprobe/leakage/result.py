@@ -30,7 +30,7 @@ from lmprobe.results import (
 from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_number, format_percent
 from lmprobe.results.result import Result
-from lmprobe.stats.runs import mean_of_runs, read_mean
+from lmprobe.stats.verdicts import mean_of_runs, read_mean
 
 LIMITS = (
     "Leakage is how often an attacker guesses the group of a held-out example, with the groups in "

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, check_confidence
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
 from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
-from lmprobe.stats.method import checked_confidence
 
 PARTS = ("train", "dev", "test")
 _ALIASES = {"val": "dev", "valid": "dev", "validation": "dev", "development": "dev"}
@@ -159,7 +158,7 @@ def leakage_interval(
     that agree on the same 300 test rows certain, so that of a mean over test rows,
     stratified by group, is added; the degrees of freedom are Satterthwaite's.
     """
-    checked_confidence(confidence)
+    check_confidence(confidence)
     between = float(np.var(values, ddof=1)) / len(values)
     tested = [score[(groups.codes == code) & ~np.isnan(score)] for code in range(len(groups.names))]
     # Two made-up rows, one at each bound: rows that all agree are not certainty.

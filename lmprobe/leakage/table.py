@@ -16,7 +16,7 @@ from lmprobe.leakage.measure import measure_leakage
 from lmprobe.leakage.result import LeakageResult, mean_row
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.results.settings import command_line
-from lmprobe.stats.runs import runs_note
+from lmprobe.stats.verdicts import runs_note
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -41,8 +41,7 @@ from lmprobe.results.result import Result
 from lmprobe.results.settings import from_mapping
 from lmprobe.results.table import frame_of
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.unevenness import Unevenness
-from lmprobe.stats.verdicts import Robustness, row_verdict
+from lmprobe.stats.verdicts import Robustness, Unevenness, row_verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,8 +21,7 @@ from lmprobe.results.format import format_signed
 from lmprobe.sources import AlignedBaseRates, Source, align_base_rates, load_base_rates
 from lmprobe.stats.planning import sentences_needed
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.unevenness import unevenness
-from lmprobe.stats.verdicts import RowEstimates, estimate_rows
+from lmprobe.stats.verdicts import RowEstimates, estimate_rows, unevenness
 from lmprobe.templates import TemplateSet
 
 NO_LEAN = "none"

@@ -20,7 +20,7 @@ from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import ColumnKind, ColumnOf, Interval, Table, Verdict, decide, table_of
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_interval, format_signed
-from lmprobe.stats.methods.resampled import of_replicates
+from lmprobe.stats.resampling import percentile_interval
 from lmprobe.stats.row_sums import RowSums, features
 
 MODELS: dict[str, str] = published("captions")["models"]
@@ -174,7 +174,7 @@ def _value(sums: RowSums, direction: Direction, *, keep_unseen: bool = False) ->
 
 
 def _interval(values: Floats, images: int) -> Interval:
-    return of_replicates(values[~np.isnan(values)], units=images, confidence=0.95)
+    return percentile_interval(values[~np.isnan(values)], units=images, confidence=0.95)
 
 
 def _change(row: ReproducedRow) -> tuple[float, Interval, Verdict]:

@@ -1,26 +1,38 @@
-"""What every interval method is given, and the registry that finds it by name.
+"""What every interval method is given, the registry of methods, and the two that serve anything.
 
-A method is one function in one file of `methods`. It uses the part of the `Sample` that it
-needs: the independent observations, the resamples, or the two groups.
+A method is one function in one file of `methods`, or here. It uses the part of the `Sample` that
+it needs: the independent observations, the resamples, or the two groups.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, check_numbers
-from lmprobe.metrics.association import Floats
+from lmprobe.errors import InputError, check_confidence
+from lmprobe.metrics.association import Floats, ratio
 from lmprobe.registry import Registry
 from lmprobe.results.verdict import Interval
 from lmprobe.stats import REMOVED
-from lmprobe.stats.resampling import Spread
+from lmprobe.stats.resampling import (
+    REPLICATES,
+    Spread,
+    draws,
+    is_constant,
+    percentile_interval,
+    slices,
+)
 
-REPLICATES = 10_000
-"""Default number of bootstrap replicates: enough that the ends move by about 1 % of the width."""
+# Drawing how often a cell occurs takes as long as drawing so many rows.
+_DRAWN_ONE_BY_ONE = 16
+# A group's costs are merged into about so many cells if they lose no more of their variance:
+# the interval becomes shorter by half of that share, far below the noise of resampling.
+_CELLS, _LOST = 256, 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +108,7 @@ def interval(
     rng: np.random.Generator,
 ) -> Interval:
     """Return the interval of `sample` by a method or its name."""
-    checked_confidence(confidence)
+    check_confidence(confidence)
     return _chosen(method)(sample, confidence=confidence, rng=rng)
 
 
@@ -104,21 +116,6 @@ def _chosen(method: str | IntervalMethod) -> IntervalMethod:
     if not isinstance(method, str) and not callable(method):
         raise InputError(f"`method` must be a function or a name: found {method!r}")
     return intervals.get(method) if isinstance(method, str) else method
-
-
-def checked_confidence(confidence: float) -> float:
-    """Return `confidence`, or say that it is not a probability between 0 and 1."""
-    check_numbers(confidence=confidence)
-    if not 0 < confidence < 1:
-        raise InputError(
-            f"`confidence` must lie between 0 and 1, both excluded: found {confidence}"
-        )
-    return confidence
-
-
-def constant(values: Floats) -> bool:
-    """Tell whether the values are all alike but for rounding; no spread can be read off them."""
-    return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
 
 
 def observations_of(sample: Sample, method: str) -> Floats:
@@ -139,3 +136,102 @@ def groups_of(sample: Sample, method: str) -> Groups:
             'which this statistic is not; use "bootstrap" or "t"'
         )
     return sample.groups
+
+
+@intervals.register("bootstrap")
+@declare(Traits(resamples=True, approximate=True))
+def bootstrap(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
+    """Spread over resamples: Student's interval for probes, percentiles for tables; seeded."""
+    if sample.spread is not None:
+        return sample.spread.interval(confidence)
+    if sample.units < 2:
+        return Interval.too_few_units(confidence, "bootstrap")
+    if sample.resampled is None:
+        raise InputError('the interval "bootstrap" needs a statistic that can be resampled')
+    replicates = sample.resampled(REPLICATES, rng)
+    return percentile_interval(replicates, units=sample.units, confidence=confidence)
+
+
+@intervals.register("t")
+@declare(Traits(approximate=True))
+def student(sample: Sample, *, confidence: float, rng: np.random.Generator) -> Interval:
+    """Student's t over independent values, such as runs or templates; nearly normal ones."""
+    from scipy import special
+
+    values = observations_of(sample, "t")
+    n = len(values)
+    if n < 2:
+        return Interval.too_few_units(confidence, "t")
+    if is_constant(values):
+        return Interval.undefined(confidence, "t")
+    reach = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+    half = reach * float(values.std(ddof=1)) / math.sqrt(n)
+    return Interval(sample.value - half, sample.value + half, confidence, "t")
+
+
+def groups_sample(
+    protected: Floats, other: Floats, *, cost_bound: float, group_share: float
+) -> Sample:
+    """Return the difference of the mean costs, protected minus other.
+
+    The observations are the amortized disparities (Definition 2.3); they are bounded with
+    `group_share`, a lower bound on the share of the smaller group (Definition 2.4).
+    """
+    if not len(protected) or not len(other):
+        raise InputError("the difference of two groups needs a row in each of them")
+    bound = cost_bound / group_share
+    return Sample(
+        float(protected.mean() - other.mean()),
+        observations=amortized(protected, other),
+        bounds=(-bound, bound),
+        resampled=lambda replicates, rng: resampled(protected, other, replicates, rng),
+        units=min(len(protected), len(other)),
+        groups=Groups(protected, other, cost_bound),
+    )
+
+
+def amortized(protected: Floats, other: Floats) -> Floats:
+    """Return the amortized disparities for the shares that the groups have in the sample."""
+    n = len(protected) + len(other)
+    return np.concatenate([protected * n / len(protected), -other * n / len(other)])
+
+
+def resampled(
+    protected: Floats, other: Floats, replicates: int, rng: np.random.Generator
+) -> Floats:
+    """Return the difference on resamples of the rows; NaN where a group is drawn empty.
+
+    Rows with the same group and cost are interchangeable, so drawing how often each such
+    cell occurs is drawing the rows: a table of any length costs as little as its cells.
+    """
+    values, counts = zip(*(cells_of(costs) for costs in (protected, other)), strict=True)
+    cells, n = np.concatenate(counts), len(protected) + len(other)
+    many = len(cells) * _DRAWN_ONE_BY_ONE > n
+    if many:
+        values, cells = (protected, other), np.ones(n, dtype=np.intp)
+    differences = np.empty(replicates)
+    for part in slices(replicates, len(cells)):
+        size = part.stop - part.start
+        drawn = draws(size, n, rng) if many else rng.multinomial(n, cells / n, size=size)
+        times = np.split(drawn, [len(values[0])], axis=1)
+        means = [ratio(times[i] @ values[i], times[i].sum(axis=1)) for i in (0, 1)]
+        differences[part] = means[0] - means[1]
+    return differences
+
+
+def cells_of(costs: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the different costs and how often each occurs; many are merged to their means."""
+    values, counts = np.unique(costs, return_counts=True)
+    if len(values) <= _CELLS:
+        return values, counts
+    # Even steps hold the bulk of a wide spread apart, even shares that of a narrow one.
+    shares = np.linspace(0, 1, _CELLS // 2)
+    edges = np.union1d(np.quantile(costs, shares), values[0] + shares * np.ptp(values))
+    cell = np.searchsorted(edges, values)
+    often = np.bincount(cell, counts)
+    means = np.bincount(cell, counts * values) / np.maximum(often, 1)
+    lost = counts @ (values - means[cell]) ** 2
+    if lost > _LOST * (counts @ (values - costs.mean()) ** 2):
+        return values, counts
+    kept = often > 0
+    return means[kept], often[kept].astype(np.intp)

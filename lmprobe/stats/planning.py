@@ -14,15 +14,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lmprobe.errors import InputError, check_numbers, did_you_mean
+from lmprobe.errors import InputError, check_confidence, check_numbers, did_you_mean
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.stats.base_uncertainty import checked_counts, reliability
-from lmprobe.stats.method import checked_confidence, intervals
-from lmprobe.stats.methods import bernstein, betting
-from lmprobe.stats.methods.bernstein import checked_group_share
-from lmprobe.stats.methods.exact import ScoreTest
+from lmprobe.stats.method import intervals
+from lmprobe.stats.methods.bounded import ON_LIMITS, checked_group_share, halfwidth
+from lmprobe.stats.methods.proportions import ScoreTest
 
 VARIANCE_IS = {"bernstein": "of the amortized disparity"} | dict.fromkeys(
     ("exact", "betting", "score", "bootstrap"), "of the cost within a group"
@@ -158,7 +157,7 @@ class _Rows:
 
     def __post_init__(self) -> None:
         """Raise an error that names the argument which cannot be planned with."""
-        checked_confidence(self.confidence)
+        check_confidence(self.confidence)
         checked_group_share(self.group_share)
         bound, variance = self.cost_bound, 0.0 if self.variance is None else self.variance
         check_numbers(cost_bound=bound, variance=variance)
@@ -180,7 +179,7 @@ class _Rows:
         share, bound = self.group_share, self.cost_bound
         if self.method == "bernstein":
             variance = (bound / share) ** 2 if self.variance is None else self.variance
-            half = bernstein.halfwidth(n, variance, bound / share, self.confidence)
+            half = halfwidth(n, variance, bound / share, self.confidence)
             return half + self.margin * math.sqrt(variance / n)
         if self.method == "exact":
             rejects = partial(self.excludes_zero, int(n))
@@ -191,7 +190,7 @@ class _Rows:
         # `score` and `bootstrap` approach the normal width, betting Hoeffding's with the true
         # variance in place of the largest.
         if self.method == "betting":
-            reach = math.sqrt(2 * math.log(2 / ((1 - self.confidence) * (1 - betting.ON_LIMITS))))
+            reach = math.sqrt(2 * math.log(2 / ((1 - self.confidence) * (1 - ON_LIMITS))))
         return (reach + self.margin) * math.sqrt(within / (n * share * (1 - share)))
 
     def excludes_zero(self, n: int, difference: float) -> bool:
@@ -328,7 +327,7 @@ def templates_needed(
     With so many, the half-width is below `effect` in about 90 % of samples, or in more, if the
     effects of templates and tasks are normal and families as uneven as those of the pilot.
     """
-    checked_confidence(confidence)
+    check_confidence(confidence)
     if not effect > 0:
         raise InputError(f"`effect` must be positive: found {effect}")
     parts = variance_components(cells, families)

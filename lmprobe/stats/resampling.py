@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
 
+REPLICATES = 10_000
+"""Default number of bootstrap replicates: enough that the ends move by about 1 % of the width."""
+
 
 def slices(total: int, width: int, held: int = 4_000_000) -> Iterator[slice]:
     """Yield the parts of `range(total)` such that part times width is about `held` at most."""
@@ -59,6 +62,39 @@ def poisson(replicates: int, units: int, rng: np.random.Generator) -> NDArray[np
 
 _SIZE = 65_536
 _TABLE = poisson_table()
+
+
+def is_constant(values: Floats) -> bool:
+    """Tell whether the values are all alike but for rounding; no spread can be read off them."""
+    return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
+
+
+def expanded_tail(confidence: float, units: int) -> float:
+    """Return the tail of the percentile interval that has Student's width for a mean.
+
+    Resampling n units forgets a factor n/(n-1) in the variance and the uncertainty of the
+    variance itself; Hesterberg (2015, section 4.2) gives both back by going further out.
+    """
+    from scipy import special
+
+    reach = float(special.stdtrit(units - 1, (1 + confidence) / 2))
+    return math.erfc(reach * math.sqrt(units / (units - 1)) / math.sqrt(2)) / 2
+
+
+def percentile_interval(replicates: Floats, *, units: int, confidence: float) -> Interval:
+    """Return the interval from replicates that were made by resampling `units`.
+
+    Replicates on which the statistic is undefined are left out; where the others agree there
+    is no interval.
+    """
+    defined = replicates[~np.isnan(replicates)]
+    if not len(defined):
+        return Interval.undefined(confidence, "bootstrap")
+    tail = expanded_tail(confidence, units)
+    ends = np.quantile(defined, (tail, 1 - tail))
+    if is_constant(ends):
+        return Interval.undefined(confidence, "bootstrap")
+    return Interval(float(ends[0]), float(ends[1]), confidence, "bootstrap")
 
 
 RESAMPLES = 120

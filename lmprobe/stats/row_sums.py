@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from lmprobe.metrics.association import Floats, Tally, lean_of
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Tallies, amplification, defined_mean
-from lmprobe.stats.method import REPLICATES
-from lmprobe.stats.resampling import poisson, slices
+from lmprobe.stats.resampling import REPLICATES, poisson, slices
 
 Sparse = Any
 """A scipy.sparse CSR matrix; scipy has no types."""

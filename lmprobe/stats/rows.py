@@ -15,17 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lmprobe.errors import check_confidence
 from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.raking import additive_rest
 from lmprobe.results import Estimate, Interval, decide
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
-from lmprobe.stats.method import checked_confidence
-from lmprobe.stats.methods.resampled import expanded, of_replicates
-from lmprobe.stats.resampling import slices
+from lmprobe.stats.resampling import expanded_tail, percentile_interval, slices
 from lmprobe.stats.row_sums import RowSums, Sums
-from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Unevenness
 
 CLOSE = 2.0
 """A pair nearer to a tie than so many standard errors may lean the other way."""
@@ -66,7 +65,7 @@ def bootstrap_interval(
 
     The lean is that of the train rows, or of all rows, in every replicate.
     """
-    checked_confidence(confidence)
+    check_confidence(confidence)
     if rows.units < 2:
         few = Interval.too_few_units(confidence, "bootstrap")
         return dict.fromkeys(rows.directions, few)
@@ -76,7 +75,9 @@ def bootstrap_interval(
         for sums in rows.resamples(replicates or rows.replicates, rng)
     ]
     return {
-        direction: of_replicates(np.concatenate(parts), units=rows.units, confidence=confidence)
+        direction: percentile_interval(
+            np.concatenate(parts), units=rows.units, confidence=confidence
+        )
         for direction, parts in zip(rows.directions, zip(*values, strict=True), strict=True)
     }
 
@@ -101,7 +102,7 @@ def cross_fitted_amplification(
     """
     from scipy import special
 
-    checked_confidence(confidence)
+    check_confidence(confidence)
     estimates = _estimates(rows, rows.times[None, :], _DRAWS, keep_unseen, rng)
     spread = _spread(rows, keep_unseen, rng) if rows.units > 1 else {}
     errors = float(special.stdtrit(rows.units - 1, (1 + confidence) / 2)) if spread else 0.0
@@ -352,7 +353,7 @@ def strength(
     value = float(predicted / labels)
     slopes = (resampled[1] - 2 * noise[1]) / (resampled[0] - 2 * noise[0])
     # A ratio has long tails: quantiles, not the standard deviation, say how far it reaches.
-    tail = expanded(confidence, rows.units)
+    tail = expanded_tail(confidence, rows.units)
     reach = float(np.ptp(np.quantile(slopes, (tail, 1 - tail)))) / 2
     interval = Interval(value - reach, value + reach, confidence, few.method)
     if not reach > 0:

@@ -10,14 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lmprobe.errors import InputError, check_confidence
 from lmprobe.metrics.association import Floats
-from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
+from lmprobe.metrics.directional import defined_mean
+from lmprobe.results import (
+    Estimate,
+    Interval,
+    IntervalStatus,
+    Note,
+    NoteKind,
+    Obstacle,
+    Verdict,
+    decide,
+)
 from lmprobe.results.format import format_percent
-from lmprobe.stats.method import Sample, checked_confidence, interval, traits_of
-from lmprobe.stats.resampling import Replicates, Spread, joint_confidence
+from lmprobe.stats.method import Sample, interval, student, traits_of
+from lmprobe.stats.resampling import REPLICATES, Replicates, Spread, draws, joint_confidence, slices
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 
 FEW, FEW_TASKS = 10, 25
@@ -43,7 +56,7 @@ class Choices:
 
     def __post_init__(self) -> None:
         """Check the confidence level."""
-        checked_confidence(self.confidence)
+        check_confidence(self.confidence)
 
     @property
     def drawn(self) -> str:
@@ -309,3 +322,179 @@ def _skewed(number: Replicates, spread: Spread, part: str) -> bool:
     away = values - values.mean()
     skewness = float((away**3).mean()) / float((away**2).mean()) ** 1.5
     return bool(len(values) < 25 * skewness**2)
+
+
+def interval_over_runs(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Return the t interval of the mean over trained runs (Figure 4, Table 1 of the paper).
+
+    >>> round(interval_over_runs([0.01, 0.02, 0.03]).high, 4)
+    0.0448
+    """
+    runs = np.asarray(values, dtype=np.float64)
+    if runs.ndim != 1 or not runs.size or not np.isfinite(runs).all():
+        raise InputError("`values` must be one finite number per run")
+    sample = Sample(float(runs.mean()), runs)
+    rng = np.random.default_rng(0)  # nothing is drawn
+    return interval(sample, method=student, confidence=confidence, rng=rng)
+
+
+def mean_of_runs(
+    estimates: Sequence[Estimate],
+    *,
+    above: Verdict = Verdict.AMPLIFIES,
+    below: Verdict = Verdict.REDUCES,
+    reference: float = 0.0,
+    span: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """Return the mean of what several runs claim; `span` is the range of the quantity.
+
+    The runs see the same rows (or templates) as a rule, so the mean of their half-widths covers
+    other rows, and Student's interval over the claimed values other runs. The two are
+    independent, so each side is the root of the sum of squares. What forbids a verdict for one
+    run forbids it for the mean.
+
+    >>> ends = Interval(0.0, 0.5, 0.95, "bootstrap")
+    >>> mean = mean_of_runs([Estimate(0.25, ends, decide(ends)) for _ in range(3)])
+    >>> mean.value, mean.interval.high
+    (0.25, 0.5)
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    claimed = [run.claimed for run in estimates]
+    value = float(np.mean([run.value for run in estimates]))
+    mean = float(np.mean(claimed))
+    interval = _mean_interval(mean, [run.interval for run in estimates], claimed).clipped(*span)
+    obstacle = next((run.obstacle for run in estimates if run.obstacle), None)
+    verdict = decide(interval, above=above, below=below, reference=reference, obstacle=obstacle)
+    if all(run.corrected is None for run in estimates):
+        return Estimate(value, interval, verdict, obstacle=obstacle)
+    return Estimate(value, interval, verdict, mean, value - mean, obstacle=obstacle)
+
+
+def _mean_interval(
+    mean: float, intervals: Sequence[Interval], claimed: Sequence[float]
+) -> Interval:
+    first = intervals[0]
+    few = any(interval.status is IntervalStatus.TOO_FEW_UNITS for interval in intervals)
+    if few or not math.isfinite(mean):
+        return Interval.too_few_units(first.confidence, first.method)
+    over_runs = interval_over_runs(claimed, first.confidence)
+    # Resamples of a run that all agree have no spread to add.
+    sides = [
+        (value - ends.low, ends.high - value)
+        for value, ends in zip(claimed, intervals, strict=True)
+        if ends.status is not IntervalStatus.UNDEFINED
+    ]
+    if not sides:
+        return over_runs
+    below, above = np.mean(sides, axis=0)
+    over_rows = Interval(mean - below, mean + above, first.confidence, f"{first.method}+t")
+    return _widened(over_rows, mean, over_runs)
+
+
+def _widened(interval: Interval, value: float, over_runs: Interval) -> Interval:
+    half = 0.0 if over_runs.status is IntervalStatus.UNDEFINED else over_runs.width / 2
+    low = value - math.hypot(value - interval.low, half)
+    return replace(interval, low=low, high=value + math.hypot(interval.high - value, half))
+
+
+def read_mean(document: Mapping[str, Any]) -> Estimate:
+    """Read a mean over runs; earlier versions had one interval over rows and one over runs."""
+    estimate, earlier = Estimate.from_dict(document), document.get("over_runs")
+    if earlier is None or earlier["interval"] == document["interval"]:
+        return estimate
+    runs = Estimate.from_dict(earlier)
+    verdict = estimate.verdict if runs.verdict is estimate.verdict else Verdict.UNDECIDED
+    interval = _widened(estimate.interval, estimate.claimed, runs.interval)
+    return replace(estimate, interval=interval, verdict=verdict)
+
+
+def runs_note(runs: int, units: str) -> Note:
+    """Say what the interval of a mean over runs covers."""
+    covered = f"both other {units} and other training runs than these {runs}"
+    return Note(NoteKind.RUNS, f"the interval covers {covered} (Student's t over runs)")
+
+
+_DEVIATION = "bootstrap-deviation"
+# Draws of the families: fewer than for other intervals, since each takes all cells.
+_FAMILY_DRAWS = REPLICATES // 5
+# Permutations, and cells that are drawn altogether: a larger set is permuted less often.
+_PERMUTATIONS, _MOST_CELLS = 1999, 400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unevenness:
+    """The mean size of a pair's deviation from the base, with its interval and p-value.
+
+    Amplification needs a lean. Without one, the size of the deviations can still be measured: the
+    mean over pairs of |mean over templates of (predicted - base rate)|. It is never negative and
+    grows with noise, so it is tested against chance, not against zero: if the group made no
+    difference, exchanging the attributes of a task in all templates of a family would change
+    nothing.
+    """
+
+    json_keys: ClassVar[tuple[str, ...]] = ("value", "interval", "p_value", "verdict")
+
+    value: float
+    interval: Interval
+    p_value: float
+    """Of the hypothesis that the attributes are exchangeable in every family and task."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether chance is ruled out at the confidence of the interval."""
+        ruled_out = self.p_value < 1 - self.interval.confidence
+        return Verdict.UNEVEN if ruled_out else Verdict.UNDECIDED
+
+
+def unevenness(
+    predicted: Floats,
+    base_rate: Floats,
+    *,
+    families: Sequence[str],
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> Unevenness:
+    """Return how far predictions (K, A, T) are from base rates (A, T), in whatever direction.
+
+    Noise makes the value too large, by most where there is nothing to find, so percentiles of
+    its resamples do not cover. The interval uses that the true value differs by no more than the
+    mean size of the errors (the triangle inequality), whose quantile the bootstrap over paraphrase
+    families gives: it covers more often than it says, at zero too. The p-value is from permuting
+    the attributes of each task in whole families, whose templates share their noise.
+    """
+    deviation = predicted - base_rate
+    family = np.unique(np.asarray(families, dtype=str), return_inverse=True)[1]
+    sums = np.zeros((family.max() + 1, *deviation.shape[1:]))
+    np.add.at(sums, family, deviation)
+    value = float(defined_mean(np.abs(sums.sum(axis=0)))) / len(family)
+    interval = Interval.too_few_units(confidence, _DEVIATION)
+    if len(sums) > 1:
+        error = float(np.quantile(_errors(sums, np.bincount(family), rng), confidence))
+        # A mean of shares differs from another by 1 at most.
+        interval = Interval(value - error, value + error, confidence, _DEVIATION).clipped(0.0, 1.0)
+    return Unevenness(value, interval, _p_value(sums / len(family), value, rng))
+
+
+def _errors(by_family: Floats, sizes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+    """Return the mean size of the errors when as many families are drawn anew (R,)."""
+    count, sums = len(by_family), by_family.reshape(len(by_family), -1)
+    mean = sums.sum(axis=0) / sizes.sum()
+    values = np.empty(_FAMILY_DRAWS)
+    for part in slices(_FAMILY_DRAWS, sums.shape[1]):
+        weight = draws(part.stop - part.start, count, rng)
+        error = weight @ sums / (weight @ sizes)[:, None] - mean
+        values[part] = defined_mean(np.abs(error), axis=1)
+    # Resampling n units loses a factor (n - 1) / n of the variance.
+    return values * math.sqrt(count / (count - 1))
+
+
+def _p_value(by_family: Floats, value: float, rng: np.random.Generator) -> float:
+    permutations = max(199, min(_PERMUTATIONS, _MOST_CELLS // by_family.size))
+    as_large = 0
+    for part in slices(permutations, by_family.size):
+        block = np.broadcast_to(by_family, (part.stop - part.start, *by_family.shape))
+        sizes = defined_mean(np.abs(rng.permuted(block, axis=2).sum(axis=1)), axis=(1, 2))
+        # Equal arrangements may differ in the last digits, by the order of summation.
+        as_large += int((sizes >= value * (1 - 1e-9)).sum())
+    return (1 + as_large) / (1 + permutations)

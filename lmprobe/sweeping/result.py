@@ -15,7 +15,7 @@ from lmprobe.results import Estimate, Note, Page, Table
 from lmprobe.results.estimate import Claim, nullable
 from lmprobe.results.result import Result
 from lmprobe.results.verdict import Interval
-from lmprobe.stats.runs import read_mean
+from lmprobe.stats.verdicts import read_mean
 from lmprobe.sweeping.jobs import Subject
 
 if TYPE_CHECKING:

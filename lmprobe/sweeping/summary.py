@@ -11,8 +11,7 @@ import numpy as np
 from lmprobe import __version__
 from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Note, NoteKind, Obstacle, Verdict
-from lmprobe.stats.runs import mean_of_runs, runs_note
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import Choices, mean_of_runs, runs_note
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.ranking import Contest, bands, levels_of, rank
 from lmprobe.sweeping.result import (

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, check_confidence
 from lmprobe.io.resources import versions
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
 from lmprobe.results.settings import command_line
-from lmprobe.stats.method import IntervalMethod, checked_confidence, interval, traits_of
-from lmprobe.stats.methods.bernstein import checked_group_share
-from lmprobe.stats.methods.score import groups_sample
+from lmprobe.stats.method import IntervalMethod, groups_sample, interval, traits_of
+from lmprobe.stats.methods.bounded import checked_group_share
 from lmprobe.tabular.disparity_result import Disparity, DisparityResult
 from lmprobe.tabular.settings import DisparitySettings
 
@@ -101,7 +100,7 @@ def group_disparity(
     )
     names = [protected] if np.ndim(protected) == 0 else protected
     group = " + ".join(map(str, names))
-    job = _Job(group, method, checked_confidence(settings.confidence), settings.group_share, seed)
+    job = _Job(group, method, check_confidence(settings.confidence), settings.group_share, seed)
     own = None if cost is None else getattr(cost, "__name__", "cost")
     whole = job.disparity(costs_of(measure=measure), own or str(measure))
     if measure != "equalized_odds" or cost is not None:
@@ -129,7 +128,7 @@ def group_disparities(
     Each interval is at 1 - (1 - confidence) / groups (Bonferroni). With two groups, or with
     `protected`, there is one row. The other arguments are those of `group_disparity`.
     """
-    checked_confidence(DisparitySettings(confidence=confidence).confidence)
+    check_confidence(DisparitySettings(confidence=confidence).confidence)
     groups = [protected] if protected is not None else _every(sensitive_features)
     level = 1 - (1 - confidence) / len(groups)
     rows = tuple(

@@ -36,8 +36,7 @@ from lmprobe.results.estimate import Claim, from_nullable, nullable
 from lmprobe.results.format import format_signed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.stats.runs import read_mean
-from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Unevenness, read_mean
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
 from lmprobe.tabular.settings import AmplifySettings, listed

@@ -22,8 +22,7 @@ from lmprobe.stats.rows import (
     strength,
     unevenness,
 )
-from lmprobe.stats.runs import mean_of_runs, runs_note
-from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Unevenness, mean_of_runs, runs_note
 from lmprobe.tabular.settings import AmplifySettings, listed
 
 # With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.

@@ -17,8 +17,7 @@ from lmprobe.probing.settings import ProbeSettings, run_again, settings_of
 from lmprobe.probing.tables import by_direction, pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
-from lmprobe.stats.unevenness import Unevenness
-from lmprobe.stats.verdicts import Robustness
+from lmprobe.stats.verdicts import Robustness, Unevenness
 from lmprobe.templates import load_templates
 from tests.probing.made_rows import made_result, made_row
 

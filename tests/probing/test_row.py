@@ -11,7 +11,7 @@ import pytest
 
 from lmprobe.probing.result import ProbeRow
 from lmprobe.results import Interval, Obstacle, Verdict
-from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Unevenness
 from tests.probing.made_rows import made_row
 
 NAN = math.nan

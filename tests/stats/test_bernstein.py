@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from lmprobe import bernstein_halfwidth
 from lmprobe.errors import InputError
-from lmprobe.stats.method import Sample, interval, traits_of
-from lmprobe.stats.methods.score import groups_sample
+from lmprobe.stats.method import Sample, groups_sample, interval, traits_of
 
 
 def rng() -> np.random.Generator:

@@ -11,9 +11,8 @@ from scipy import optimize
 
 from lmprobe.metrics.association import Floats
 from lmprobe.results import Interval
-from lmprobe.stats.method import interval
-from lmprobe.stats.methods.betting import limits, log_capital, running_variance, shuffled
-from lmprobe.stats.methods.score import groups_sample
+from lmprobe.stats.method import groups_sample, interval
+from lmprobe.stats.methods.bounded import limits, log_capital, running_variance, shuffled
 
 
 def rng(seed: int = 0) -> np.random.Generator:

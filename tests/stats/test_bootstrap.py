@@ -10,7 +10,7 @@ from scipy import stats
 
 from lmprobe.results import Interval
 from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.methods.resampled import expanded, of_replicates
+from lmprobe.stats.resampling import expanded_tail, percentile_interval
 
 # The quantile q of these numbers is q itself.
 EVEN = np.arange(1001) / 1000
@@ -26,8 +26,8 @@ def test_few_units_go_further_out(units: int, confidence: float) -> None:
     """Hesterberg (2015): Φ(-sqrt(n/(n-1)) t) with Student's t of n-1 degrees of freedom."""
     t = stats.t.ppf((1 + confidence) / 2, units - 1)
     tail = stats.norm.cdf(-math.sqrt(units / (units - 1)) * t)
-    assert expanded(confidence, units) == pytest.approx(tail, rel=1e-9)
-    found = of_replicates(EVEN, units=units, confidence=confidence)
+    assert expanded_tail(confidence, units) == pytest.approx(tail, rel=1e-9)
+    found = percentile_interval(EVEN, units=units, confidence=confidence)
     assert (found.low, found.high) == pytest.approx((tail, 1 - tail), abs=1e-12)
     assert (found.confidence, found.method) == (confidence, "bootstrap")
 
@@ -45,13 +45,13 @@ def test_ten_thousand_resamples_are_drawn() -> None:
 
 def test_undefined_resamples_are_left_out() -> None:
     holes = np.concatenate([[math.nan] * 500, EVEN, [math.nan]])
-    expected = of_replicates(EVEN, units=4, confidence=0.8)
-    assert of_replicates(holes, units=4, confidence=0.8) == expected
+    expected = percentile_interval(EVEN, units=4, confidence=0.8)
+    assert percentile_interval(holes, units=4, confidence=0.8) == expected
 
 
 @pytest.mark.parametrize("drawn", [np.full(20, math.nan), np.array([]), np.full(20, 0.3)])
 def test_no_defined_or_no_different_resample_gives_no_interval(drawn: np.ndarray) -> None:
-    assert of_replicates(drawn, units=5, confidence=0.9).status == "undefined"
+    assert percentile_interval(drawn, units=5, confidence=0.9).status == "undefined"
 
 
 def test_two_units_are_enough_and_one_is_not() -> None:

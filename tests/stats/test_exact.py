@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lmprobe.stats.methods import exact, score
-from lmprobe.stats.methods.exact import FAILURE, ScoreTest
-from lmprobe.stats.methods.score import score_statistic
+from lmprobe.stats.methods.proportions import (
+    FAILURE,
+    ScoreTest,
+    exact_interval,
+    score_interval,
+    score_statistic,
+)
 
 Counts = tuple[int, int, int, int]
 GRID = np.unique([*np.linspace(0, 1, 101), 0.001, 0.003, 0.997, 0.999])
@@ -18,7 +22,7 @@ def least_coverage(n_a: int, n_b: int, confidence: float = 0.95) -> float:
     """Return the smallest chance over the grid of rates that the interval covers."""
     ends = np.array(
         [
-            [exact.of_counts(x, n_a, y, n_b, confidence=confidence) for y in range(n_b + 1)]
+            [exact_interval(x, n_a, y, n_b, confidence=confidence) for y in range(n_b + 1)]
             for x in range(n_a + 1)
         ]
     )
@@ -99,7 +103,7 @@ def test_limits_and_the_outcomes_that_are_likely_within_them(counts: Counts) -> 
 
 @pytest.mark.parametrize("counts", [(0, 5, 0, 9), (2, 6, 7, 9), (9, 10, 3, 11)])
 def test_the_hull_of_the_differences_that_a_naive_test_accepts(counts: Counts) -> None:
-    low, high = exact.of_counts(*counts, confidence=0.95)
+    low, high = exact_interval(*counts, confidence=0.95)
     test = ScoreTest(*counts, 0.05)
     tried = np.linspace(-1, 1, 401)
     accepted = tried[[naive_p_value(test, d, d) > 0.05 for d in tried]]
@@ -112,14 +116,14 @@ def test_the_hull_of_the_differences_that_a_naive_test_accepts(counts: Counts) -
 def test_an_end_is_the_first_difference_that_is_not_rejected(counts: Counts) -> None:
     """To 0.0005 standard errors, looking from outside in."""
     test = ScoreTest(*counts, 0.1)
-    for end, sign in zip(exact.of_counts(*counts, confidence=0.9), (-1, 1), strict=True):
+    for end, sign in zip(exact_interval(*counts, confidence=0.9), (-1, 1), strict=True):
         inside, *outside = end + sign * np.linspace(-0.0003, 0.05, 12)
         assert naive_p_value(test, inside, inside) > 0.099
         assert all(naive_p_value(test, d, d) <= 0.1 for d in outside if abs(d) < 1)
 
 
 def test_reaches_over_a_gap_that_a_bisection_would_stop_at() -> None:
-    low, high = exact.of_counts(2, 2, 5, 30, confidence=0.95)
+    low, high = exact_interval(2, 2, 5, 30, confidence=0.95)
     test = ScoreTest(2, 2, 5, 30, 0.05)
     assert naive_p_value(test, 0.0548, 0.0548) > 0.05
     assert naive_p_value(test, 0.0738, 0.0738) < 0.05
@@ -170,15 +174,15 @@ def test_agrees_with_barnards_test_about_no_difference(seed: int) -> None:
 @pytest.mark.parametrize("counts", [(3, 12, 9, 17), (2, 8, 2, 8), (4, 8, 5, 8), (6, 9, 2, 9)])
 def test_turned_over_with_the_groups_and_with_the_costs(counts: Counts) -> None:
     x_a, n_a, x_b, n_b = counts
-    low, high = exact.of_counts(*counts, confidence=0.9)
+    low, high = exact_interval(*counts, confidence=0.9)
     assert low < x_a / n_a - x_b / n_b < high
     turned = pytest.approx((-high, -low))
-    assert exact.of_counts(x_b, n_b, x_a, n_a, confidence=0.9) == turned
-    assert exact.of_counts(n_a - x_a, n_a, n_b - x_b, n_b, confidence=0.9) == turned
+    assert exact_interval(x_b, n_b, x_a, n_a, confidence=0.9) == turned
+    assert exact_interval(n_a - x_a, n_a, n_b - x_b, n_b, confidence=0.9) == turned
 
 
 @pytest.mark.parametrize("counts", [(45, 160, 38, 240), (10, 5000, 20, 5000), (500, 900, 100, 300)])
 def test_as_narrow_as_the_approximate_interval(counts: Counts) -> None:
-    low, high = exact.of_counts(*counts, confidence=0.95)
-    near = score.of_counts(*counts, confidence=0.95)
+    low, high = exact_interval(*counts, confidence=0.95)
+    near = score_interval(*counts, confidence=0.95)
     assert high - low < 1.02 * float(near[1] - near[0])

@@ -17,13 +17,13 @@ from lmprobe.stats import REMOVED
 from lmprobe.stats.method import (
     Sample,
     Traits,
-    constant,
     declare,
+    groups_sample,
     interval,
     intervals,
     traits_of,
 )
-from lmprobe.stats.methods.score import groups_sample
+from lmprobe.stats.resampling import is_constant
 from lmprobe.stats.verdicts import Choices
 from tests.stats.tables import moved_tables
 
@@ -203,8 +203,8 @@ def test_a_method_may_be_a_function_with_traits() -> None:
 def test_values_are_alike_if_they_differ_by_rounding(size: float) -> None:
     least = 1e-12 * max(1.0, size)
     for sign in (1, -1):
-        assert constant(sign * np.array([size, size - 0.9 * least, size]))
-        assert not constant(sign * np.array([size, size - 1.2 * least, size]))
+        assert is_constant(sign * np.array([size, size - 0.9 * least, size]))
+        assert not is_constant(sign * np.array([size, size - 1.2 * least, size]))
 
 
 @pytest.mark.parametrize("name", REMOVED)

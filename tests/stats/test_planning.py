@@ -15,8 +15,7 @@ from benchmarks.coverage import plans
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.base_uncertainty import reliability
-from lmprobe.stats.methods import score
-from lmprobe.stats.methods.exact import ScoreTest, of_counts
+from lmprobe.stats.methods.proportions import ScoreTest, exact_interval, score_interval
 from lmprobe.stats.planning import (
     VARIANCE_IS,
     Components,
@@ -99,7 +98,7 @@ def excluded(n: int, effect: float, share: float, rate: float, confidence: float
     n_a = round(n * share)
     middle = max(rate, effect / 2)
     x_a, x_b = round(n_a * (middle + effect / 2)), round((n - n_a) * (middle - effect / 2))
-    low, high = of_counts(x_a, n_a, x_b, n - n_a, confidence=confidence)
+    low, high = exact_interval(x_a, n_a, x_b, n - n_a, confidence=confidence)
     return not low <= 0 <= high
 
 
@@ -251,7 +250,7 @@ class TestPower:
         n = sample_size(0.2, method="score", power=0.8)
         draw = np.random.default_rng(0)
         counts = (draw.binomial(n // 2, 0.6, 4000), draw.binomial(n - n // 2, 0.4, 4000))
-        low, _ = score.of_counts(counts[0], n // 2, counts[1], n - n // 2, confidence=0.95)
+        low, _ = score_interval(counts[0], n // 2, counts[1], n - n // 2, confidence=0.95)
         assert 0.78 < np.mean(low > 0) < 0.84
 
 

@@ -14,7 +14,7 @@ from lmprobe.errors import InputError
 from lmprobe.io.tables import TableSource
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
-from lmprobe.stats.methods.resampled import of_replicates
+from lmprobe.stats.resampling import percentile_interval
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import (
     bootstrap_interval,
@@ -45,7 +45,7 @@ def test_the_ends_are_those_of_the_replicates_that_are_defined(confidence: float
     values = sums.resampled(200, rng()).value(T_TO_A, sums.total.lean())
     assert 100 < (~np.isnan(values)).sum() < 160
     found = bootstrap_interval(sums, confidence=confidence, rng=rng(), replicates=200)
-    assert str(found[T_TO_A]) == str(of_replicates(values, units=5, confidence=confidence))
+    assert str(found[T_TO_A]) == str(percentile_interval(values, units=5, confidence=confidence))
 
 
 def test_clusters_are_drawn_whole() -> None:

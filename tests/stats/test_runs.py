@@ -13,8 +13,7 @@ from scipy import stats
 from lmprobe.errors import InputError
 from lmprobe.results import Estimate, Interval, NoteKind, Obstacle, Verdict, decide
 from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.methods.resampled import interval_over_runs
-from lmprobe.stats.runs import mean_of_runs, read_mean, runs_note
+from lmprobe.stats.verdicts import interval_over_runs, mean_of_runs, read_mean, runs_note
 
 
 @pytest.mark.parametrize(

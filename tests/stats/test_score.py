@@ -9,9 +9,8 @@ import pytest
 from scipy import optimize, stats
 
 from lmprobe.errors import InputError
-from lmprobe.stats.method import interval
-from lmprobe.stats.methods import exact, score
-from lmprobe.stats.methods.score import groups_sample, of_counts, score_statistic
+from lmprobe.stats.method import groups_sample, interval
+from lmprobe.stats.methods.proportions import exact_interval, score_interval, score_statistic
 
 Counts = tuple[int, int, int, int]
 COUNTS = [(2, 9, 7, 15), (5, 6, 1, 20), (40, 90, 3, 8), (1, 3, 1, 3)]
@@ -31,9 +30,9 @@ NEWCOMBE = [
 
 @pytest.mark.parametrize(("counts", "expected"), NEWCOMBE)
 def test_newcombes_table(counts: Counts, expected: tuple[float, float]) -> None:
-    low, high = of_counts(*counts, confidence=0.95)
+    low, high = score_interval(*counts, confidence=0.95)
     assert (float(low), float(high)) == pytest.approx(expected, abs=5.1e-5)
-    mirrored = of_counts(*counts[2:], *counts[:2], confidence=0.95)
+    mirrored = score_interval(*counts[2:], *counts[:2], confidence=0.95)
     assert (low, high) == pytest.approx((-mirrored[1], -mirrored[0]), abs=1e-9)
 
 
@@ -96,16 +95,16 @@ def test_an_end_is_where_the_score_is_just_significant(counts: Counts, confidenc
         return abs(float(score_statistic(np.array(d), *counts))) - reach
 
     ends = [optimize.brentq(excess, estimate, end, xtol=1e-14) for end in (-1 + 1e-12, 1 - 1e-12)]
-    low, high = of_counts(*counts, confidence=confidence)
+    low, high = score_interval(*counts, confidence=confidence)
     assert (float(low), float(high)) == pytest.approx(tuple(ends), abs=1e-12)
     # One rounding too wide rather than too narrow.
     assert min(excess(float(low)), excess(float(high))) > 0
 
 
 def test_many_at_once_are_the_same_as_one_by_one() -> None:
-    low, high = of_counts(*np.array([counts for counts, _ in NEWCOMBE]).T, confidence=0.95)
+    low, high = score_interval(*np.array([counts for counts, _ in NEWCOMBE]).T, confidence=0.95)
     for number, (counts, _) in enumerate(NEWCOMBE):
-        assert (low[number], high[number]) == tuple(of_counts(*counts, confidence=0.95))
+        assert (low[number], high[number]) == tuple(score_interval(*counts, confidence=0.95))
 
 
 @pytest.mark.parametrize("method", ["exact", "score"])
@@ -113,7 +112,7 @@ def test_the_interval_of_a_sample_is_that_of_its_counts_times_the_bound(method: 
     costs = 2.5 * np.repeat([0, 1.0], [4, 3]), 2.5 * np.repeat([0, 1.0], [2, 6])
     sample = groups_sample(*costs, cost_bound=2.5, group_share=0.4)
     found = interval(sample, method=method, confidence=0.9, rng=np.random.default_rng(0))
-    ends = (exact if method == "exact" else score).of_counts(3, 7, 6, 8, confidence=0.9)
+    ends = (exact_interval if method == "exact" else score_interval)(3, 7, 6, 8, confidence=0.9)
     assert (found.low / 2.5, found.high / 2.5) == pytest.approx(tuple(map(float, ends)))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Floats
-from lmprobe.stats.methods.score import cells_of, groups_sample, resampled
+from lmprobe.stats.method import cells_of, groups_sample, resampled
 
 FIRST = np.array([0.0, 0.5, 2.0])
 SECOND = np.array([1.0, 0.0, 0.25, 1.5, 0.0])

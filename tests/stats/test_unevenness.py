@@ -11,7 +11,7 @@ import pytest
 from lmprobe.results import Interval, Verdict
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.stats.resampling import draws
-from lmprobe.stats.unevenness import Unevenness, unevenness
+from lmprobe.stats.verdicts import Unevenness, unevenness
 
 EVEN = np.full((2, 2), 0.5)
 

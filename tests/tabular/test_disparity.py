@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 from lmprobe.errors import InputError
 from lmprobe.metrics.disparity import MEASURES
 from lmprobe.results import IntervalStatus, NoteKind, Verdict
-from lmprobe.stats.methods.bernstein import bernstein_halfwidth
-from lmprobe.stats.methods.exact import of_counts
+from lmprobe.stats.methods.bounded import bernstein_halfwidth
+from lmprobe.stats.methods.proportions import exact_interval
 from lmprobe.tabular.disparity import group_disparities, group_disparity, table_disparities
 from lmprobe.tabular.disparity_result import Disparity, DisparityResult
 from lmprobe.tabular.settings import DisparitySettings
@@ -101,7 +101,7 @@ class TestValue:
         found = disparity()
         assert found.mean_costs == pytest.approx((0.7, 1 / 3))
         assert (found.group_sizes, found.group_share) == ((20, 60), 0.25)
-        expected = of_counts(14, 20, 20, 60, confidence=0.95)
+        expected = exact_interval(14, 20, 20, 60, confidence=0.95)
         assert (found.interval.low, found.interval.high) == pytest.approx(expected)
         assert (found.verdict, found.interval.confidence) == (Verdict.HIGHER, 0.95)
         turned = disparity(protected="b")
@@ -142,7 +142,7 @@ class TestMethod:
         assert costs(paid, bound, method="bernstein").interval.method == "bernstein"
 
     def test_a_function_may_be_the_method(self) -> None:
-        from lmprobe.stats.methods.score import score
+        from lmprobe.stats.methods.proportions import score
 
         assert disparity(method=score).interval == disparity(method="score").interval
 

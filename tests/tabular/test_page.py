@@ -23,7 +23,7 @@ from lmprobe.results import (
     Table,
     Verdict,
 )
-from lmprobe.stats.unevenness import Unevenness
+from lmprobe.stats.verdicts import Unevenness
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.result import AmplificationResult
 from lmprobe.tabular.settings import AmplifySettings
