@@ -38,9 +38,8 @@ if TYPE_CHECKING:
         MetricResult as MetricResult,
         metrics as metrics,
     )
-    from lmprobe.models.kind import kinds as kinds
+    from lmprobe.models.kind import TransformersModel as TransformersModel, kinds as kinds
     from lmprobe.models.scorers import Scorer as Scorer, scorers as scorers
-    from lmprobe.models.transformers_model import TransformersModel as TransformersModel
     from lmprobe.reproduce.experiment import (
         Experiment as Experiment,
         experiment as experiment,

@@ -10,8 +10,7 @@ import numpy as np
 
 from lmprobe.io.work import Progress, silent
 from lmprobe.models import Cloze, EncodedCloze, TokenQuery
-from lmprobe.models.encoding import WordTokens
-from lmprobe.models.language_model import Origin, Span
+from lmprobe.models.language_model import Origin, Span, WordTokens
 
 MASK = 1
 _SPECIAL = ("<s>", "[MASK]")

@@ -1,4 +1,4 @@
-"""What both runners share: batches, padding, the head at chosen places only, small memory."""
+"""Runs a network on batches: their size, padding, the output layer, small memory, silence."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, ModelError
 from lmprobe.metrics.association import Floats
+from lmprobe.models.language_model import WORD_START, TokenQuery
 
-T = TypeVar("T")
-
-Place = tuple[int, int]
-"""The row of a batch, and the position in it."""
+Position = tuple[int, int]
+"""The row of a batch, and the place in it."""
 
 # Of the difference that another sentence makes: far above rounding, far below what a token
 # changes that is seen by mistake, not seen, or seen at another distance.
@@ -92,7 +92,59 @@ def padded(rows: Sequence[Sequence[int]], value: int) -> NDArray[np.int64]:
     return table
 
 
-def logits_at(network: Any, places: Sequence[Place], **inputs: Any) -> Any:
+class Reader(Protocol):
+    """How a kind of model reads the sentences of some queries: in which rows of tokens."""
+
+    @property
+    def sentences(self) -> Sequence[Any]:
+        """The different sentences; each is run once."""
+
+    def rows(self, sentences: Sequence[Any]) -> list[Any]:
+        """Return rows that hold the sentences, the longest first.
+
+        A row has its sentences as `sentences`, and the number of its tokens as length.
+        """
+
+    def batch_rows(self, rows: Sequence[Any]) -> int:
+        """Return how many of the first rows to run together."""
+
+    def batch(self, rows: Sequence[Any]) -> Batch:
+        """Return what the network reads, and what is asked about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The inputs of a network, and where in them each query is answered."""
+
+    inputs: Mapping[str, Any]
+    asked: Mapping[TokenQuery, Position]
+    word_start: NDArray[np.bool_] | None = None
+    """Whether each token begins a word, for queries of `WORD_START`."""
+
+
+def run_batch(network: Any, batch: Batch) -> dict[TokenQuery, float]:
+    """Return log P(token) of each query of a batch."""
+    import torch
+
+    # Several tokens may be asked for at one position.
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(batch.asked.values()))}
+    logits = logits_at(network, list(numbers), **batch.inputs)
+    whole = logits.logsumexp(dim=-1)
+    rows = torch.tensor([numbers[place] for place in batch.asked.values()], device=logits.device)
+    tokens = torch.tensor([max(query.token, 0) for query in batch.asked], device=logits.device)
+    values = (logits[rows, tokens] - whole[rows]).double().cpu().tolist()
+    starts = [number for number, query in enumerate(batch.asked) if query.token == WORD_START]
+    if starts and batch.word_start is not None:
+        # A table of logits may be longer than the vocabulary: those tokens are never read.
+        begins = np.flatnonzero(batch.word_start[: logits.shape[1]])
+        columns = torch.from_numpy(begins).to(logits.device)
+        part = logits[rows[starts]][:, columns].logsumexp(dim=-1) - whole[rows[starts]]
+        for number, value in zip(starts, part.double().cpu().tolist(), strict=True):
+            values[number] = value
+    return dict(zip(batch.asked, values, strict=True))
+
+
+def logits_at(network: Any, places: Sequence[Position], **inputs: Any) -> Any:
     """Run the network and return the logits at the places, (places, vocabulary).
 
     The output layer is applied to these places only.
@@ -124,19 +176,18 @@ def logits_at(network: Any, places: Sequence[Place], **inputs: Any) -> Any:
     return logits.float()
 
 
-def unless_out_of_memory(run: Callable[[], T]) -> T | None:
-    """Return what `run` returns, or None when the batch does not fit in memory."""
+@contextmanager
+def suppress_out_of_memory() -> Iterator[None]:
+    """Leave the block when a batch does not fit in memory."""
     import torch
 
     try:
-        with torch.inference_mode():
-            return run()
+        yield
     except RuntimeError as problem:
         if not is_out_of_memory(problem):
             raise
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    return None
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 def is_out_of_memory(problem: Exception) -> bool:

@@ -1,15 +1,21 @@
-"""What a language model is asked, and the protocol that every kind of model follows."""
+"""The protocol of a language model, what it is asked, and the tokens of a question.
+
+The pieces of a word come from tokenizing the whole sentence and following character
+offsets, never from tokenizing the word alone: the same letters are other tokens after a
+space, at the start of a sentence or before a full stop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, ModelError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 
@@ -208,3 +214,271 @@ class LanguageModel(Protocol):
         self, queries: Sequence[TokenQuery], *, progress: Progress = silent
     ) -> Floats:
         """Return log P(token at its position | what the model reads there) of each query (n,)."""
+
+
+# How tokenizers write the space before a word: SentencePiece's, byte-level BPE's space,
+# line break and tab, and bytes spelled out.
+_SPACES = ("▁", "Ġ", "Ċ", "ĉ", " ", "<0x20>", "<0x0A>", "<0x09>")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedText:
+    """A sentence's tokens, where each is written, and which of them make each word."""
+
+    text: str
+    ids: tuple[int, ...]
+    segments: tuple[int, ...]
+    places: tuple[Span | None, ...]
+    """Character offsets of each token; None for a special token."""
+    words: tuple[Span, ...]
+    """Ranges of tokens."""
+
+    def shown(self, tokens: Span) -> str:
+        """Return what each token of a range writes, with a bar between."""
+        places = self.places[slice(*tokens)]
+        return "|".join(self.text[slice(*place)] for place in places if place) or "no token"
+
+    def tokens_of(self, span: Span) -> tuple[Span, bool]:
+        """Return the range of tokens that write `text[span]`, and whether it shares none."""
+        start, end = span
+        numbers = []
+        alone = True
+        for number, place in enumerate(self.places):
+            if place is not None and place[0] < end and place[1] > start and place[0] < place[1]:
+                numbers.append(number)
+                alone = alone and start <= place[0] and place[1] <= end
+        if not numbers:
+            return (0, 0), False
+        first = numbers[0]
+        # A space that is a token of its own ("▁", "Ġ") belongs to the word it begins.
+        while first and (before := self.places[first - 1]) is not None and before[0] == before[1]:
+            first -= 1
+        return (first, numbers[-1] + 1), alone
+
+
+def tokenize(tokenizer: Any, texts: Sequence[str]) -> dict[str, TokenizedText]:
+    """Tokenize each different sentence once."""
+    different = list(dict.fromkeys(texts))
+    if not different:
+        return {}
+    batch = tokenizer(
+        different, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False
+    )
+    segments = batch["token_type_ids"] if "token_type_ids" in batch else [()] * len(different)
+    return {
+        text: TokenizedText(
+            text,
+            tuple(batch["input_ids"][row]),
+            tuple(segments[row]),
+            tuple(_places(batch, row, text)),
+            tuple(_words(batch.word_ids(row))),
+        )
+        for row, text in enumerate(different)
+    }
+
+
+class _WordProblems:
+    """Collects the words that a model cannot be asked about, to name all of them at once."""
+
+    def __init__(self, *, may_share: bool) -> None:
+        self.may_share = may_share
+        """Whether a word may share its tokens with the text beside it."""
+        self.glued: dict[str, str] = {}
+        """The words without tokens of their own, and the tokens that write them."""
+        self.unknown: set[str] = set()
+
+    def tokens(self, text: TokenizedText, span: Span) -> Span:
+        """Return the range of tokens of a word, noting a word that has none of its own."""
+        tokens, alone = text.tokens_of(span)
+        if tokens[0] == tokens[1] or not (alone or self.may_share):
+            self.glued[text.text[slice(*span)]] = text.shown(tokens)
+        return tokens
+
+    def locate(self, cloze: Cloze, text: TokenizedText, unknown: int | None) -> EncodedCloze:
+        """Return the tokens of a cloze, noting the words that have none or unknown ones."""
+        word = self.tokens(text, (cloze.start, cloze.end))
+        article = self.tokens(text, cloze.article) if cloze.article else word
+        for span in ((cloze.start, cloze.end), *cloze.given):
+            if unknown is not None and unknown in text.ids[slice(*self.tokens(text, span))]:
+                self.unknown.add(cloze.text[slice(*span)])
+        return EncodedCloze(
+            ids=text.ids,
+            word=word,
+            differing=_joined(self.tokens(text, span) for span in cloze.differing),
+            phrase=(article[0], word[1]),
+            words=text.words,
+            segments=text.segments,
+        )
+
+    def raise_any(self) -> None:
+        """Raise one error that names every word which has no tokens of its own, or unknown ones."""
+        problems = []
+        if self.glued:
+            words = sorted(f"{word} (in {tokens})" for word, tokens in self.glued.items())
+            problems.append(
+                "share a token with the text beside them, so they cannot be masked: "
+                + ", ".join(words)
+            )
+        if self.unknown:
+            problems.append(f"are unknown to its tokenizer: {', '.join(sorted(self.unknown))}")
+        if problems:
+            raise ModelError(
+                "the model cannot be asked about all the words: these "
+                + "; these ".join(problems)
+                + ". Leave them out or choose another model"
+            )
+
+
+def encode_masked(tokenizer: Any, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
+    """Tokenize the sentences for a masked model; every word that cannot be found is named."""
+    texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
+    problems = _WordProblems(may_share=False)
+    encoded = []
+    for cloze in clozes:
+        text = texts[cloze.text]
+        sentence = problems.locate(cloze, text, tokenizer.unk_token_id)
+        hidden = [problems.tokens(text, span) for span in cloze.hidden]
+        encoded.append(_collapsed(replace(sentence, mask=tokenizer.mask_token_id), hidden))
+    problems.raise_any()
+    return encoded
+
+
+def encode_causal(
+    tokenizer: Any, clozes: Sequence[Cloze], word_start: NDArray[np.bool_]
+) -> list[EncodedCloze]:
+    """Tokenize the sentences for a causal model.
+
+    They begin with what the tokenizer puts there itself, else with the beginning-of-text
+    token, else with the end-of-text token, and have no end token.
+    """
+    texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
+    problems = _WordProblems(may_share=True)
+    start = tokenizer.bos_token_id
+    start = tokenizer.eos_token_id if start is None else start
+    encoded = []
+    for cloze in clozes:
+        text, first = _framed(texts[cloze.text], start)
+        sentence = problems.locate(cloze, text, tokenizer.unk_token_id)
+        if first == 0 and sentence.differing[0][0] == 0:
+            raise ModelError(
+                f"its tokenizer has neither a beginning-of-text nor an end-of-text token, so the "
+                f"first word of {cloze.text!r} has no probability; use templates in which the "
+                "words to guess do not begin the sentence"
+            )
+        boundary = _boundary(sentence, text, word_start)
+        encoded.append(replace(sentence, first=max(first, 1), boundary=boundary))
+    problems.raise_any()
+    return encoded
+
+
+def _framed(text: TokenizedText, start: int | None) -> tuple[TokenizedText, int]:
+    """Return the sentence as it is read, and the number of tokens before its first."""
+    inside = [number for number, place in enumerate(text.places) if place is not None]
+    if not inside:
+        return text, 0
+    first, end = inside[0], inside[-1] + 1
+    lead = (start,) if first == 0 and start is not None else ()
+    move = len(lead)
+    framed = replace(
+        text,
+        ids=(*lead, *text.ids[:end]),
+        segments=(),
+        places=(*[None] * move, *text.places[:end]),
+        words=tuple((left + move, right + move) for left, right in text.words),
+    )
+    return framed, first + move
+
+
+def _boundary(
+    cloze: EncodedCloze, text: TokenizedText, word_start: NDArray[np.bool_]
+) -> tuple[bool, bool]:
+    """Tell whether a word is seen to begin before the first span that differs, and end after it.
+
+    In a script without spaces it is not.
+    """
+    start, end = cloze.differing[0]
+    place: Span | None = text.places[end - 1]
+    last = len(text.text) if place is None else place[1]
+    after = last >= len(text.text) or not text.text[last].isalnum()
+    return bool(word_start[cloze.ids[start]]), after
+
+
+def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the spans in order, those that touch or overlap as one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)
+
+
+def _collapsed(cloze: EncodedCloze, hidden: Sequence[Span]) -> EncodedCloze:
+    """Put one mask in place of each hidden word, so that its number of pieces tells nothing."""
+    for start, end in sorted(hidden, reverse=True):
+
+        def moved(span: Span, start: int = start, end: int = end) -> Span:
+            removed = end - start - 1 if span[0] >= end else 0
+            return span[0] - removed, span[1] - removed
+
+        cloze = replace(
+            cloze,
+            ids=(*cloze.ids[:start], cloze.mask, *cloze.ids[end:]),
+            segments=(*cloze.segments[: start + 1], *cloze.segments[end:]),
+            word=moved(cloze.word),
+            phrase=moved(cloze.phrase),
+            differing=tuple(moved(span) for span in cloze.differing if span != (start, end)),
+            words=tuple(moved(span) for span in cloze.words if not start <= span[0] < end),
+        )
+    return cloze
+
+
+def _words(numbers: Sequence[int | None]) -> Iterator[Span]:
+    """Return the range of tokens of each word, from the word that each token belongs to."""
+    for number, tokens in groupby(range(len(numbers)), key=lambda place: numbers[place]):
+        inside = list(tokens)
+        if number is not None:
+            yield inside[0], inside[-1] + 1
+
+
+def _places(batch: Any, row: int, text: str) -> Iterator[Span | None]:
+    """Return where each token of a sentence is written; None for those that are not."""
+    offsets, special = batch["offset_mapping"][row], batch["special_tokens_mask"][row]
+    for (left, right), added in zip(offsets, special, strict=True):
+        # Some tokenizers count the white space before a word into its offsets.
+        while left < right and text[left].isspace():
+            left += 1
+        while left < right and text[right - 1].isspace():
+            right -= 1
+        yield None if added else (left, right)
+
+
+def word_tokens(tokenizer: Any) -> WordTokens:
+    """Return what is known of every token of a tokenizer."""
+    size = len(tokenizer)
+    written = tokenizer.convert_ids_to_tokens(range(size))
+    special = set(tokenizer.all_special_ids)
+    # A vocabulary of text has tokens such as "##" that continue nothing: the model decides.
+    continues = "##" if type(tokenizer.backend_tokenizer.model).__name__ == "WordPiece" else None
+    begins = np.zeros(size, dtype=bool)
+    letters = np.zeros(size, dtype=bool)
+    for number, token in enumerate(written):
+        if number in special or token is None:
+            begins[number] = True
+            continue
+        if continues is not None:
+            begins[number] = not token.startswith(continues)
+        else:
+            begins[number] = token.startswith(_SPACES) or _is_punctuation(tokenizer, number, token)
+        letters[number] = token.removeprefix(continues or "").lstrip("▁Ġ").isalpha()
+    return WordTokens(begins, letters)
+
+
+def _is_punctuation(tokenizer: Any, number: int, token: str) -> bool:
+    """Tell whether a token without a space begins with neither a letter nor a digit."""
+    if token[:1].isascii() and token[:1].isalnum():
+        return False
+    text = tokenizer.decode([number], clean_up_tokenization_spaces=False)
+    # Part of a letter that is written with several bytes has no character of its own.
+    return bool(text) and text[0] != "\ufffd" and not text[0].isalnum()

@@ -1,29 +1,30 @@
-"""Loads a model by name, path or object, or says in one line why it cannot be probed."""
+"""Loads a model by name, path or object, or says in one line why it cannot be probed.
+
+The weights of a checkpoint are read when they are first needed: a model that answered before
+need not be opened for answers that are in the cache.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
-from lmprobe.errors import InputError, ModelError, did_you_mean
+from lmprobe.errors import InputError, MissingExtraError, ModelError, did_you_mean
 from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, find_checkpoint, find_tokenizer
-from lmprobe.models.forward import resolve_device
-from lmprobe.models.kind import check_kind, kind_of, kinds
+from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
+from lmprobe.models.kind import TransformersModel, check_kind, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin
-from lmprobe.models.transformers_model import TransformersModel
-from lmprobe.models.weights import (
-    CheckpointWeights,
-    MemoryWeights,
-    TokenizerFiles,
-    Weights,
-    model_and_tokenizer,
-    model_classes,
-    open_config,
-    tokenizer_text,
-)
+
+_LAYER = re.compile(r"\.\d+(?=\.)")
 
 
 def load_model(
@@ -140,3 +141,315 @@ def _from_memory(model: Any, kind: str, tokenizer: Any, device: str, dtype: str)
     found = kind_of(classes[-1], network.config, kind, classes)
     where = device if device == "auto" else resolve_device(device)
     return MemoryWeights(network, made, origin=origin, kind=found, device=where, dtype=dtype)
+
+
+class CheckpointWeights:
+    """A folder or a GGUF file; the weights are read when the network is first asked for."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        origin: Origin,
+        dtype: str,
+        tokenizer: TokenizerFiles,
+        record: tuple[str, ModelRecord],
+    ) -> None:
+        """Remember where everything is; nothing is read yet.
+
+        `record` is what to store beside the answers, so that the next run need not open the model.
+        """
+        self.name = checkpoint.name
+        self.origin = origin
+        self.revision = checkpoint.revision
+        self.content_hash = tokenizer.content_hash or checkpoint.content_hash
+        self.folder: Path | None = checkpoint.folder
+        self.dtype = dtype
+        self.record: tuple[str, ModelRecord] | None = record
+        self.kind, self.tokenizer_name = record[1].kind, record[1].tokenizer_name
+        self.device = record[1].device
+        self._checkpoint = checkpoint
+        self._tokenizer = tokenizer
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The tokenizer, read from the checkpoint or from where the user said."""
+        return self._tokenizer.open(self.kind)
+
+    @cached_property
+    def config(self) -> Any:
+        """The configuration."""
+        return open_config(self._checkpoint)
+
+    @contextmanager
+    def running(self) -> Iterator[Any]:
+        """Give the network; nobody else has it, so there is nothing to restore."""
+        yield self.network
+
+    @cached_property
+    def network(self) -> Any:
+        """The torch module, in evaluation mode on its device."""
+        network = self._load(self._checkpoint.base or self._checkpoint)
+        if self._checkpoint.base is not None:
+            network = _with_adapter(network, self._checkpoint)
+        return network.eval().to(self.device)
+
+    def _load(self, checkpoint: Checkpoint) -> Any:
+        import torch
+        import transformers
+
+        auto = getattr(transformers, kinds.get(self.kind).auto_class)
+        options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {"config": self.config}
+        with quiet_transformers():
+            try:
+                network, report = auto.from_pretrained(
+                    checkpoint.folder,
+                    dtype=getattr(torch, self.dtype),
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    weights_only=True,
+                    output_loading_info=True,
+                    **options,
+                )
+            # Whatever a damaged or foreign file makes transformers raise, it is the file.
+            except Exception as problem:
+                raise ModelError(
+                    f"{self.name}: the weights cannot be read: {first_line(problem)}"
+                ) from problem
+        _check_report(self.name, network, report)
+        return network
+
+
+def _check_report(name: str, network: Any, report: dict[str, Any]) -> None:
+    """Raise if the model lacks weights, or the file has layers that the model does not use."""
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"{name}: the checkpoint lacks {len(missing)} weights of a language model, such as "
+            f"{missing[0]}; random ones would answer. It was saved for another purpose "
+            f"({', '.join(network.config.architectures or ['unknown'])})"
+        )
+    layers = {_LAYER.sub(".*", key) for key in network.state_dict()}
+    # Heads of other tasks may lie beside; another layer of the same kind may not.
+    unused = sorted(key for key in report["unexpected_keys"] if _LAYER.sub(".*", key) in layers)
+    if unused:
+        raise ModelError(
+            f"{name}: the file has {len(unused)} weights that its configuration does not use, such "
+            f"as {unused[0]}: another number of layers. Weights and config.json do not belong "
+            "together"
+        )
+
+
+def open_config(checkpoint: Checkpoint) -> Any:
+    """Read the configuration of a checkpoint, or of the model that an adapter belongs to."""
+    from transformers import AutoConfig
+
+    if checkpoint.base is not None:
+        return open_config(checkpoint.base)
+    if checkpoint.gguf is not None:
+        _need("gguf", ("gguf", "accelerate"), f"{checkpoint.name} is a GGUF file")
+    options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {}
+    try:
+        with quiet_transformers():
+            return AutoConfig.from_pretrained(
+                checkpoint.folder, local_files_only=True, trust_remote_code=False, **options
+            )
+    # Not JSON, an unknown model type, code of its own: all make the config unreadable.
+    except Exception as problem:
+        what = checkpoint.gguf or "config.json"
+        raise ModelError(
+            f"{checkpoint.name}: {what} cannot be read: {first_line(problem)}"
+        ) from problem
+
+
+def _with_adapter(network: Any, checkpoint: Checkpoint) -> Any:
+    _need("peft", ("peft",), f"{checkpoint.name} is an adapter")
+    from peft import PeftModel
+
+    with quiet_transformers():
+        try:
+            return PeftModel.from_pretrained(network, str(checkpoint.folder))
+        # Whatever an adapter of another model makes peft raise, it is the adapter.
+        except Exception as problem:
+            raise ModelError(
+                f"{checkpoint.name}: the adapter cannot be put on {network.name_or_path}: "
+                f"{first_line(problem)}"
+            ) from problem
+
+
+def _need(extra: str, modules: tuple[str, ...], why: str) -> None:
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise MissingExtraError(
+            f"{why}, which needs {' and '.join(missing)}: pip install 'lmprobe-bias[{extra}]'"
+        )
+
+
+class TokenizerFiles:
+    """Where a tokenizer is read from; `content_hash` is set if it is not the model's own."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        *,
+        gguf: str | None = None,
+        content_hash: str | None = None,
+        made: Any = None,
+    ) -> None:
+        """Remember the place; nothing is read. `made` is a tokenizer that the caller has."""
+        self._name = name
+        self._folder = folder
+        self._gguf = gguf
+        self._made = made
+        self.content_hash = content_hash
+
+    def open(self, kind: str | None = None) -> Any:
+        """Read the tokenizer and check that it can do what is needed of it."""
+        from transformers import AutoTokenizer
+
+        if self._made is not None:
+            return checked_tokenizer(self._name, self._made, kind)
+        options = {"gguf_file": self._gguf} if self._gguf else {}
+        try:
+            with quiet_transformers():
+                tokenizer = AutoTokenizer.from_pretrained(
+                    self._folder, local_files_only=True, trust_remote_code=False, **options
+                )
+        # A missing file, a missing library, bad JSON: the user needs its first line.
+        except Exception as problem:
+            raise ModelError(
+                f"{self._name}: the tokenizer cannot be loaded: {first_line(problem)}"
+            ) from problem
+        return checked_tokenizer(self._name, tokenizer, kind)
+
+
+def checked_tokenizer(name: str, tokenizer: Any, kind: str | None = None) -> Any:
+    """Return the tokenizer, or raise if words cannot be found, or masked where the kind does."""
+    if kind is not None and kinds.get(kind).masks and tokenizer.mask_token_id is None:
+        raise ModelError(
+            f"{name}: its tokenizer has no mask token, so there is nothing to fill; "
+            "give the right one (`tokenizer`, --tokenizer)"
+        )
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"{name}: its tokenizer ({type(tokenizer).__name__}) gives no character offsets, so "
+            "the pieces of a word cannot be found; a tokenizer.json would do"
+        )
+    return tokenizer
+
+
+def tokenizer_text(tokenizer: Any) -> str:
+    """Return a text that is the same for tokenizers that do the same."""
+    if not hasattr(tokenizer, "special_tokens_map"):
+        raise ModelError(
+            "`tokenizer` must be a tokenizer of transformers, a folder or a hub id: found "
+            f"{tokenizer!r}"
+        )
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    inside = repr(tokenizer) if backend is None else backend.to_str()
+    return f"{inside} {json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)}"
+
+
+class MemoryWeights:
+    """A torch module of transformers with its tokenizer; mode and device are restored."""
+
+    revision: str | None = None
+    folder: Path | None = None
+    record: tuple[str, ModelRecord] | None = None
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        origin: Origin,
+        kind: str,
+        device: str,
+        dtype: str,
+    ) -> None:
+        """Check the choices and hash the weights, as they are now."""
+        self.network = network
+        self.origin = origin
+        self.kind = kind
+        self.config = network.config
+        self.name = f"{_name(network)} (in memory)"
+        self.tokenizer = checked_tokenizer(self.name, tokenizer, kind)
+        self.tokenizer_name = type(tokenizer).__name__
+        self.device = str(network.device) if device == "auto" else device
+        self.dtype = str(network.dtype).removeprefix("torch.")
+        if dtype not in ("float32", self.dtype):
+            raise InputError(
+                f"the model in memory has the dtype {self.dtype} and is probed as it is; convert "
+                f"it before, as in model.to(torch.{dtype})"
+            )
+        self.content_hash = _content_hash(network, tokenizer)
+
+    @contextmanager
+    def running(self) -> Iterator[Any]:
+        """Give the network on its device in evaluation mode, and restore both afterwards."""
+        modes = {module: module.training for module in self.network.modules()}
+        before = str(self.network.device)
+        try:
+            self.network.eval()
+            if self.device != before:
+                self.network.to(self.device)
+            yield self.network
+        finally:
+            if self.device != before:
+                self.network.to(before)
+            for module, mode in modes.items():
+                module.training = mode
+
+
+def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Return the torch module and the tokenizer of an object: a model, or a pipeline of both."""
+    import torch
+
+    inner = getattr(model, "model", None)
+    if not isinstance(model, torch.nn.Module) and isinstance(inner, torch.nn.Module):
+        tokenizer = getattr(model, "tokenizer", None) if tokenizer is None else tokenizer
+        model = inner
+    if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
+        raise ModelError(
+            f"a model is a hub id, a folder, a .gguf file, or a model or pipeline of transformers; "
+            f"found {type(model).__name__}, which gives no probabilities of a sentence"
+        )
+    if not callable(getattr(tokenizer, "convert_ids_to_tokens", None)):
+        raise InputError(
+            "a model in memory needs its tokenizer (`tokenizer=`), found "
+            f"{type(tokenizer).__name__}"
+        )
+    return model, tokenizer
+
+
+def model_classes(network: Any) -> list[str]:
+    """Return the names of a model's class, and of the one that an adapter wraps."""
+    inner = network.get_base_model() if hasattr(network, "get_base_model") else network
+    return [type(network).__name__, type(inner).__name__]
+
+
+def _name(network: Any) -> str:
+    name = getattr(network, "name_or_path", "") or getattr(network.config, "_name_or_path", "")
+    return name or model_classes(network)[-1]
+
+
+def _content_hash(network: Any, tokenizer: Any) -> str:
+    """Return the hash of weights, configuration, tokenizer and active adapters."""
+    import torch
+
+    whole = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        flat = tensor.detach().cpu().contiguous()
+        whole.update(f"{name} {flat.dtype} {tuple(flat.shape)}\n".encode())
+        whole.update(flat.reshape(-1).view(torch.uint8).numpy().tobytes())
+    described = {
+        key: value for key, value in network.config.to_dict().items() if not key.startswith("_")
+    }
+    whole.update(json.dumps(described, sort_keys=True, default=str).encode())
+    whole.update(str(getattr(network, "active_adapters", "")).encode())
+    whole.update(tokenizer_text(tokenizer).encode())
+    return whole.hexdigest()
+
+
+Weights = CheckpointWeights | MemoryWeights

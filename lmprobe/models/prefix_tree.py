@@ -26,14 +26,13 @@ Ids = tuple[int, ...]
 class PrefixTree:
     """Some sequences, and every beginning of any of them, once; parents before their children."""
 
-    sequences: tuple[Ids, ...]
+    sentences: tuple[Ids, ...]
     contexts: tuple[Ids, ...]
     """Each is a token of the row, its last, with the tokens before it in the sequence."""
 
-    @property
-    def branches(self) -> bool:
-        """Whether there is more than one sequence."""
-        return len(self.sequences) > 1
+    def __len__(self) -> int:
+        """Return the number of tokens."""
+        return len(self.contexts)
 
     @property
     def tokens(self) -> list[int]:
@@ -109,11 +108,11 @@ def tree_inputs(network: Any, trees: Sequence[PrefixTree]) -> dict[str, Any]:
     tokens = torch.from_numpy(padded([tree.tokens for tree in trees], 0))
     # Padding on the right is read, but no token before it sees it.
     inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
-    if any(tree.branches for tree in trees):
+    if any(len(tree.sentences) > 1 for tree in trees):
         # Padding sees itself alone: a row of nothing but minus infinity has no softmax.
         hidden = ~torch.eye(tokens.shape[1], dtype=torch.bool).repeat(len(trees), 1, 1)
         for row, tree in enumerate(trees):
-            size = len(tree.contexts)
+            size = len(tree)
             hidden[row, :size, :size] = torch.from_numpy(~tree.visible())
         mask = torch.zeros(hidden.shape, dtype=network.dtype)
         mask.masked_fill_(hidden, torch.finfo(network.dtype).min)
@@ -189,7 +188,7 @@ def _log_probabilities(network: Any, trees: Sequence[PrefixTree], sequences: Seq
         next(
             (row, tree.contexts.index(sequence[:end]))
             for row, tree in enumerate(trees)
-            if sequence in tree.sequences
+            if sequence in tree.sentences
         )
         for sequence in sequences
         for end in range(1, len(sequence) + 1)

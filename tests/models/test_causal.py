@@ -315,7 +315,7 @@ def test_all_words_sum_to_one(at_start: bool, tmp_path: Path) -> None:
 
 
 def test_which_tokens_begin_a_word() -> None:
-    from lmprobe.models.encoding import word_tokens
+    from lmprobe.models.language_model import word_tokens
 
     for kind in ("bytes", "metaspace"):
         tokenizer = copy.deepcopy(tokenizer_of(kind))

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from lmprobe.errors import InputError, ModelError
-from lmprobe.models.encoding import encode_causal, encode_masked
-from lmprobe.models.language_model import Cloze
+from lmprobe.models.language_model import Cloze, encode_causal, encode_masked
 from tests.checkpoints import trained_tokenizer
 
 KINDS = ["BertTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer", "DebertaV2Tokenizer"]

@@ -14,8 +14,8 @@ from transformers import AutoTokenizer
 
 from lmprobe.errors import InputError
 from lmprobe.models import Cloze, EncodedCloze, TokenQuery, load_model
-from lmprobe.models.encoding import encode_masked
 from lmprobe.models.kind import kinds
+from lmprobe.models.language_model import encode_masked
 from lmprobe.models.scorers import SplitWordWarning, choose_scorer, score, scorers, sums
 from tests.checkpoints import checkpoint
 from tests.reference_data import REFERENCE, needs_reference

@@ -1,32 +1,27 @@
 """A masked language model: gives log-probabilities of tokens at masks.
 
-It answers with as few and as full batches as it can. Sentences are sorted by length and padded
-within a batch only, or not at all for a network that notices padding; each masked sentence is run
-once, and the language-model head is applied only at the masked positions that are asked for.
+Sentences are sorted by length and padded within a batch only, or not at all for a network that
+notices padding; each masked sentence is run once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.association import Floats
-from lmprobe.models.encoding import encode_masked
 from lmprobe.models.forward import (
-    check_finite,
-    logits_at,
+    Batch,
+    BatchSize,
     padded,
     rounding,
-    unless_out_of_memory,
+    run_batch,
+    suppress_out_of_memory,
 )
-from lmprobe.models.kind import kinds
-from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery
-from lmprobe.models.transformers_model import TransformersModel
+from lmprobe.models.kind import TransformersModel, kinds
+from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, encode_masked
 
 
 @kinds.register("masked")
@@ -39,102 +34,100 @@ class MaskedModel(TransformersModel):
     masks = True
     default_scorer = "difference-l2r"
     sentence_scorer = "pll"
+    _ignores_padding: bool | None = None
 
-    @cached_property
-    def _padding_check(self) -> _PaddingCheck:
-        return _PaddingCheck()
+    def _encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
+        return encode_masked(self.tokenizer, clozes)
 
-    def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
-        """Return the tokens of each cloze; raise for words or sentences that do not fit."""
-        encoded = encode_masked(self.tokenizer, clozes)
-        self._check_lengths(clozes, encoded)
-        return encoded
+    def _reader(self, network: Any, queries: Sequence[TokenQuery]) -> _MaskedReader:
+        reader = _MaskedReader(network.device, self.tokenizer, queries, self._batch_size)
+        longest, shortest = reader.sentences[0], reader.sentences[-1]
+        if len(shortest) < len(longest):
+            if self._ignores_padding is None:
+                self._ignores_padding = _ignores_padding(network, reader, shortest, longest)
+            reader.may_pad = self._ignores_padding is not False
+        return reader
 
-    def log_probabilities(
-        self, queries: Sequence[TokenQuery], *, progress: Progress = silent
-    ) -> Floats:
-        """Return log P(token | masked sentence) of each query (n,).
 
-        `progress` counts the masked sentences that were run; equal ones run once.
-        """
-        if not queries:
-            return np.empty(0)
-        with self.weights.running() as network:
-            return check_finite(self._answers(network, queries, progress))
+@dataclass(frozen=True, slots=True)
+class _MaskedSentence:
+    queries: tuple[TokenQuery, ...]
+    """The queries about the sentence; each has its tokens."""
 
-    def _answers(self, network: Any, queries: Sequence[TokenQuery], progress: Progress) -> Floats:
+    def __len__(self) -> int:
+        return len(self.queries[0].ids)
+
+    @property
+    def sentences(self) -> tuple[_MaskedSentence, ...]:
+        return (self,)
+
+
+class _MaskedReader:
+    """Reads each masked sentence in a row of its own."""
+
+    def __init__(
+        self, device: Any, tokenizer: Any, queries: Sequence[TokenQuery], batch_size: BatchSize
+    ) -> None:
+        self._device = device
         # Padding is masked out of attention, so any token would do where there is none.
-        pad = self.tokenizer.pad_token_id
-        pad = self.tokenizer.mask_token_id if pad is None else pad
-        sentences: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
-        for number, query in enumerate(queries):
-            sentences.setdefault((query.ids, query.segments), []).append(number)
+        pad = tokenizer.pad_token_id
+        self._pad = tokenizer.mask_token_id if pad is None else pad
+        self._batch_size = batch_size
+        self.may_pad = True
+        grouped: dict[tuple[tuple[int, ...], tuple[int, ...]], list[TokenQuery]] = {}
+        for query in queries:
+            grouped.setdefault((query.ids, query.segments), []).append(query)
         # Longest first: if memory is too small, it is too small at the start.
-        rows = sorted(sentences.values(), key=lambda numbers: -len(queries[numbers[0]].ids))
-        lengths = [len(queries[numbers[0]].ids) for numbers in rows]
-        short, long = (queries[rows[place][0]] for place in (-1, 0))
-        may_pad = lengths[-1] == lengths[0] or self._padding_check.ignores_padding(
-            network, short, long, pad
+        sentences = [_MaskedSentence(tuple(same)) for same in grouped.values()]
+        self.sentences = sorted(sentences, key=len, reverse=True)
+
+    def rows(self, sentences: Sequence[_MaskedSentence]) -> list[_MaskedSentence]:
+        return list(sentences)
+
+    def batch_rows(self, rows: Sequence[_MaskedSentence]) -> int:
+        lengths = [len(row) for row in rows]
+        count = self._batch_size.rows(lengths)
+        return count if self.may_pad else lengths[:count].count(lengths[0])
+
+    def batch(self, rows: Sequence[_MaskedSentence]) -> Batch:
+        import torch
+
+        first = [row.queries[0] for row in rows]
+        inputs = {
+            "input_ids": padded([query.ids for query in first], self._pad),
+            "attention_mask": padded([(1,) * len(query.ids) for query in first], 0),
+        }
+        if first[0].segments:
+            inputs["token_type_ids"] = padded([query.segments for query in first], 0)
+        tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
+        return Batch(
+            tensors,
+            {
+                query: (number, query.position)
+                for number, row in enumerate(rows)
+                for query in row.queries
+            },
         )
-        answers = np.full(len(queries), np.nan)
-        done = 0
-        while done < len(rows):
-            count = self._batch_size.rows(lengths[done:])
-            if not may_pad:
-                count = lengths[done : done + count].count(lengths[done])
-            batch = [[queries[number] for number in row] for row in rows[done : done + count]]
-            values = unless_out_of_memory(lambda batch=batch: _run(network, batch, pad))  # type: ignore[misc]
-            if values is None:
-                self._batch_size.halve(count, count * lengths[done])
-                continue
-            answers[[number for row in rows[done : done + count] for number in row]] = values
-            done += count
-            progress(done, len(rows))
-        return answers
 
 
-class _PaddingCheck:
-    """Whether a network ignores padding, tried out once.
+def _ignores_padding(
+    network: Any, reader: _MaskedReader, short: _MaskedSentence, long: _MaskedSentence
+) -> bool | None:
+    """Tell whether a sentence gets the same answers in a batch with a longer one.
 
-    Most do, because it is masked out of attention. Those that do more than attend, such as
-    convolve (ConvBERT, MobileBERT) or mix all positions (FNet), do not.
+    Most networks ignore padding, because it is masked out of attention. Those that do more than
+    attend, such as convolve (ConvBERT, MobileBERT) or mix all positions (FNet), do not. None is
+    for a network that has too little memory for two sentences.
     """
-
-    def __init__(self) -> None:
-        self._ignores: bool | None = None
-
-    def ignores_padding(self, network: Any, short: TokenQuery, long: TokenQuery, pad: int) -> bool:
-        """Tell whether a short sentence gets the same answers in a batch with a longer one."""
-        if self._ignores is None:
-            everywhere = [replace(short, position=place) for place in range(len(short.ids))]
-            alone, together = (
-                unless_out_of_memory(lambda rows=rows: _run(network, rows, pad))  # type: ignore[misc]
-                for rows in ([everywhere], [everywhere, [long]])
-            )
-            if alone is None or together is None:
-                return True
-            error = np.abs(alone - together[: len(alone)]).max()
-            self._ignores = bool(error <= rounding(network) * np.ptp(alone))
-        return self._ignores
-
-
-def _run(network: Any, rows: Sequence[Sequence[TokenQuery]], pad: int) -> Floats:
-    """Run one batch; `rows` are the queries about each masked sentence."""
-    import torch
-
-    sentences = [row[0] for row in rows]
-    inputs = {
-        "input_ids": padded([sentence.ids for sentence in sentences], pad),
-        "attention_mask": padded([(1,) * len(sentence.ids) for sentence in sentences], 0),
-    }
-    if sentences[0].segments:
-        inputs["token_type_ids"] = padded([sentence.segments for sentence in sentences], 0)
-    asked = [(number, query.position) for number, row in enumerate(rows) for query in row]
-    places = {place: number for number, place in enumerate(dict.fromkeys(asked))}
-    tensors = {name: torch.from_numpy(table).to(network.device) for name, table in inputs.items()}
-    logits = logits_at(network, list(places), **tensors)
-    place = torch.tensor([places[position] for position in asked], device=network.device)
-    token = torch.tensor([query.token for row in rows for query in row], device=network.device)
-    values = logits[place, token] - logits.logsumexp(dim=-1)[place]
-    answers: Floats = values.double().cpu().numpy()
-    return answers
+    places = range(len(short))
+    everywhere = _MaskedSentence(
+        tuple(replace(short.queries[0], position=place) for place in places)
+    )
+    answers = []
+    for rows in ([everywhere], [everywhere, replace(long, queries=long.queries[:1])]):
+        with suppress_out_of_memory():
+            answers.append(list(run_batch(network, reader.batch(rows)).values())[: len(places)])
+    if len(answers) < 2:
+        return None
+    alone, together = np.array(answers)
+    return bool(np.abs(alone - together).max() <= rounding(network) * np.ptp(alone))

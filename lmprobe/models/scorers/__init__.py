@@ -1,4 +1,7 @@
-"""Scorers: which tokens are asked for to score a candidate, and the score of a sentence."""
+"""Scorers: which tokens are asked for to score a candidate, and the score of a sentence.
+
+A scorer is a class in a module of this package that registers itself.
+"""
 
 from __future__ import annotations
 
@@ -110,16 +113,16 @@ def score(
 ) -> CandidateScores:
     """Return how probable the model finds the candidate of each cloze.
 
-    `progress` counts sentences; equal ones are run once, whichever cloze needs them.
+    `progress` counts sentences; each distinct one is run once.
     """
-    chosen = choose_scorer(scorer, model.kind)
+    named = choose_scorer(scorer, model.kind)
     encoded = model.encode(clozes)
-    queries = [chosen.scorer.queries(sentence) for sentence in encoded]
+    queries = [named.scorer.queries(sentence) for sentence in encoded]
     total = sums(model, queries, progress=progress)
     pieces = np.array([len(sentence.pieces) for sentence in encoded], dtype=np.int64)
-    if not chosen.scorer.whole_word:
+    if not named.scorer.whole_word:
         pairs = zip(clozes, pieces, strict=True)
-        warn_of_split({cloze.word for cloze, count in pairs if count > 1}, chosen.name)
+        warn_of_split({cloze.word for cloze, count in pairs if count > 1}, named.name)
     return CandidateScores(total, pieces)
 
 
@@ -143,135 +146,6 @@ def warn_of_split(words: Iterable[str], scorer: str) -> None:
             SplitWordWarning,
             stacklevel=3,
         )
-
-
-@scorers.register("first-piece")
-class FirstPiece:
-    """P(first piece) at one mask: P("janitor") is P("jan"). Only to reproduce the paper."""
-
-    kind = "masked"
-    whole_word = False
-    hides_articles = False
-    whole_sentence = False
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for the first piece at one mask in place of the whole word."""
-        return (sentence.one_mask(),)
-
-
-@scorers.register("word-l2r")
-class WordLeftToRight:
-    """Product of P(piece | pieces to its left), the pieces to its right masked.
-
-    The chain rule within the word. A word of n pieces is asked for in a sentence with n
-    masks, so its probability is that of the word given that it has n pieces.
-    """
-
-    kind = "masked"
-    whole_word = True
-    hides_articles = False
-    whole_sentence = False
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for each piece with those before it visible."""
-        return sentence.masked([sentence.word], left_to_right=True)
-
-
-@scorers.register("phrase-l2r")
-class PhraseLeftToRight:
-    """P(article) x P(word | article), each from left to right.
-
-    A visible "an" rules out most words: after it, P(auditor) is its share of the few words
-    that begin with a vowel, and not comparable with P(nurse) after "a". With the article
-    masked as well, all candidates are asked for in the same sentence. A word that has no
-    article of its own is scored as `word-l2r` does.
-    """
-
-    kind = "masked"
-    whole_word = True
-    hides_articles = True
-    whole_sentence = False
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for the article, then for each piece of the word."""
-        return sentence.masked([sentence.phrase], left_to_right=True)
-
-
-@scorers.register("difference-l2r")
-class DifferenceLeftToRight:
-    """Product of P(piece | pieces to its left) over all that differs between candidates.
-
-    The word, its article, words that agree with it: what differs from candidate to candidate
-    would give the answer away if it stayed visible. All of it is masked at once and asked
-    for from left to right. Where candidates differ in one word this is `word-l2r`, with an
-    article `phrase-l2r`.
-    """
-
-    kind = "masked"
-    whole_word = True
-    hides_articles = True
-    whole_sentence = False
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for each piece of each span that differs, in the order of the sentence."""
-        return sentence.masked(sentence.differing, left_to_right=True)
-
-
-@scorers.register("joint")
-class Joint:
-    """Product of P(piece) with every piece masked: the pieces do not see each other."""
-
-    kind = "masked"
-    whole_word = True
-    hides_articles = False
-    whole_sentence = False
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for every piece in one sentence with as many masks."""
-        return sentence.masked([sentence.word], left_to_right=False)
-
-
-@scorers.register("pll")
-class PseudoLogLikelihood:
-    """Sum over all words of log P(word | the rest of the sentence), pieces left to right.
-
-    `PLL-word-l2r` of Kauf & Ivanova 2023: a piece is asked for with the later pieces of its
-    word masked as well, because visible ones would give it away. Not the logarithm of a
-    probability: every word is predicted from all others, so the factors do not multiply to
-    P(sentence).
-    """
-
-    kind = "masked"
-    whole_word = True
-    hides_articles = True
-    whole_sentence = True
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for every word of the sentence, the others visible."""
-        return tuple(
-            query
-            for word in sentence.words
-            for query in sentence.masked([word], left_to_right=True)
-        )
-
-
-@scorers.register("sentence")
-class SentenceLikelihood:
-    """log P(sentence): the sum of log P(token | tokens to its left).
-
-    It begins after the beginning-of-text token and has no end token. Over the finished
-    sentences of all candidates, normalised, it is P(candidate | the rest of the sentence)
-    by Bayes' rule.
-    """
-
-    kind = "causal"
-    whole_word = True
-    hides_articles = True
-    whole_sentence = True
-
-    def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
-        """Ask for every token of the sentence."""
-        return sentence.visible(sentence.first, len(sentence.ids))
 
 
 @dataclass(frozen=True, slots=True)
