@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.directional import Amplification
+from lmprobe.metrics.thresholds import Curve, Threshold
 from lmprobe.results import Estimate, Interval, Note, decide
 from lmprobe.tabular.result import AmplificationResult, ThresholdCurve
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
@@ -36,11 +36,22 @@ def made_up_row(
         names = tuple(tasks) or tuple(f"t{one}" for one in range(cells.shape[1]))
         leans = np.broadcast_to(np.asarray(lean, dtype=np.float64), cells.shape)
         base = np.full(cells.shape, base_rate)
-        pairs = Amplification(direction, groups, names, base + leans * cells, base, leans)
         shift = corrected[number - 1] if corrected else None
         interval = Interval(number / 100, number / 10, 0.95, "bootstrap")
-        made.append(RunAmplification(f"run {number}", pairs, interval, shift))
-    value = float(np.mean([one.pairs.value for one in made]))
+        made.append(
+            RunAmplification(
+                direction=direction,
+                attributes=groups,
+                tasks=names,
+                predicted=base + leans * cells,
+                base_rate=base,
+                lean=leans,
+                run=f"run {number}",
+                interval=interval,
+                corrected=shift,
+            )
+        )
+    value = float(np.mean([one.value for one in made]))
     claimed = float(np.mean([one.estimate.claimed for one in made])) if any(corrected) else None
     interval = Interval(0.01, 0.1, 0.9, "bootstrap")
     bias = None if claimed is None else value - claimed
@@ -50,11 +61,10 @@ def made_up_row(
 
 def made_up_curve(task: str, value: Sequence[float]) -> ThresholdCurve:
     """Return a curve with these values at shares evenly spread from 0 to 1."""
-    values, share = np.array(value), np.linspace(0, 1, len(value))
-    integral = float(np.trapezoid(values, share))
+    share = np.linspace(0, 1, len(value))
     cuts = np.concatenate([[np.inf], 1 - share[1:]])
-    low, high = float(values.min()), float(values.max())
-    return ThresholdCurve(task, integral, low, high, values[0], len(values), cuts, share, values)
+    curve = Curve(A_TO_T, task, ("g0",), cuts, share, np.array(value)[:, None])
+    return ThresholdCurve.of(curve, Threshold.fixed(np.inf))
 
 
 def made_up_amplification(

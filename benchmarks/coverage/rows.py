@@ -179,7 +179,7 @@ def runs_study(weak: WeakLinks, runs: int, rng: np.random.Generator) -> tuple[fl
     for _ in range(runs):
         group, labels, guesses, _ = weak.sample(rng, runs=5)
         row = amplified(group, labels, guesses, rng)
-        published = interval_over_runs([run.pairs.value for run in row.runs])
+        published = interval_over_runs([run.value for run in row.runs])
         corrected = interval_over_runs([run.estimate.claimed for run in row.runs])
         claimed = row.estimate.verdict in (Verdict.AMPLIFIES, Verdict.REDUCES)
         claims += [0.0 not in published, 0.0 not in corrected, claimed]

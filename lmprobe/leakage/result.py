@@ -30,7 +30,7 @@ from lmprobe.results import (
 from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_number, format_percent
 from lmprobe.results.result import Result
-from lmprobe.stats.verdicts import mean_of_runs, read_mean
+from lmprobe.stats.verdicts import mean_of_runs
 
 LIMITS = (
     "Leakage is how often an attacker guesses the group of a held-out example, with the groups in "
@@ -109,7 +109,7 @@ class LeakageRow:
         rounds = tuple(document["rounds"])
         return cls(
             Measure(document["name"]),
-            read_mean(document),
+            Estimate.from_dict(document),
             rounds,
             document["f1"],
             runs=1 if document.get("over_runs") is None else len(rounds),

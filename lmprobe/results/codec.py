@@ -81,6 +81,8 @@ def to_json(value: Any, nan: str | None = None) -> Any:
         return _object(value, nan)
     if isinstance(value, Mapping):
         return {to_json(key): to_json(item, nan) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return to_json(value._asdict(), nan)
     if isinstance(value, Sequence | set | frozenset):
         return [to_json(item, nan) for item in value]
     raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -9,6 +9,9 @@ from typing import Any
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.documents import parse_json, refuse_pipe
+from lmprobe.results.codec import from_json, to_json
+from lmprobe.results.estimate import Estimate
+from lmprobe.results.verdict import Interval
 
 VERSION = 3
 _FAMILY = "lmprobe.result"
@@ -84,6 +87,7 @@ def _from_version_2(document: dict[str, Any]) -> None:
         part["verdict"] = _EARLIER_VERDICTS.get(str(part["verdict"]), part["verdict"])
         if (obstacle := _obstacle(part)) is not None:
             part["obstacle"] = obstacle
+        _unite_intervals(part)
         for task in part.get("tasks") or ():
             if isinstance(task, dict) and "interval" not in task:
                 level = part["interval"]["confidence"]
@@ -91,6 +95,17 @@ def _from_version_2(document: dict[str, Any]) -> None:
                     "low": None, "high": None, "confidence": level, "method": "bonferroni-t",
                     "status": "undefined",
                 }  # fmt: skip
+
+
+def _unite_intervals(part: dict[str, Any]) -> None:
+    """Version 2 had an interval over training runs beside the one over rows; one covers both."""
+    earlier = part.get("over_runs")
+    if not earlier or earlier["interval"] == part["interval"]:
+        return
+    estimate, over_runs = from_json(Estimate, part), from_json(Interval, earlier["interval"])
+    part["interval"] = to_json(estimate.interval.widened(estimate.claimed, over_runs))
+    if earlier["verdict"] != part["verdict"]:
+        part["verdict"] = "undecided"
 
 
 _UPGRADES = (_from_version_1, _from_version_2)

@@ -148,6 +148,34 @@ class Estimate:
         )
 
 
+class EstimateRow:
+    """A row of a result whose number is its `estimate`."""
+
+    __slots__ = ()
+
+    estimate: Estimate
+
+    @property
+    def value(self) -> float:
+        """What the published formula gives."""
+        return self.estimate.value
+
+    @property
+    def interval(self) -> Interval:
+        """The confidence interval of the value, corrected where a known bias was removed."""
+        return self.estimate.interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval establishes."""
+        return self.estimate.verdict
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What to know before quoting the value."""
+        return self.estimate.notes
+
+
 def read_obstacle(document: Mapping[str, Any]) -> Obstacle | None:
     """Read what forbids a verdict; earlier versions wrote it only as the verdict `uninformed`."""
     uninformed = document["verdict"] == Verdict.UNINFORMED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -78,6 +78,13 @@ class Interval:
             return self
         ends = min(max(self.low, low), high), max(min(self.high, high), low)
         return Interval(*ends, self.confidence, self.method)
+
+    def widened(self, value: float, independent: Interval) -> Interval:
+        """Return the interval around `value` with an independent error added in quadrature."""
+        undefined = independent.status is IntervalStatus.UNDEFINED
+        half = 0.0 if undefined else independent.width / 2
+        low, high = math.hypot(value - self.low, half), math.hypot(self.high - value, half)
+        return replace(self, low=value - low, high=value + high)
 
     def __contains__(self, value: float) -> bool:
         """Tell whether `value` lies in the range, ends included."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -389,24 +389,7 @@ def _mean_interval(
         return over_runs
     below, above = np.mean(sides, axis=0)
     over_rows = Interval(mean - below, mean + above, first.confidence, f"{first.method}+t")
-    return _widened(over_rows, mean, over_runs)
-
-
-def _widened(interval: Interval, value: float, over_runs: Interval) -> Interval:
-    half = 0.0 if over_runs.status is IntervalStatus.UNDEFINED else over_runs.width / 2
-    low = value - math.hypot(value - interval.low, half)
-    return replace(interval, low=low, high=value + math.hypot(interval.high - value, half))
-
-
-def read_mean(document: Mapping[str, Any]) -> Estimate:
-    """Read a mean over runs; earlier versions had one interval over rows and one over runs."""
-    estimate, earlier = Estimate.from_dict(document), document.get("over_runs")
-    if earlier is None or earlier["interval"] == document["interval"]:
-        return estimate
-    runs = Estimate.from_dict(earlier)
-    verdict = estimate.verdict if runs.verdict is estimate.verdict else Verdict.UNDECIDED
-    interval = _widened(estimate.interval, estimate.claimed, runs.interval)
-    return replace(estimate, interval=interval, verdict=verdict)
+    return over_rows.widened(mean, over_runs)
 
 
 def runs_note(runs: int, units: str) -> Note:

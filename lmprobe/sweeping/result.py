@@ -15,7 +15,6 @@ from lmprobe.results import Estimate, Note, Page, Table
 from lmprobe.results.estimate import Claim, nullable
 from lmprobe.results.result import Result
 from lmprobe.results.verdict import Interval
-from lmprobe.stats.verdicts import read_mean
 from lmprobe.sweeping.jobs import Subject
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class RunMean:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> RunMean:
         """Read the JSON form."""
-        return cls(Question.from_dict(document), document["runs"], read_mean(document))
+        return cls(Question.from_dict(document), document["runs"], Estimate.from_dict(document))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from lmprobe.tabular.counting import (
 )
 from lmprobe.tabular.engine import count_lines, run_here, run_on_ray
 from lmprobe.tabular.other_metrics import other_values
-from lmprobe.tabular.result import AmplificationResult, ThresholdCurve
+from lmprobe.tabular.result import AmplificationResult, TaskThreshold, ThresholdCurve
 from lmprobe.tabular.rows import label_association, measured_rows
 from lmprobe.tabular.settings import (
     AmplifySettings,
@@ -239,7 +239,7 @@ class _OpenTables:
             rows=rows,
             rows_read=sum(table.rows for table in counts),
             thresholds=tuple(
-                (task, cut)
+                TaskThreshold(task=task, **asdict(cut))
                 for table in tables
                 for task, cut in zip(columns.task, table.thresholds, strict=False)
             ),

@@ -5,40 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.directional import Amplification, defined_mean
 from lmprobe.metrics.thresholds import Curve, Threshold
 from lmprobe.results import (
     ColumnKind,
     ColumnOf,
-    Estimate,
     Figure,
-    Interval,
     Note,
     NoteKind,
-    Obstacle,
     Page,
     Section,
     Series,
     SeriesPlot,
     Statement,
     Table,
+    json_field,
     table_of,
 )
-from lmprobe.results.codec import from_json, to_json
-from lmprobe.results.estimate import Claim, from_nullable, nullable
+from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_signed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.stats.verdicts import Unevenness, read_mean
 from lmprobe.tabular.other_metrics import MetricValue
-from lmprobe.tabular.rows import AmplificationRow, RunAmplification
+from lmprobe.tabular.rows import AmplificationRow
 from lmprobe.tabular.settings import AmplifySettings, listed
 
 if TYPE_CHECKING:
@@ -62,9 +57,20 @@ LIMITS = (
 """What this measures and what it does not; every report carries it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskThreshold(Threshold):
+    """The threshold of one task's score."""
+
+    json_keys: ClassVar[tuple[str, ...]] = ("task", "value", "wanted", "share", "row")
+
+    wanted: float = json_field(key="wanted_share")
+    row: float = json_field(key="heaviest_row")
+    task: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdCurve:
-    """The curve of one task, its summaries and the calibrated threshold."""
+    """The amplification of one task over all thresholds: its summaries and some of its points."""
 
     task: str
     integral: float
@@ -78,11 +84,19 @@ class ThresholdCurve:
     """(K,), falling; the first lies above every score and is infinite."""
     share: Floats
     value: Floats
+    full: Curve | None = json_field(default=None, inherited=True)
+    """Every point; not in JSON."""
+
+    def __post_init__(self) -> None:
+        """Restore the infinite threshold, which JSON does not have."""
+        object.__setattr__(self, "cuts", np.where(np.isnan(self.cuts), np.inf, self.cuts))
 
     @classmethod
     def of(cls, curve: Curve, cut: Threshold) -> ThresholdCurve:
-        """Return what a result keeps of a curve."""
+        """Return the summaries, and points evenly spread over the share of positives."""
         value = curve.value
+        places = np.searchsorted(curve.share, np.linspace(0, 1, _POINTS))
+        some = np.unique(places.clip(0, len(value) - 1))
         return cls(
             curve.label,
             curve.integral,
@@ -90,54 +104,20 @@ class ThresholdCurve:
             float(np.max(value)),
             curve.at(cut.value),
             len(value),
-            curve.thresholds,
-            curve.share,
-            value,
+            curve.thresholds[some],
+            curve.share[some],
+            value[some],
+            curve,
         )
-
-    @property
-    def sampled(self) -> Any:
-        """The numbers of some hundred points, evenly spread over the share of positives."""
-        places = np.searchsorted(self.share, np.linspace(0, 1, _POINTS))
-        return np.unique(places.clip(0, len(self.share) - 1))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line per threshold."""
+        """Return one line per threshold: all of them, or those of a result that was read back."""
         import pandas as pd
 
-        columns = {"threshold": self.cuts, "share": self.share, "amplification": self.value}
+        cuts = self.cuts if self.full is None else self.full.thresholds
+        curve = self.full or self
+        columns = {"threshold": cuts, "share": curve.share, "amplification": curve.value}
         return pd.DataFrame({"task": self.task, **columns})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form, with some of the points."""
-        some = self.sampled
-        return {
-            "task": self.task,
-            "integral": nullable(self.integral),
-            "lowest": nullable(self.lowest),
-            "highest": nullable(self.highest),
-            "at_threshold": nullable(self.at_threshold),
-            "points": self.points,
-            "cuts": [nullable(cut) for cut in self.cuts[some].tolist()],
-            "share": self.share[some].tolist(),
-            "value": [nullable(value) for value in self.value[some].tolist()],
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> ThresholdCurve:
-        """Read the JSON form."""
-
-        return cls(
-            str(document["task"]),
-            from_nullable(document["integral"]),
-            from_nullable(document["lowest"]),
-            from_nullable(document["highest"]),
-            from_nullable(document["at_threshold"]),
-            int(document["points"]),
-            np.array([math.inf if cut is None else float(cut) for cut in document["cuts"]]),
-            np.array(document["share"], dtype=np.float64),
-            np.array([from_nullable(value) for value in document["value"]]),
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -145,11 +125,15 @@ class AmplificationResult(Result):
     """The result of `amplify`: one row per direction whose predictions are given."""
 
     kind: ClassVar[str] = "amplification"
+    limits: ClassVar[tuple[str, ...]] = LIMITS
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "rows", "rows_read", "thresholds", "curves", "metrics", "notes", "limits", "provenance",
+    )  # fmt: skip
 
     rows: tuple[AmplificationRow, ...]
     rows_read: int
     provenance: Mapping[str, Any]
-    thresholds: tuple[tuple[str, Threshold], ...] = ()
+    thresholds: tuple[TaskThreshold, ...] = ()
     """The cut of each task's score, table by table."""
     curves: tuple[ThresholdCurve, ...] = ()
     """The amplification of each task at every threshold."""
@@ -206,7 +190,7 @@ class AmplificationResult(Result):
         frames = []
         for row in self.rows:
             for run in row.runs:
-                frame = run.pairs.to_frame()
+                frame = run.to_frame()
                 frame["direction"] = row.direction.value
                 if len(row.runs) > 1:
                     frame.insert(1, "run", run.run)
@@ -222,116 +206,10 @@ class AmplificationResult(Result):
             frames["curves"] = pd.concat(curve.to_frame() for curve in self.curves)
         return frames
 
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "rows": [_row_dict(row) for row in self.rows],
-            "rows_read": self.rows_read,
-            "thresholds": [_threshold_dict(task, cut) for task, cut in self.thresholds],
-            "curves": [curve.to_dict() for curve in self.curves],
-            "metrics": [value.to_dict() for value in self.metrics],
-            "notes": [note.to_dict() for note in self.notes],
-            "limits": list(LIMITS),
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form."""
-        if not document["rows"]:
+    def validate(self) -> None:
+        """Refuse a document without rows."""
+        if not self.rows:
             raise ValueError("it has no rows")
-        return cls(
-            rows=tuple(_row_of(row) for row in document["rows"]),
-            rows_read=int(document["rows_read"]),
-            provenance=document["provenance"],
-            thresholds=tuple(_threshold_of(cut) for cut in document["thresholds"]),
-            curves=tuple(ThresholdCurve.from_dict(curve) for curve in document["curves"]),
-            metrics=tuple(map(MetricValue.from_dict, document.get("metrics", ()))),
-            notes=tuple(Note.from_dict(note) for note in document["notes"]),
-        )
-
-
-def _row_dict(row: AmplificationRow) -> dict[str, Any]:
-    return {
-        "base": row.base,
-        "direction": row.direction.value,
-        "attributes": list(row.attributes),
-        "tasks": list(row.tasks),
-        **row.estimate.to_dict(),
-        "strength": row.strength and row.strength.to_dict(),
-        "unevenness": to_json(row.unevenness),
-        "association": None,
-        "preference": None,
-        "absolute": row.absolute,
-        "undefined_pairs": row.undefined_pairs,
-        "by_attribute": _named(row.attributes, defined_mean(row.by_pair, axis=1)),
-        "by_task": _named(row.tasks, defined_mean(row.by_pair, axis=0)),
-        "over_runs": row.over_runs and row.over_runs.to_dict(),
-        "runs": [
-            {
-                "run": run.run,
-                "value": run.pairs.value,
-                "interval": run.interval.to_dict(),
-                "corrected": nullable(run.corrected),
-                "obstacle": run.obstacle,
-                "predicted": _listed(run.pairs.predicted),
-                "base_rate": _listed(run.pairs.base_rate),
-                "lean": _listed(run.pairs.lean),
-                "amplification": _listed(run.pairs.by_pair),
-            }
-            for run in row.runs
-        ],
-    }
-
-
-def _row_of(document: Mapping[str, Any]) -> AmplificationRow:
-    direction = Direction.parse(document["direction"])
-    attributes, tasks = tuple(document["attributes"]), tuple(document["tasks"])
-    shape = (len(attributes), len(tasks))
-
-    def run_of(run: Mapping[str, Any]) -> RunAmplification:
-        predicted, base, lean = (
-            np.array([[from_nullable(cell) for cell in line] for line in run[name]]).reshape(shape)
-            for name in ("predicted", "base_rate", "lean")
-        )
-        pairs = Amplification(direction, attributes, tasks, predicted, base, lean)
-        interval = Interval.from_dict(run["interval"])
-        obstacle = run.get("obstacle") and Obstacle(run["obstacle"])
-        return RunAmplification(run["run"], pairs, interval, run.get("corrected"), obstacle)
-
-    strength, unevenness = document.get("strength"), document.get("unevenness")
-    return AmplificationRow(
-        direction,
-        document["base"],
-        tuple(map(run_of, document["runs"])),
-        read_mean(document),
-        strength and Estimate.from_dict(strength),
-        unevenness and from_json(Unevenness, unevenness),
-    )
-
-
-def _named(labels: tuple[str, ...], values: Floats) -> dict[str, float | None]:
-    return {label: nullable(value) for label, value in zip(labels, values.tolist(), strict=True)}
-
-
-def _listed(table: Floats) -> list[list[float | None]]:
-    return [[nullable(value) for value in line] for line in table.tolist()]
-
-
-def _threshold_dict(task: str, cut: Threshold) -> dict[str, Any]:
-    return {
-        "task": task,
-        "value": cut.value,
-        "wanted_share": nullable(cut.wanted),
-        "share": nullable(cut.share),
-        "heaviest_row": nullable(cut.row),
-    }
-
-
-def _threshold_of(document: Mapping[str, Any]) -> tuple[str, Threshold]:
-    shares = (document[name] for name in ("wanted_share", "share", "heaviest_row"))
-    cut = Threshold(float(document["value"]), *map(from_nullable, shares))
-    return str(document["task"]), cut
 
 
 def _verdict_table(result: AmplificationResult) -> Table:
@@ -360,9 +238,9 @@ def _undefined(row: AmplificationRow) -> str:
 
 def _run_table(result: AmplificationResult) -> Table:
     columns = (
-        ColumnOf("direction", "pairs.direction", ColumnKind.DIRECTION),
+        ColumnOf("direction", "direction", ColumnKind.DIRECTION),
         ColumnOf("run", "run"),
-        ColumnOf("value", "pairs.value", ColumnKind.SIGNED),
+        ColumnOf("value", "value", ColumnKind.SIGNED),
         ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
         ColumnOf("interval over rows", "interval", ColumnKind.INTERVAL, "interval"),
     )
@@ -383,10 +261,10 @@ def _threshold_table(result: AmplificationResult) -> Table:
         title = "attribute->task over all thresholds"
         return table_of("thresholds", result.curves, columns, title=title)
     columns = [
-        ColumnOf("task", lambda cut: cut[0]),
-        ColumnOf("positive from", lambda cut: cut[1].value, ColumnKind.NUMBER, "threshold"),
-        ColumnOf("share positive", lambda cut: cut[1].share, ColumnKind.PERCENT, "share"),
-        ColumnOf("share wanted", lambda cut: cut[1].wanted, ColumnKind.PERCENT, "wanted_share"),
+        ColumnOf("task", "task"),
+        ColumnOf("positive from", "value", ColumnKind.NUMBER, "threshold"),
+        ColumnOf("share positive", "share", ColumnKind.PERCENT, "share"),
+        ColumnOf("share wanted", "wanted", ColumnKind.PERCENT, "wanted_share"),
     ]
     return table_of("thresholds", result.thresholds, columns, title="Where the scores are cut")
 
@@ -426,7 +304,7 @@ def _pair_table(row: AmplificationRow, top: int | None = None) -> Table:
 def _rates(row: AmplificationRow) -> tuple[Floats, ...]:
     """Return the predicted rate, base rate and lean of each pair, averaged over runs."""
     return tuple(
-        np.mean([getattr(run.pairs, name) for run in row.runs], axis=0)
+        np.mean([getattr(run, name) for run in row.runs], axis=0)
         for name in ("predicted", "base_rate", "lean")
     )
 
@@ -544,7 +422,7 @@ def _curve_figure(result: AmplificationResult) -> Figure:
     )
     which = f", the {_CURVES} tasks that depart most" if len(named) > _CURVES else ""
     for task, curve in named[:_CURVES]:
-        x, y = curve.share[curve.sampled].tolist(), curve.value[curve.sampled].tolist()
+        x, y = curve.share.tolist(), curve.value.tolist()
         series.append(Series(task, tuple(x), tuple(y)))
     mean = np.mean([curve.integral for curve in result.curves])
     return SeriesPlot(

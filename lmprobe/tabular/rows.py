@@ -1,17 +1,27 @@
-"""One row per direction: the value, its interval over rows and training runs, its notes."""
+"""Rows of an amplification result: the value of each direction, its interval and its notes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import Amplification, defined_mean, from_tallies
-from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
+from lmprobe.results import (
+    Estimate,
+    Interval,
+    Note,
+    NoteKind,
+    Obstacle,
+    Verdict,
+    decide,
+    json_field,
+)
+from lmprobe.results.estimate import EstimateRow
 from lmprobe.results.format import format_p_value
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import (
@@ -31,12 +41,19 @@ _FEW_ROWS, _FEW = 100, 20
 _CHANCE = 0.05
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunAmplification:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RunAmplification(Amplification):
     """One direction of one run: every pair, the value and its interval over rows."""
 
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "run", "value", "interval", "corrected", "obstacle", "predicted", "base_rate", "lean",
+        "amplification",
+    )  # fmt: skip
+
+    direction: Direction = json_field(inherited=True)
+    attributes: tuple[str, ...] = json_field(inherited=True)
+    tasks: tuple[str, ...] = json_field(inherited=True)
     run: str
-    pairs: Amplification
     interval: Interval
     corrected: float | None = None
     """The value with a lean that does not come from its own rows; the interval belongs to it."""
@@ -45,20 +62,40 @@ class RunAmplification:
     @property
     def estimate(self) -> Estimate:
         """The value with its uncertainty over rows."""
-        value, verdict = self.pairs.value, decide(self.interval, obstacle=self.obstacle)
+        value, verdict = self.value, decide(self.interval, obstacle=self.obstacle)
         bias = None if self.corrected is None else value - self.corrected
         return Estimate(value, self.interval, verdict, self.corrected, bias, obstacle=self.obstacle)
 
+    @property
+    def amplification(self) -> Floats:
+        """The amplification of each pair, by its name in JSON."""
+        return self.by_pair
+
+    def validate(self) -> None:
+        """Refuse tables that do not fit the labels."""
+        shape = (len(self.attributes), len(self.tasks))
+        for name in ("predicted", "base_rate", "lean"):
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name} must be a table of shape {shape}")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AmplificationRow:
+class AmplificationRow(EstimateRow):
     """One direction: the mean over runs, with its uncertainty over rows and over runs."""
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "base", "direction", "attributes", "tasks", "estimate", "strength", "unevenness",
+        "association", "preference", "absolute", "undefined_pairs", "by_attribute", "by_task",
+        "over_runs", "runs",
+    )  # fmt: skip
+    association: ClassVar[None] = None
+    preference: ClassVar[None] = None
 
     direction: Direction
     base: str
     """Where the lean comes from: the table's own labels, or the train table."""
     runs: tuple[RunAmplification, ...]
-    estimate: Estimate
+    estimate: Estimate = json_field(flat=True)
     """The interval covers other rows, and other training runs where there are several."""
     strength: Estimate | None = None
     """How many times as strong the links of the predictions are as those of the labels."""
@@ -71,49 +108,39 @@ class AmplificationRow:
         return self.estimate if len(self.runs) > 1 else None
 
     @property
-    def value(self) -> float:
-        """The mean over runs of the mean over the defined pairs."""
-        return self.estimate.value
-
-    @property
-    def interval(self) -> Interval:
-        """The interval over rows, and over training runs where there are several."""
-        return self.estimate.interval
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the interval establishes, or the test where the labels do not lean."""
-        return self.estimate.verdict
-
-    @property
     def absolute(self) -> float:
         """The mean size, sign aside: large when pairs cancel in `value`."""
-        return float(np.mean([run.pairs.absolute for run in self.runs]))
+        return float(np.mean([run.absolute for run in self.runs]))
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """The groups."""
-        return self.runs[0].pairs.attributes
+        return self.runs[0].attributes
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks."""
-        return self.runs[0].pairs.tasks
+        return self.runs[0].tasks
 
     @property
     def by_pair(self) -> Floats:
         """The amplification of each pair, (A, T), averaged over runs."""
-        return np.asarray(np.mean([run.pairs.by_pair for run in self.runs], axis=0))
+        return np.asarray(np.mean([run.by_pair for run in self.runs], axis=0))
+
+    @property
+    def by_attribute(self) -> dict[str, float]:
+        """The mean over tasks."""
+        return dict(zip(self.attributes, defined_mean(self.by_pair, axis=1), strict=True))
+
+    @property
+    def by_task(self) -> dict[str, float]:
+        """The mean over attributes."""
+        return dict(zip(self.tasks, defined_mean(self.by_pair, axis=0), strict=True))
 
     @property
     def undefined_pairs(self) -> int:
         """How many pairs are left out of the mean, in the run with most."""
-        return max(run.pairs.undefined_pairs for run in self.runs)
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What to know about this direction."""
-        return self.estimate.notes
+        return max(run.undefined_pairs for run in self.runs)
 
 
 def measured_rows(
@@ -173,8 +200,13 @@ def _of_run(
         elif fit is not None and not fit.reliability.is_enough:
             obstacle = Obstacle.SMALL_BASE
         interval = intervals.get(pairs.direction) or Interval.undefined(confidence, "none")
+        tables = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
         measured[pairs.direction] = RunAmplification(
-            name, pairs, interval, None if fit is None else fit.value, obstacle
+            **tables,
+            run=name,
+            interval=interval,
+            corrected=None if fit is None else fit.value,
+            obstacle=obstacle,
         )
     return measured
 
@@ -185,7 +217,7 @@ def _row(
     settings: AmplifySettings,
     rng: np.random.Generator,
 ) -> AmplificationRow:
-    direction = measured[0].pairs.direction
+    direction = measured[0].direction
     base = "labels" if settings.train is None else settings.train
     estimate = mean_of_runs([run.estimate for run in measured], span=(-1, 1))
     notes = tuple(_few_notes(runs, direction, settings))
@@ -209,7 +241,7 @@ def _row(
 def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
     """Say what can be said where the labels show no link."""
     axis, names = (0, row.tasks) if row.direction.predicted == "task" else (1, row.attributes)
-    predicted = np.mean([run.pairs.predicted for run in row.runs], axis=0)
+    predicted = np.mean([run.predicted for run in row.runs], axis=0)
     mean = np.expand_dims(defined_mean(predicted, axis=axis), axis)
     spread = np.nan_to_num(np.ptp(np.where(np.isnan(predicted), mean, predicted), axis=axis))
     between, points = "the groups" if axis == 0 else "the tasks", float(spread.max())

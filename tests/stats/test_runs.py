@@ -13,7 +13,7 @@ from scipy import stats
 from lmprobe.errors import InputError
 from lmprobe.results import Estimate, Interval, NoteKind, Obstacle, Verdict, decide
 from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.verdicts import interval_over_runs, mean_of_runs, read_mean, runs_note
+from lmprobe.stats.verdicts import interval_over_runs, mean_of_runs, runs_note
 
 
 @pytest.mark.parametrize(
@@ -96,16 +96,6 @@ def test_what_forbids_the_verdict_of_a_run_forbids_that_of_the_mean(obstacle: Ob
     mean = mean_of_runs(runs)
     assert mean.obstacle is obstacle
     assert not mean.verdict.decisive
-
-
-def test_a_mean_of_an_earlier_version_is_read_with_both_its_intervals() -> None:
-    now = estimate(0.3, 0.2, 0.4).to_dict()
-    assert read_mean(now | {"over_runs": now}) == estimate(0.3, 0.2, 0.4) == read_mean(now)
-    over_runs = estimate(0.3, -0.1, 0.7).to_dict()
-    earlier = read_mean(now | {"over_runs": over_runs})
-    assert earlier.interval.low == pytest.approx(0.3 - math.hypot(0.1, 0.4))
-    assert earlier.interval.high == pytest.approx(0.3 + math.hypot(0.1, 0.4))
-    assert earlier.verdict is Verdict.UNDECIDED
 
 
 def test_the_note_says_which_runs_and_which_units() -> None:

@@ -252,7 +252,7 @@ def test_a_weight_much_larger_than_the_first_ones() -> None:
     choices: dict[str, Any] = {"attribute": "sex", "task": "t", "task_prediction": "said"}
     row = lmprobe.amplify(frame, **choices, weight="w", interval=None).rows[0]
     # The heavy row is all there is among men; women are half predicted.
-    assert row.runs[0].pairs.predicted[:, 0] == pytest.approx([0.5, 1.0], abs=1e-6)
+    assert row.runs[0].predicted[:, 0] == pytest.approx([0.5, 1.0], abs=1e-6)
 
 
 class TestClusters:
@@ -302,11 +302,11 @@ class TestRuns:
         column = lmprobe.amplify(together, **value, run_column="seed")
         alone = [lmprobe.amplify(run, **value) for run in runs]
         for direction in ("A->T", "T->A"):
-            values = [one.pairs.value for one in files.row(direction).runs]
+            values = [one.value for one in files.row(direction).runs]
             assert values == [one.row(direction).value for one in alone]
             assert files.row(direction).value == pytest.approx(np.mean(values))
             for other in (further, column):
-                assert [one.pairs.value for one in other.row(direction).runs] == values
+                assert [one.value for one in other.row(direction).runs] == values
         assert [one.run for one in column.rows[0].runs] == ["0", "1", "2", "3"]
 
     def test_the_interval_covers_rows_and_runs(self, runs: list[pd.DataFrame]) -> None:
@@ -314,11 +314,11 @@ class TestRuns:
 
         result = lmprobe.amplify(runs, **HARD, runs=True)
         row = result.row("A->T")
-        values = [run.pairs.value for run in row.runs]
+        values = [run.value for run in row.runs]
         half = stats.t.ppf(0.975, 3) * stats.sem(values)
         assert row.over_runs is row.estimate
         # Over rows the errors go together: the mean of the half-widths.
-        below = np.mean([run.pairs.value - run.interval.low for run in row.runs])
+        below = np.mean([run.value - run.interval.low for run in row.runs])
         assert row.estimate.interval.low == pytest.approx(np.mean(values) - np.hypot(below, half))
         plain = lmprobe.amplify(runs, **HARD, runs=True, interval=None).row("A->T").estimate
         assert plain.interval.high == pytest.approx(np.mean(values) + half)

@@ -84,19 +84,19 @@ def test_as_many_rows_are_positive_as_are_labelled_whatever_else_is_asked(
     several: dict[str, Any] = {"task": ["t", "u"], "score": ["s", "r"], "weight": weight}
     found = measured(table, **several, metrics=metrics)
     weights = np.ones(40) if weight is None else table["w"].to_numpy()
-    assert [task for task, _ in found.thresholds] == ["t", "u"]
-    for task, cut in found.thresholds:
-        assert cut.wanted == pytest.approx(np.average(table[task], weights=weights))
+    assert [cut.task for cut in found.thresholds] == ["t", "u"]
+    for cut in found.thresholds:
+        assert cut.wanted == pytest.approx(np.average(table[cut.task], weights=weights))
     train = measured(table, **several, train=people(1), train_weight="w", metrics=metrics)
-    wanted = [cut.wanted for _, cut in train.thresholds]
+    wanted = [cut.wanted for cut in train.thresholds]
     expected = np.average(people(1)[["t", "u"]], axis=0, weights=people(1)["w"])
     assert wanted == pytest.approx(expected.tolist())
 
 
 def test_a_given_threshold_holds_for_every_score() -> None:
     found = measured(people(), task=["t", "u"], score=["s", "r"], threshold=0.25)
-    assert [(task, cut.value) for task, cut in found.thresholds] == [("t", 0.25), ("u", 0.25)]
-    share = found.rows[0].runs[0].pairs.predicted[0, 0]
+    assert [(cut.task, cut.value) for cut in found.thresholds] == [("t", 0.25), ("u", 0.25)]
+    share = found.rows[0].runs[0].predicted[0, 0]
     table = people()
     assert share == (table["s"] >= 0.25)[table["sex"] == "f"].mean()
 
@@ -197,9 +197,9 @@ def test_which_tables_are_measured() -> None:
 def test_train_and_validation_tables_choose_the_threshold() -> None:
     frame = pd.DataFrame({"sex": list("ffmm"), "t": [0, 1, 0, 1], "s": [0.1, 0.2, 0.8, 0.9]})
     # Two of four rows are positive: the cut is at the second highest score.
-    assert measured(frame, **SCORED).thresholds[0][1].value == 0.8
+    assert measured(frame, **SCORED).thresholds[0].value == 0.8
     scored = measured(frame, **SCORED, validation=frame.assign(s=frame["s"] + 1))
-    assert scored.thresholds[0][1].value == 1.8
+    assert scored.thresholds[0].value == 1.8
     # Of the train table three of four rows are positive.
     trained = measured(frame, **SCORED, train=frame.assign(t=[0, 1, 1, 1]))
-    assert trained.thresholds[0][1].value == 0.2
+    assert trained.thresholds[0].value == 0.2

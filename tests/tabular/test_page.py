@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ from lmprobe.results import (
     Table,
     Verdict,
 )
+from lmprobe.results.codec import to_json
 from lmprobe.stats.verdicts import Unevenness
 from lmprobe.tabular.other_metrics import MetricValue
-from lmprobe.tabular.result import AmplificationResult
+from lmprobe.tabular.result import AmplificationResult, TaskThreshold
 from lmprobe.tabular.settings import AmplifySettings
 from tests.made_up_amplification import (
     A_TO_T,
@@ -95,7 +97,7 @@ def test_which_sections_there_are() -> None:
     pairs = ["Pairs", "Pairs, attribute->task"]
     assert titles(ROW) == ["Verdict", *pairs, "Notes", "Run it again"]
     assert titles(made_up_row([[0.2]], [[0.4]]))[:3] == ["Verdict", "Training runs", "Pairs"]
-    cut = ("t", Threshold(0.5, 0.25, 0.3, 0.01))
+    cut = TaskThreshold(task="t", value=0.5, wanted=0.25, share=0.3, row=0.01)
     assert titles(ROW, thresholds=(cut,))[3] == "Thresholds"
     assert titles(ROW, provenance={"files": False})[-1] == "Notes"
 
@@ -228,7 +230,7 @@ def test_two_runs_with_a_correction() -> None:
 
 def test_which_tables_there_are() -> None:
     row = made_up_row([[0.2]])
-    cut = ("t", Threshold(0.5, 0.25, 0.3, 0.01))
+    cut = TaskThreshold(task="t", value=0.5, wanted=0.25, share=0.3, row=0.01)
     metric = MetricValue("mals", "undirected", 0.5)
 
     def names(**more: object) -> list[str]:
@@ -301,26 +303,29 @@ def test_json_comes_back_whole() -> None:
     result = made_up_amplification(
         row,
         made_up_row([[0.25]], direction=T_TO_A, unevenness=UNEVEN),
-        thresholds=(("t", Threshold(0.5, 0.25, 0.5, 0.01)), ("u", Threshold.fixed(0.5))),
+        thresholds=(
+            TaskThreshold(task="t", value=0.5, wanted=0.25, share=0.5, row=0.01),
+            TaskThreshold(task="u", **asdict(Threshold.fixed(0.5))),
+        ),
         curves=(made_up_curve("t", [0.0, 1.0, math.nan]),),
         metrics=(MetricValue("mals", "undirected", 0.5), MetricValue("x", "y", None)),
     )
     again = AmplificationResult.from_json(result.to_json())
     assert again.to_json() == result.to_json()
-    assert math.isnan(again.rows[0].runs[0].pairs.by_pair[1, 0])
+    assert math.isnan(again.rows[0].runs[0].by_pair[1, 0])
     assert again.rows[0].over_runs == again.rows[0].estimate == row.estimate
     assert again.rows[0].strength == STRONG
     assert (again.rows[1].over_runs, again.rows[1].unevenness) == (None, UNEVEN)
     assert again.metrics == result.metrics
     assert again.curves[0].cuts.tolist() == [math.inf, 0.5, 0.0]
     assert np.isnan(again.curves[0].value).tolist() == [False, False, True]
-    assert math.isnan(again.thresholds[1][1].share)
+    assert math.isnan(again.thresholds[1].share)
 
 
 def test_a_result_of_an_earlier_version_is_read() -> None:
     """It had no strength, no unevenness, and an interval over runs beside that over rows."""
     row = made_up_row([[0.2]], [[0.4]])
-    body = made_up_amplification(row).body()
+    body = made_up_amplification(row).to_dict() | {"schema": "lmprobe.result/2"}
     (document,) = body["rows"]
     for name in ("strength", "unevenness", "obstacle"):
         del document[name]
@@ -328,7 +333,7 @@ def test_a_result_of_an_earlier_version_is_read() -> None:
         del run["obstacle"]
     spread = Interval(-0.7, 1.3, 0.9, "t")
     document["over_runs"] = Estimate(0.3, spread, Verdict.UNDECIDED).to_dict()
-    (again,) = AmplificationResult.from_body(body).rows
+    (again,) = AmplificationResult.from_json(json.dumps(body)).rows
     assert (again.value, again.strength, again.unevenness) == (pytest.approx(0.3), None, None)
     assert again.estimate.interval.width > spread.width
     assert again.estimate.verdict is Verdict.UNDECIDED
@@ -366,7 +371,7 @@ def test_a_long_curve_is_sampled_at_201_shares() -> None:
     """Every half percent: of 1,001 points each fifth; a short one is kept as it is."""
     for points, step in ((1001, 5), (201, 1), (3, 1)):
         curve = made_up_curve("t", [float(number) for number in range(points)])
-        document = curve.to_dict()
+        document = to_json(curve)
         assert document["value"] == [float(number) for number in range(0, points, step)]
         assert (document["points"], document["cuts"][0]) == (points, None)
         assert len(curve.to_frame()) == points

@@ -105,7 +105,7 @@ def test_of_two_runs_only_the_one_with_a_close_pair_is_corrected() -> None:
     first, second = row.runs
     assert first.corrected is None
     assert second.corrected is not None
-    mean = (first.pairs.value + second.corrected) / 2
+    mean = (first.value + second.corrected) / 2
     assert row.estimate.corrected == pytest.approx(mean)
 
 
