@@ -317,9 +317,6 @@ def _cells(estimate: Estimate | None) -> tuple[Interval | None, Verdict | None]:
 
 def _sentence(row: LeakageRow) -> str:
     number = format_number(row.value, sign=row.measure is Measure.AMPLIFICATION)
-    what = {
-        Verdict.LEAKS: "the group can be guessed better than by chance",
-        Verdict.LEAKS_MORE: "the model reveals more of the group than what it is compared with",
-        Verdict.LEAKS_LESS: "the model reveals less of the group than what it is compared with",
-    }.get(row.verdict, "not enough evidence that the group can be guessed")
+    decided = row.verdict.decisive
+    what = row.verdict.predicate if decided else "not enough evidence that the group can be guessed"
     return f"{row.name} {number}: {what}."

@@ -479,9 +479,9 @@ def _sentence(row: ComparisonRow) -> str:
     where = f"against {row.base} ({row.direction})"
     if row.obstacle is not None:
         return f"{row.second} and {row.first} are not compared {where}: {row.obstacle.reason}."
-    predicate = row.verdict.words.predicate.format(base=f"that of {row.first}")
+    predicate = row.verdict.predicate.format(base=f"that of {row.first}")
     if row.verdict not in (Verdict.HIGHER, Verdict.LOWER):
-        return f"{row.second} {row.verdict.words.predicate.format(base=row.first)}, {where}."
+        return f"{row.second} {row.verdict.predicate.format(base=row.first)}, {where}."
     place = ""
     if row.nearer is not None:
         place = ", nearer to the base" if row.nearer == row.second else ", farther from the base"

@@ -43,7 +43,7 @@ def interval_figure(rows: Sequence[ProbeRow]) -> IntervalPlot:
     direction = rows[0].direction
     level = format_percent(rows[0].interval.confidence)
     words = listed(
-        f"compared with {row.base}, the model {row.verdict.words.predicate.format(base=row.base)} "
+        f"compared with {row.base}, the model {row.verdict.predicate.format(base=row.base)} "
         f"({format_signed(row.value)}, {describe_interval(row.interval)})"
         for row in rows
     )

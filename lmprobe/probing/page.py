@@ -141,8 +141,7 @@ def mass_warnings(rows: Sequence[ProbeRow]) -> list[str]:
 def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
     """Return how often a model gets each verdict, in one sentence."""
     claims = {
-        verdict: verdict.words.predicate.format(base="the base")
-        for verdict in dict.fromkeys(verdicts)
+        verdict: verdict.predicate.format(base="the base") for verdict in dict.fromkeys(verdicts)
     }
     if len(claims) == 1:
         ((verdict, claim),) = claims.items()
@@ -152,7 +151,7 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
 
 
 def _sentence(row: ProbeRow) -> str:
-    claim = row.verdict.words.predicate.format(base=row.base)
+    claim = row.verdict.predicate.format(base=row.base)
     numbers = f"{format_signed(row.value)}, {describe_interval(row.interval)}"
     if row.unevenness is not None:
         numbers = (

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.results.codec import json_field
+from lmprobe.results.codec import from_json, json_field, to_json
 from lmprobe.results.verdict import Interval, Obstacle, Verdict, decide
 
 
@@ -72,15 +72,13 @@ class Note:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        document = {"kind": self.kind.value, "text": self.text}
-        return document | ({"scope": self.scope} if self.scope else {})
+        document: dict[str, Any] = to_json(self)
+        return document
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any] | str) -> Note:
-        """Read the JSON form; in version 1 a note was its text alone."""
-        if isinstance(document, str):
-            return cls(NoteKind.OTHER, document)
-        return cls(NoteKind(document["kind"]), document["text"], document.get("scope", ""))
+    def from_dict(cls, document: Mapping[str, Any]) -> Note:
+        """Read the JSON form."""
+        return from_json(cls, document)
 
 
 _TOPICS = {
@@ -123,29 +121,14 @@ class Estimate:
         return self.value if self.corrected is None else self.corrected
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form; an undefined number is null."""
-        return {
-            "value": nullable(self.value),
-            "corrected": nullable(self.corrected),
-            "base_bias": nullable(self.base_bias),
-            "interval": self.interval.to_dict(),
-            "verdict": self.verdict.value,
-            "obstacle": self.obstacle and self.obstacle.value,
-            "notes": [note.to_dict() for note in self.notes],
-        }
+        """Return the JSON form."""
+        document: dict[str, Any] = to_json(self)
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Estimate:
         """Read the JSON form."""
-        return cls(
-            value=from_nullable(document["value"]),
-            interval=Interval.from_dict(document["interval"]),
-            verdict=Verdict(document["verdict"]),
-            corrected=document.get("corrected"),
-            base_bias=document.get("base_bias"),
-            notes=tuple(Note.from_dict(note) for note in document.get("notes", ())),
-            obstacle=read_obstacle(document),
-        )
+        return from_json(cls, document)
 
 
 class EstimateRow:
@@ -174,13 +157,6 @@ class EstimateRow:
     def notes(self) -> tuple[Note, ...]:
         """What to know before quoting the value."""
         return self.estimate.notes
-
-
-def read_obstacle(document: Mapping[str, Any]) -> Obstacle | None:
-    """Read what forbids a verdict; earlier versions wrote it only as the verdict `uninformed`."""
-    uninformed = document["verdict"] == Verdict.UNINFORMED
-    name = document.get("obstacle") or (Obstacle.UNINFORMED if uninformed else None)
-    return None if name is None else Obstacle(name)
 
 
 def nullable(value: float | None) -> float | None:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from lmprobe.results.codec import from_json, to_json
 
 
 class IntervalStatus(StrEnum):
@@ -96,32 +98,14 @@ class Interval:
             raise ValueError(f"no interval: {self}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form: an end that is not a finite number is null."""
-        ends = [end if math.isfinite(end) else None for end in (self.low, self.high)]
-        return {
-            "low": ends[0],
-            "high": ends[1],
-            "confidence": self.confidence,
-            "method": self.method,
-            "status": self.status.value,
-        }
+        """Return the JSON form."""
+        document: dict[str, Any] = to_json(self)
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Interval:
-        """Read the JSON form; version 1 had no status, and its open ends were infinite."""
-        status = IntervalStatus(document.get("status", IntervalStatus.OK))
-        undefined = status is IntervalStatus.UNDEFINED
-        low, high = document["low"], document["high"]
-        interval = cls(
-            (math.nan if undefined else -math.inf) if low is None else low,
-            (math.nan if undefined else math.inf) if high is None else high,
-            document["confidence"],
-            document["method"],
-            status,
-        )
-        if interval.low > interval.high or not 0 < interval.confidence <= 1:
-            raise ValueError(f"no interval: {dict(document)}")
-        return interval
+        """Read the JSON form."""
+        return from_json(cls, document)
 
 
 class Tone(StrEnum):
@@ -134,37 +118,58 @@ class Tone(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What an interval establishes; the values are the names used in JSON."""
+    """What an interval establishes: the name used in JSON, the words for it, and its tone.
 
-    AMPLIFIES = "amplifies"
-    REDUCES = "reduces"
-    FOLLOWS = "follows"
-    OPPOSES = "opposes"
-    EQUIVALENT = "equivalent"
-    DIFFERS = "differs"
-    HIGHER = "higher"
-    LOWER = "lower"
-    LEAKS = "leaks"
-    LEAKS_MORE = "leaks_more"
-    LEAKS_LESS = "leaks_less"
-    UNEVEN = "uneven"
-    UNDECIDED = "undecided"
-    UNINFORMED = "uninformed"
+    `predicate` continues a sentence about `{base}`; those of leakage are sentences themselves.
+    """
 
-    @property
-    def words(self) -> VerdictWords:
-        """The words for the verdict."""
-        return _WORDS[self]
+    AMPLIFIES = "amplifies", "exaggerates the links in {base}", Tone.PLUS
+    REDUCES = "reduces", "weakens the links in {base}", Tone.MINUS
+    FOLLOWS = "follows", "follows the lean given for {base}", Tone.PLUS
+    OPPOSES = "opposes", "goes against the lean given for {base}", Tone.MINUS
+    EQUIVALENT = "equivalent", "differs from {base} by less than the margin", Tone.EVEN
+    DIFFERS = "differs", "differs from {base}", Tone.PLUS
+    HIGHER = "higher", "is higher than {base}", Tone.PLUS
+    LOWER = "lower", "is lower than {base}", Tone.MINUS
+    LEAKS = "leaks", "the group can be guessed better than by chance", Tone.PLUS
+    LEAKS_MORE = (
+        "leaks_more",
+        "the model reveals more of the group than what it is compared with",
+        Tone.PLUS,
+        "leaks more",
+    )
+    LEAKS_LESS = (
+        "leaks_less",
+        "the model reveals less of the group than what it is compared with",
+        Tone.MINUS,
+        "leaks less",
+    )
+    UNEVEN = "uneven", "treats the groups unevenly", Tone.PLUS
+    UNDECIDED = (
+        "undecided",
+        "shows no clear difference from {base}",
+        Tone.EVEN,
+        "not enough evidence",
+    )
+    UNINFORMED = (
+        "uninformed",
+        "gives the candidates too little probability to compare them",
+        Tone.WARNING,
+    )
 
-    @property
-    def label(self) -> str:
-        """The verdict in two or three words, for a table."""
-        return self.words.label
+    predicate: str
+    tone: Tone
+    label: str
+    """The verdict in two or three words, for a table."""
 
-    @property
-    def tone(self) -> Tone:
-        """The sign of the verdict, for colours."""
-        return self.words.tone
+    def __new__(
+        cls, name: str, predicate: str = "", tone: Tone = Tone.EVEN, label: str = ""
+    ) -> Self:
+        """Make a verdict that is its name; the label is the name too, where none is given."""
+        verdict = str.__new__(cls, name)
+        verdict._value_ = name
+        verdict.predicate, verdict.tone, verdict.label = predicate, tone, label or name
+        return verdict
 
     @property
     def decisive(self) -> bool:
@@ -172,63 +177,31 @@ class Verdict(StrEnum):
         return self.tone in (Tone.PLUS, Tone.MINUS) or self is Verdict.EQUIVALENT
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictWords:
-    """The words of one verdict: `label` for a cell, `predicate` for a sentence about `{base}`."""
-
-    label: str
-    predicate: str
-    tone: Tone
-
-
-_WORDS = {
-    Verdict.AMPLIFIES: VerdictWords("amplifies", "exaggerates the links in {base}", Tone.PLUS),
-    Verdict.REDUCES: VerdictWords("reduces", "weakens the links in {base}", Tone.MINUS),
-    Verdict.FOLLOWS: VerdictWords("follows", "follows the lean given for {base}", Tone.PLUS),
-    Verdict.OPPOSES: VerdictWords("opposes", "goes against the lean given for {base}", Tone.MINUS),
-    Verdict.EQUIVALENT: VerdictWords(
-        "equivalent", "differs from {base} by less than the margin", Tone.EVEN
-    ),
-    Verdict.DIFFERS: VerdictWords("differs", "differs from {base}", Tone.PLUS),
-    Verdict.HIGHER: VerdictWords("higher", "is higher than {base}", Tone.PLUS),
-    Verdict.LOWER: VerdictWords("lower", "is lower than {base}", Tone.MINUS),
-    Verdict.LEAKS: VerdictWords("leaks", "reveals the group better than chance", Tone.PLUS),
-    Verdict.LEAKS_MORE: VerdictWords("leaks more", "reveals more than the labels", Tone.PLUS),
-    Verdict.LEAKS_LESS: VerdictWords("leaks less", "reveals less than the labels", Tone.MINUS),
-    Verdict.UNEVEN: VerdictWords("uneven", "treats the groups unevenly", Tone.PLUS),
-    Verdict.UNDECIDED: VerdictWords(
-        "not enough evidence",
-        "shows no clear difference from {base}",
-        Tone.EVEN,
-    ),
-    Verdict.UNINFORMED: VerdictWords(
-        "uninformed",
-        "gives the candidates too little probability to compare them",
-        Tone.WARNING,
-    ),
-}
-
-
 class Obstacle(StrEnum):
-    """What forbids a verdict; it travels with an estimate to everything made from it."""
+    """What forbids a verdict, and why; it travels with an estimate to everything made from it."""
 
-    UNINFORMED = "uninformed"
-    NO_LEAN = "no_lean"
-    SMALL_BASE = "small_base"
+    UNINFORMED = (
+        "uninformed",
+        "the model gives the candidates no more probability than random words, so its shares "
+        "mean nothing",
+    )
+    NO_LEAN = (
+        "no_lean",
+        "no lean is known for these words, so amplification has no direction, whatever the "
+        "amount of data",
+    )
+    SMALL_BASE = (
+        "small_base",
+        "the base has too few observations to show which way its pairs lean",
+    )
 
-    @property
-    def reason(self) -> str:
-        """Why no verdict is possible, in words."""
-        return _REASONS[self]
+    reason: str
 
-
-_REASONS = {
-    Obstacle.UNINFORMED: "the model gives the candidates no more probability than random words, "
-    "so its shares mean nothing",
-    Obstacle.NO_LEAN: "no lean is known for these words, so amplification has no direction, "
-    "whatever the amount of data",
-    Obstacle.SMALL_BASE: "the base has too few observations to show which way its pairs lean",
-}
+    def __new__(cls, name: str, reason: str = "") -> Self:
+        """Make an obstacle that is its name."""
+        obstacle = str.__new__(cls, name)
+        obstacle._value_, obstacle.reason = name, reason
+        return obstacle
 
 
 def decide(

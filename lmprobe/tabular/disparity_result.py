@@ -266,9 +266,8 @@ def _without_measure(cells: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _sentence(row: Disparity) -> str:
-    claim = {
-        Verdict.HIGHER: "higher than for the others",
-        Verdict.LOWER: "lower than for the others",
-    }.get(row.verdict, "not enough evidence of a difference")
+    claim = "not enough evidence of a difference"
+    if row.verdict.decisive:
+        claim = row.verdict.predicate.format(base="for the others").removeprefix("is ")
     interval = describe_interval(row.interval)
     return f"{row.protected}: {row.measure} {format_signed(row.value)}, {claim} ({interval})."

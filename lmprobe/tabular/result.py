@@ -311,7 +311,7 @@ def _rates(row: AmplificationRow) -> tuple[Floats, ...]:
 
 def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
     base = "the label" if settings.train is None else "the train table"
-    said = f"the prediction {row.estimate.verdict.words.predicate.format(base=base)}"
+    said = f"the prediction {row.estimate.verdict.predicate.format(base=base)}"
     if row.strength is not None and not math.isnan(row.strength.value):
         said += f"; its links are {row.strength.value:.2f} times as strong as those of the labels"
     if row.unevenness is not None:
