@@ -1,4 +1,4 @@
-"""Stores what models answered, filed by content: no query is run twice.
+"""Stores what models answered, filed by content, so that no query is run twice.
 
 One small JSON file per template, and one per model that answered before. The name of a file is
 the hash of everything that decides the numbers, so nothing goes stale; it is written whole or not
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -23,6 +23,9 @@ from typing import Any
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.io import atomic
 from lmprobe.io.atomic import cache_folder, read_sealed, write_sealed
+from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.association import Floats
+from lmprobe.models.language_model import LanguageModel
 
 # Reading a smaller file takes no longer than remembering it.
 _SMALL = 4_000_000
@@ -80,14 +83,77 @@ def _made_with() -> dict[str, str]:
     return {name: version(name) for name in ("torch", "transformers")}
 
 
+Numbers = Mapping[str, tuple[float, ...]]
+
+
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """Answers of a model: lists of numbers by name. `model` and `threads` are for people."""
 
     model: str
-    numbers: Mapping[str, tuple[float, ...]]
+    numbers: Numbers
     threads: int = 1
     """How many threads the answers were computed with."""
+
+
+def cached_answers(
+    model: LanguageModel,
+    computations: Sequence[tuple[Mapping[str, Any], Callable[[Progress], Numbers]]],
+    *,
+    cache: bool,
+    size: int = 1,
+    progress: Progress = silent,
+) -> tuple[list[CacheEntry], bool]:
+    """Return the entry of each computation, and whether the cache had all of them.
+
+    A computation is all that decides its numbers besides the model, and the function that gives
+    them, which is called where the cache has no entry. `size` is the number of sentences of each.
+    """
+    facts = {
+        "model": model.content_hash,
+        "kind": model.kind,
+        "dtype": model.dtype,
+        "device": model.device.split(":")[0],
+    }
+    keys = [key_of({**facts, **others}) for others, _ in computations] if cache else []
+    entries = dict(enumerate(map(read, keys)))
+    missing = [number for number in range(len(computations)) if entries.get(number) is None]
+    for done, number in enumerate(missing):
+        part = _part(progress, done * size, size, len(missing) * size)
+        numbers = computations[number][1](part)
+        entry = entries[number] = CacheEntry(model.name, numbers, model.threads)
+        if cache:
+            write(keys[number], entry)
+    if missing and cache:
+        model.remember()
+    return [entry for _, entry in sorted(entries.items()) if entry is not None], not missing
+
+
+def cached_numbers(
+    model: LanguageModel, facts: Mapping[str, Any], compute: Callable[[], Floats], *, cache: bool
+) -> tuple[float, ...]:
+    """Return the numbers of a single computation, from the cache if they are there."""
+    (entry,), _ = cached_answers(
+        model, [(facts, lambda _: {"numbers": tuple(compute().tolist())})], cache=cache
+    )
+    return entry.numbers["numbers"]
+
+
+def _part(progress: Progress, before: int, size: int, whole: int) -> Progress:
+    """Return the progress of a computation of `size` sentences as part of the whole."""
+    return lambda done, total: progress(before + size * done // total, whole)
+
+
+def read(key: str, path: Path | None = None) -> CacheEntry | None:
+    """Return the entry of a key; None if there is none, or it is damaged or another key's."""
+    content = read_sealed(path or _path(key), key)
+    try:
+        if content is None:
+            return None
+        numbers = {name: _finite(row) for name, row in content["numbers"].items()}
+        return CacheEntry(str(content["model"]), numbers, int(content["threads"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _finite(row: Any) -> tuple[float, ...]:
@@ -98,24 +164,7 @@ def _finite(row: Any) -> tuple[float, ...]:
     return tuple(map(float, row))
 
 
-def read(key: str) -> Entry | None:
-    """Return the entry filed under `key`, or None if there is none or it is damaged."""
-    return read_entry(_path(key), key)
-
-
-def read_entry(path: Path, key: str) -> Entry | None:
-    """Return the entry in a file, or None if it was changed, never was one, or is another key's."""
-    content = read_sealed(path, key)
-    try:
-        if content is None:
-            return None
-        numbers = {name: _finite(row) for name, row in content["numbers"].items()}
-        return Entry(str(content["model"]), numbers, int(content["threads"]))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def write(key: str, entry: Entry) -> None:
+def write(key: str, entry: CacheEntry) -> None:
     """File an entry; what is read under `key` is the old one or the new one, whole."""
     numbers = {name: list(row) for name, row in entry.numbers.items()}
     content = {"model": entry.model, "threads": entry.threads, "numbers": numbers}
@@ -128,7 +177,7 @@ def write(key: str, entry: Entry) -> None:
         ) from problem
 
 
-def contents() -> list[tuple[Path, Entry | None]]:
+def contents() -> list[tuple[Path, CacheEntry | None]]:
     """Return every file of the cache with what is in it; None marks a damaged one."""
     paths = sorted(cache_folder().glob("scores/*/*.json"))
     return [(path, read(path.stem)) for path in paths]

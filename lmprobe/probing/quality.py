@@ -10,10 +10,11 @@ import numpy as np
 
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
+from lmprobe.models.cache import cached_numbers
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, LanguageModel, Span
 from lmprobe.models.scorers import MassQueries, Scorer, choose_scorer, mass_queries, sums
-from lmprobe.probing.scores import Scores, TemplateQueries, Words, cached_numbers, cloze_facts
+from lmprobe.probing.scores import Scores, TemplateQueries, Words, cloze_facts
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
 from lmprobe.templates import TemplateSet

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.models import cache as store
+from lmprobe.models.cache import CacheEntry, cached_answers
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Cloze, LanguageModel, TokenQuery
 from lmprobe.models.scorers import (
@@ -207,16 +208,13 @@ class TemplateQueries:
             for cloze in self.clozes[direction]
         )
 
-    def key(self, model: LanguageModel, scorer: ChosenScorer, prior: bool) -> str:
-        """Return the name of the cache entry with the scores of a model."""
-        return store.key_of(
-            {
-                **_model_facts(model),
-                "scorer": (scorer.name, scorer.identity),
-                "prior": prior,
-                "clozes": {name: cloze_facts(clozes) for name, clozes in self.clozes.items()},
-            }
-        )
+    def facts(self, scorer: ChosenScorer, prior: bool) -> dict[str, Any]:
+        """Return all that decides the scores, besides the model."""
+        return {
+            "scorer": (scorer.name, scorer.identity),
+            "prior": prior,
+            "clozes": {name: cloze_facts(clozes) for name, clozes in self.clozes.items()},
+        }
 
     def cloze(self, direction: Direction, attribute: int, task: int) -> Cloze:
         """Return the cloze of the words at these places."""
@@ -225,7 +223,7 @@ class TemplateQueries:
 
     def score(
         self, model: LanguageModel, scorer: ChosenScorer, prior: bool, progress: Progress
-    ) -> store.Entry:
+    ) -> dict[str, tuple[float, ...]]:
         """Run the model on everything at once: each distinct sentence is run once."""
         queries = scorer.scorer.queries
         groups: dict[str, list[Sequence[TokenQuery]]] = {}
@@ -248,7 +246,7 @@ class TemplateQueries:
             if less := numbers.pop(f"{direction} subtracted", None):
                 whole = f"{direction} log_mass"
                 numbers[whole] = tuple(a - b for a, b in zip(numbers[whole], less, strict=True))
-        return store.Entry(model.name, numbers, model.threads)
+        return numbers
 
 
 def _without_given(cloze: Cloze) -> Cloze:
@@ -301,34 +299,6 @@ def cloze_facts(clozes: Sequence[Cloze]) -> list[Any]:
     ]
 
 
-def _model_facts(model: LanguageModel) -> dict[str, str]:
-    """Return all of a model that decides its answers."""
-    return {
-        "model": model.content_hash,
-        "kind": model.kind,
-        "dtype": model.dtype,
-        "device": model.device.split(":")[0],
-    }
-
-
-def cached_numbers(
-    model: LanguageModel, facts: Mapping[str, Any], compute: Callable[[], Floats], *, cache: bool
-) -> tuple[float, ...]:
-    """Return the numbers that `compute` gives, from the cache if they are there.
-
-    With the model, `facts` are all that decides them.
-    """
-    key = store.key_of({**_model_facts(model), **facts})
-    entry = store.read(key) if cache else None
-    if entry is None:
-        entry = store.Entry(model.name, {"numbers": tuple(compute().tolist())}, model.threads)
-        if cache:
-            store.write(key, entry)
-            model.remember()
-    (numbers,) = entry.numbers.values()
-    return numbers
-
-
 def score_templates(
     model: LanguageModel, templates: TemplateSet, direction: Direction | str, **options: Any
 ) -> Scores:
@@ -369,18 +339,16 @@ def score_directions(
     task_of = {word: name for name in tasks for word in templates.task_words[name]}
     words = Words(tuple(attribute_of), tuple(task_of))
     queries = [TemplateQueries(template, words, directions) for template in templates.templates]
-    keys = [query.key(model, chosen_scorer, prior) for query in queries] if cache else []
-    entries = dict(enumerate(map(store.read, keys)))
-    missing = [number for number in range(len(queries)) if entries.get(number) is None]
-    size = sum(map(len, queries[0].clozes.values()))
-    for done, number in enumerate(missing):
-        steps = _part(progress, done * size, size, len(missing) * size)
-        entry = entries[number] = queries[number].score(model, chosen_scorer, prior, steps)
-        if cache:
-            store.write(keys[number], entry)
-    if missing and cache:
-        model.remember()
-    answers = [entry for _, entry in sorted(entries.items()) if entry is not None]
+    entries, cached = cached_answers(
+        model,
+        [
+            (query.facts(chosen_scorer, prior), partial(query.score, model, chosen_scorer, prior))
+            for query in queries
+        ],
+        cache=cache,
+        size=sum(map(len, queries[0].clozes.values())),
+        progress=progress,
+    )
     scores = {
         direction: Scores(
             direction=direction,
@@ -391,10 +359,10 @@ def score_directions(
             task_of=tuple(task_of.values()),
             attribute_words=words.attributes,
             task_words=words.tasks,
-            **_tables(direction, words, queries, answers),
+            **_tables(direction, words, queries, entries),
             scorer=chosen_scorer.name,
-            cached=not missing,
-            threads=max(entry.threads for entry in answers),
+            cached=cached,
+            threads=max(entry.threads for entry in entries),
         )
         for direction in directions
     }
@@ -404,16 +372,11 @@ def score_directions(
     return scores
 
 
-def _part(progress: Progress, before: int, size: int, whole: int) -> Progress:
-    """Return the progress of one template of `size` sentences as part of the whole."""
-    return lambda done, total: progress(before + size * done // total, whole)
-
-
 def _tables(
     direction: Direction,
     words: Words,
     queries: Sequence[TemplateQueries],
-    entries: Sequence[store.Entry],
+    entries: Sequence[CacheEntry],
 ) -> dict[str, Any]:
     """Return what the entries give in one direction, by the names of the fields of `Scores`."""
     tables: dict[str, Any] = {}

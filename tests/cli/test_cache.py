@@ -30,8 +30,8 @@ def test_an_empty_cache(folder: Path) -> None:
 
 
 def test_see_and_clear(folder: Path) -> None:
-    cache.write("ab" * 32, cache.Entry("org/tiny", {"log_probability": (-1.0,)}))
-    cache.write("ac" * 32, cache.Entry("org/tiny", {"log_probability": (-2.0,)}))
+    cache.write("ab" * 32, cache.CacheEntry("org/tiny", {"log_probability": (-1.0,)}))
+    cache.write("ac" * 32, cache.CacheEntry("org/tiny", {"log_probability": (-2.0,)}))
     (folder / "scores" / "ab" / f"{'ad' * 32}.json").write_text("{")
     rows = json.loads(run("--json"))["models"]
     assert [(row["model"], row["templates"]) for row in rows] == [("(damaged)", 1), ("org/tiny", 2)]

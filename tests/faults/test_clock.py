@@ -35,7 +35,7 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_entry_of_the_cache_from_another_time(cached: Path) -> None:
-    entry = cache.Entry("tiny", {"a": (1.0,)})
+    entry = cache.CacheEntry("tiny", {"a": (1.0,)})
     cache.write("ab" * 32, entry)
     (path,) = cached.rglob("*.json")
     for when in (0.0, 4e9):

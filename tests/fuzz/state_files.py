@@ -14,7 +14,7 @@ from typing import Any
 
 from lmprobe import load_model
 from lmprobe.io.atomic import seal
-from lmprobe.models.cache import read_entry
+from lmprobe.models import cache as models_cache
 from lmprobe.sources.counting.count import count, count_words
 from lmprobe.sources.counting.plan import plan
 from tests.checkpoints import save_checkpoint
@@ -67,7 +67,7 @@ def damage_entry(rng: random.Random, content: bytes) -> bytes:
 
 def read_cache_entry(path: Path) -> None:
     """An entry that is damaged is no entry; what is read has finite numbers."""
-    entry = read_entry(path, _KEY)
+    entry = models_cache.read(_KEY, path)
     if entry is None:
         return
     if not all(math.isfinite(number) for row in entry.numbers.values() for number in row):

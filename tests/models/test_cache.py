@@ -16,14 +16,14 @@ from tests.checkpoints import own_cache
 __all__ = ["own_cache"]
 
 KEY = "ab" * 32
-ENTRY = cache.Entry("tiny", {"log_probability": (-1.5, -0.1), "pieces": (1, 2)})
+ENTRY = cache.CacheEntry("tiny", {"log_probability": (-1.5, -0.1), "pieces": (1, 2)})
 
 
 def test_what_was_filed_is_read_back(own_cache: Path) -> None:
     assert cache.read(KEY) is None
     cache.write(KEY, ENTRY)
     assert cache.read(KEY) == ENTRY
-    with_prior = cache.Entry("tiny", {"a": (0.1 + 0.2,), "b": (-1e-300,)}, threads=2)
+    with_prior = cache.CacheEntry("tiny", {"a": (0.1 + 0.2,), "b": (-1e-300,)}, threads=2)
     cache.write(KEY, with_prior)
     assert cache.read(KEY) == with_prior
     assert [path.name for path in own_cache.rglob("*") if path.is_file()] == [f"{KEY}.json"]
@@ -52,7 +52,7 @@ def test_processes_may_share_the_folder(own_cache: Path) -> None:
         "import sys; from lmprobe.models import cache\n"
         "for n in range(100):\n"
         "    row = tuple(n + k / 7 for k in range(500))\n"
-        f"    cache.write({KEY!r}, cache.Entry(sys.argv[1], {{'row': row}}))"
+        f"    cache.write({KEY!r}, cache.CacheEntry(sys.argv[1], {{'row': row}}))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", program, name]) for name in "ab"]
     while any(writer.poll() is None for writer in writers):
