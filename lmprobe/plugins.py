@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from lmprobe.metrics.metric import (
         Metric as Metric,
         MetricResult as MetricResult,
+        PredictedTables as PredictedTables,
         metrics as metrics,
+        table_form as table_form,
     )
     from lmprobe.models.kind import TransformersModel as TransformersModel, kinds as kinds
     from lmprobe.models.scorers import Scorer as Scorer, scorers as scorers

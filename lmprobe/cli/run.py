@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmprobe.cli.options import Base, Json, NoCache, Output, Quiet, Templates, settings_options
-from lmprobe.probing.settings import ModelSettings, ProbeSettings
+from lmprobe.errors import InputError
+from lmprobe.probing.settings import ModelSettings, RunSettings
 
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _DEFAULT_BASES = ("uniform", "labor")
 
 
-@settings_options(ProbeSettings, model_settings=ModelSettings)
+@settings_options(RunSettings, model_settings=ModelSettings)
 def command(
     model: Annotated[
         str,
@@ -27,7 +28,7 @@ def command(
     templates: Templates = None,
     base: Base = None,
     *,
-    settings: ProbeSettings,
+    settings: RunSettings,
     model_settings: ModelSettings,
     no_cache: NoCache = False,
     json: Json = False,
@@ -54,6 +55,8 @@ def command(
 
     bases, cache = list(base or _DEFAULT_BASES), not no_cache
     if templates and len(templates) > 1:
+        if settings.metrics:
+            raise InputError("--metric is for one template set")
         options = settings.to_dict() | model_settings.arguments() | {"cache": cache}
         with progress_bar(f"probing {model}", "sets", quiet=quiet) as progress:
             swept = sweep(model, templates, bases, output=output, progress=progress, **options)

@@ -29,7 +29,7 @@ from lmprobe.metrics.association import (
 )
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.labels import Axis, Indicators, Labels, read_axis
-from lmprobe.metrics.metric import metrics
+from lmprobe.metrics.metric import PredictedTables, metrics, table_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,3 +281,10 @@ def tallies(groups: Axis, tasks: Axis, weight: Floats | None = None) -> Tallies:
 
 # Not as a decorator, so that the function keeps its own signature.
 metrics.register("directional")(directional_amplification)
+
+
+@table_form(directional_amplification)
+def _of_tables(tables: PredictedTables) -> Floats:
+    base_rate = tables.base.conditional(tables.direction)
+    cells = amplification(tables.predicted, base_rate, tables.lean)
+    return np.asarray(defined_mean(cells, axis=(1, 2)))

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import Association, Floats, checked_weight, sign, tally
+from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, sign, tally
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import amplification, defined_mean, train_world
 from lmprobe.metrics.labels import Labels, read_axis
-from lmprobe.metrics.metric import metrics
+from lmprobe.metrics.metric import PredictedTables, metrics, table_form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,3 +110,23 @@ def mals_amplification(
 
 # Not as a decorator, so that the function keeps its own signature.
 metrics.register("mals")(mals_amplification)
+
+
+@table_form(mals_amplification)
+def _of_tables(tables: PredictedTables) -> Floats:
+    """Return the values with P(predicted a | predicted t) of the joint table of both.
+
+    The joint table is what the model predicts times how often the base has what is given: of
+    predicted attributes it has the given tasks, of predicted tasks the given attributes.
+    """
+    given_task = tables.predicted
+    if tables.direction is Direction.ATTRIBUTE_TO_TASK:
+        joint = tables.predicted * tables.base.p_attribute[:, None]
+        given_task = ratio(joint, joint.sum(axis=1, keepdims=True))
+    base = tables.base
+    return np.array(
+        [
+            MalsAmplification(base.attributes, base.tasks, table, base.attribute_given_task).value
+            for table in given_task
+        ]
+    )

@@ -1,10 +1,18 @@
-"""What a metric of bias amplification on labelled rows is, and the registry that finds one."""
+"""What a metric of bias amplification is, and the registry that finds one by name.
+
+A metric is a function of labelled rows, which `amplify` uses. If it is also defined for tables of
+probabilities, its file has a second function, marked with `table_form`, which `run` uses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association, Floats
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.labels import Labels
 from lmprobe.registry import Registry
 
@@ -40,3 +48,41 @@ class Metric(Protocol):
 
 
 metrics: Registry[Metric] = Registry("metrics", "lmprobe.metrics")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedTables:
+    """What a model predicts in one direction, and the base that it is compared with."""
+
+    direction: Direction
+    predicted: Floats
+    """(K, A, T): P(attribute | task) or P(task | attribute), one table per template."""
+    base: Association
+    lean: Floats
+    """(A, T): the sign of each link in the base; NaN where it is undefined."""
+
+
+TableMetric = Callable[[PredictedTables], Floats]
+"""Returns the value of each template, (K,)."""
+
+
+def table_form(metric: Callable[..., MetricResult]) -> Callable[[TableMetric], TableMetric]:
+    """Return a decorator that makes a function the form of `metric` on tables."""
+
+    def add(form: TableMetric) -> TableMetric:
+        metric.of_tables = form  # type: ignore[attr-defined]
+        return form
+
+    return add
+
+
+def table_metric(name: str) -> TableMetric:
+    """Return the form on tables of the metric of that name, or say which metrics have one."""
+    form: TableMetric | None = getattr(metrics.get(name), "of_tables", None)
+    if form is None:
+        able = [other for other in metrics.names() if hasattr(metrics.get(other), "of_tables")]
+        raise InputError(
+            f'the metric "{name}" is for labelled rows (`lmprobe amplify`), not for tables of '
+            f"probabilities; those for a probe are: {', '.join(able)}"
+        )
+    return form

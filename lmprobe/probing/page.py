@@ -37,6 +37,7 @@ from lmprobe.results.format import (
     listed,
     plural,
 )
+from lmprobe.results.metric_values import metric_table
 
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult, ProbeRow
@@ -85,6 +86,7 @@ def probe_page(result: ProbeResult) -> Page:
                 _parts(result),
                 _unevenness(result),
                 _margins(result),
+                _metrics(result),
                 Section("Notes", notes=gathered_notes(result), name="notes"),
                 _tasks(rows),
                 _templates(result, rows),
@@ -216,6 +218,11 @@ def _margins(result: ProbeResult) -> Section:
     """Return the section about each of several crossed attributes by itself."""
     text = "The same predictions and bases, with the groups that share a value combined."
     return Section("Each attribute alone", (text,), tables=margin_tables(result), name="margins")
+
+
+def _metrics(result: ProbeResult) -> Section:
+    tables = (metric_table(result.metrics),) if result.metrics else ()
+    return Section("Other metrics", tables=tables, name="metrics")
 
 
 def _tasks(rows: Rows) -> Section:

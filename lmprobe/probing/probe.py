@@ -6,21 +6,22 @@ same guesses, so another base costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmprobe import __version__
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import LeanWeighting, Missing, Resample
+from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.quality import mass_ratio, perplexity
-from lmprobe.probing.result import Margin, ProbeResult
+from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
 from lmprobe.probing.rows import (
     Baseline,
     baseline,
@@ -30,9 +31,11 @@ from lmprobe.probing.rows import (
     probe_rows,
 )
 from lmprobe.probing.scores import Scores, score_directions
-from lmprobe.probing.settings import ProbeSettings
+from lmprobe.probing.settings import ProbeSettings, RunSettings
 from lmprobe.results import Note, NoteKind
+from lmprobe.results.estimate import nullable
 from lmprobe.results.format import plural
+from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import Source, load_base_rates
 from lmprobe.stats.method import intervals
@@ -64,6 +67,7 @@ def probe(
     simultaneous: bool = ProbeSettings.simultaneous,
     seed: int = ProbeSettings.seed,
     min_mass: float | None = ProbeSettings.min_mass,
+    metrics: Sequence[str] = RunSettings.metrics,
     tokenizer: Any = None,
     cache: bool = True,
     progress: Progress = silent,
@@ -101,6 +105,9 @@ def probe(
     min_mass
         The least total probability of the candidates, below which the verdict is `uninformed`;
         by default twice that of random words of the vocabulary.
+    metrics
+        Other metrics to compute too, such as `mals`: those of `lmprobe ls metrics` that are
+        defined for tables of probabilities.
     tokenizer
         The tokenizer of a model in memory, or a replacement for that of the checkpoint.
     cache
@@ -108,8 +115,9 @@ def probe(
     progress
         Called with (done, total) sentences.
     """
-    chosen = locals() | {"lean": lean if isinstance(lean, str) else None}
-    settings: ProbeSettings = from_mapping(ProbeSettings, chosen)
+    choices = locals() | {"lean": lean if isinstance(lean, str) else None}
+    settings: RunSettings = from_mapping(RunSettings, choices)
+    table_metrics = {name: table_metric(name) for name in settings.metrics}
     if templates is not None and not isinstance(templates, TemplateSet):
         templates = load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
@@ -134,8 +142,9 @@ def probe(
     split = {word: count for table in scores.values() for word, count in table.pieces.items()}
     # The scorer, the words and the threads are the same in every direction.
     any_direction = next(iter(scores.values()))
+    rows = probe_rows(baselines, scores, template_set.families, settings)
     return ProbeResult(
-        rows=probe_rows(baselines, scores, template_set.families, settings),
+        rows=rows,
         templates=tuple(template.name for template in template_set.templates),
         families=template_set.families,
         provenance=_provenance(loaded, template_set, baselines, settings, any_direction),
@@ -148,15 +157,17 @@ def probe(
         words=grouped_words(scores, template_set),
         margins=tuple(
             Margin(name, row)
-            for name, merged, its_scores in margins(baselines, scores, template_set)
-            for row in probe_rows(merged, its_scores, template_set.families, settings)
+            for name, merged, merged_scores in margins(baselines, scores, template_set)
+            for row in probe_rows(merged, merged_scores, template_set.families, settings)
         ),
+        metrics=_metric_values(table_metrics, baselines, rows),
     )
 
 
-def resolved(
-    settings: ProbeSettings, templates: TemplateSet, lean_from: Source | None = None
-) -> ProbeSettings:
+S = TypeVar("S", bound=ProbeSettings)
+
+
+def resolved(settings: S, templates: TemplateSet, lean_from: Source | None = None) -> S:
     """Return the settings with the words that are compared and the name of the lean.
 
     An interval or a scorer that does not exist is an error before the model is asked.
@@ -203,6 +214,23 @@ def _baselines(
     return list(baselines.values())
 
 
+def _metric_values(
+    table_metrics: Mapping[str, TableMetric],
+    baselines: Sequence[Baseline],
+    rows: Sequence[ProbeRow],
+) -> tuple[MetricValue, ...]:
+    """Return the mean over templates of each metric, for every base and direction."""
+    bases = {(base.name, base.rates.association.attributes): base for base in baselines}
+    values = []
+    for name, metric in table_metrics.items():
+        for row in rows:
+            world = bases[row.base, row.attributes].rates.association
+            tables = PredictedTables(row.direction, row.predicted, world, row.lean)
+            value = nullable(float(metric(tables).mean()))
+            values.append(MetricValue(name, row.direction.value, value, row.base))
+    return tuple(values)
+
+
 def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     if not split:
         return ()
@@ -218,18 +246,16 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     return (Note(NoteKind.SCORER, f"{text}: {words}"),)
 
 
-def _checked_words(chosen: tuple[str, ...], known: tuple[str, ...], kind: str) -> tuple[str, ...]:
-    """Return the words to compare, or say which the template set knows."""
-    for word in chosen:
-        if word not in known:
-            raise InputError(
-                f'the template set has no {kind} "{word}"; {did_you_mean(word, known)}'
-            )
-    if len(set(chosen)) != len(chosen) or len(chosen) < 2:
+def _checked_words(words: tuple[str, ...], have: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    """Return the words to compare, or say which the template set has."""
+    for word in words:
+        if word not in have:
+            raise InputError(f'the template set has no {kind} "{word}"; {did_you_mean(word, have)}')
+    if len(set(words)) != len(words) or len(words) < 2:
         raise InputError(
-            f"a probe compares at least two different {kind}s, found: {', '.join(chosen)}"
+            f"a probe compares at least two different {kind}s, found: {', '.join(words)}"
         )
-    return chosen
+    return words
 
 
 def _provenance(
@@ -240,7 +266,12 @@ def _provenance(
     scores: Scores,
 ) -> dict[str, Any]:
     """Return what is needed to run the same probe again and to know that it is the same."""
-    leans = {one.lean_name: dict(one.lean_rates.provenance) for one in baselines if one.lean_rates}
+    leans = {
+        baseline.lean_name: dict(baseline.lean_rates.provenance)
+        for baseline in baselines
+        if baseline.lean_rates
+    }
+    bases = {baseline.name: dict(baseline.rates.provenance) for baseline in baselines}
     packages = ("torch", "transformers", "tokenizers", "numpy", "scipy")
     return {
         "model": model.name,
@@ -251,7 +282,7 @@ def _provenance(
         "scorer": scores.scorer,
         "templates": {"name": templates.name, "sha256": templates.sha256}
         | ({"file": templates.file} if templates.file else {}),
-        "bases": leans | {one.name: dict(one.rates.provenance) for one in baselines},
+        "bases": leans | bases,
         "settings": settings.to_dict(),
         "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
         "seed": settings.seed,

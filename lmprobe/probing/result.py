@@ -37,6 +37,7 @@ from lmprobe.results import (
 )
 from lmprobe.results.check import CheckResult, Max, check
 from lmprobe.results.estimate import Claim
+from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.result import Result
 from lmprobe.results.settings import from_mapping
 from lmprobe.results.table import frame_of
@@ -270,8 +271,8 @@ class ProbeResult(Result):
     kind: ClassVar[str] = "probe"
     limits: ClassVar[tuple[str, ...]] = LIMITS
     json_keys: ClassVar[tuple[str, ...]] = (
-        "rows", "templates", "families", "split_words", "perplexity", "words", "margins", "notes",
-        "limits", "provenance",
+        "rows", "templates", "families", "split_words", "perplexity", "words", "margins", "metrics",
+        "notes", "limits", "provenance",
     )  # fmt: skip
 
     rows: tuple[ProbeRow, ...]
@@ -287,6 +288,8 @@ class ProbeResult(Result):
     """The words behind the labels, where these are groups or keys."""
     margins: tuple[Margin, ...] = ()
     """For crossed attributes: the rows of each attribute alone."""
+    metrics: tuple[MetricValue, ...] = json_field(default=(), optional=True)
+    """What other metrics give for the same tables, where they were asked for."""
 
     def row(self, base: str, direction: Direction | str) -> ProbeRow:
         """Return the row of that base and direction (`T->A` and `A->T` are accepted)."""

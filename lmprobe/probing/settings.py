@@ -74,6 +74,19 @@ class ProbeSettings(Settings):
 
 
 @dataclass(frozen=True)
+class RunSettings(ProbeSettings):
+    """What decides the numbers of one probe: those that are compared, and other metrics."""
+
+    metrics: tuple[str, ...] = setting(
+        (),
+        "Another metric to compute too, such as mals; repeat for several.",
+        flags=("--metric",),
+        repeated=True,
+        recorded=False,
+    )
+
+
+@dataclass(frozen=True)
 class CompareSettings(ProbeSettings):
     """What decides the numbers of a comparison: those of its probes, and which are paired."""
 
@@ -102,7 +115,7 @@ class ModelSettings(Settings):
         return self.to_dict() | {"batch_size": int(size) if size.isdecimal() else size}
 
 
-def settings_of(provenance: Mapping[str, Any]) -> ProbeSettings:
+def settings_of(provenance: Mapping[str, Any]) -> RunSettings:
     """Return the settings that a saved probe was made with.
 
     In version 1 the scorer and the seed were beside the settings, not among them.
@@ -112,7 +125,7 @@ def settings_of(provenance: Mapping[str, Any]) -> ProbeSettings:
     if choices.get("interval") in REMOVED:
         # The default takes the place of a method that there is no longer.
         del choices["interval"]
-    return from_mapping(ProbeSettings, choices)
+    return from_mapping(RunSettings, choices)
 
 
 def run_again(result: ProbeResult, *, model: str | None = None) -> str:

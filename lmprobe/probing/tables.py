@@ -12,6 +12,7 @@ from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.results import Column, ColumnKind, ColumnOf, Table, table_of
 from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_percent, format_range
+from lmprobe.results.metric_values import metric_table
 
 if TYPE_CHECKING:
     from lmprobe.probing.comparison import ComparisonRow
@@ -35,7 +36,8 @@ def probe_tables(result: ProbeResult) -> tuple[Table, ...]:
     sizes = Counter((word.axis, word.group) for word in result.words)
     shared = tuple(word for word in result.words if sizes[word.axis, word.group] > 1)
     words = (words_table(shared),) if shared else ()
-    return (*direction_tables(result.rows), *margin_tables(result), *words)
+    metrics = (metric_table(result.metrics),) if result.metrics else ()
+    return (*direction_tables(result.rows), *margin_tables(result), *words, *metrics)
 
 
 def direction_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:

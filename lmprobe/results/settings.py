@@ -37,6 +37,8 @@ class Option:
     repeated: bool = False
     """Whether the option is given once per value instead: values may hold commas."""
     minimum: float | None = None
+    recorded: bool = True
+    """Whether the provenance has the setting even where it is the default."""
 
 
 def setting(
@@ -47,6 +49,7 @@ def setting(
     choices: Iterable[str] = (),
     repeated: bool = False,
     minimum: float | None = None,
+    recorded: bool = True,
 ) -> Any:
     """Return the field of one setting; `flags` are its options where not --its-name."""
     metadata = {
@@ -55,6 +58,7 @@ def setting(
         "choices": tuple(choices),
         "repeated": repeated,
         "minimum": minimum,
+        "recorded": recorded,
     }
     return field(default=default, metadata=metadata)
 
@@ -81,6 +85,7 @@ class Settings:
             option.name: list(value) if isinstance(value, tuple) else value
             for option in options_of(type(self))
             for value in [getattr(self, option.name)]
+            if option.recorded or value != option.default
         }
 
     def words(self) -> list[str]:
@@ -131,6 +136,7 @@ def options_of(settings: type) -> tuple[Option, ...]:
                 choices=choice.metadata["choices"] or literal,
                 repeated=choice.metadata["repeated"],
                 minimum=choice.metadata["minimum"],
+                recorded=choice.metadata["recorded"],
             )
         )
     return tuple(options)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,37 +12,14 @@ import pandas as pd
 from lmprobe.errors import InputError
 from lmprobe.metrics.metric import metrics
 from lmprobe.results.estimate import nullable
+from lmprobe.results.metric_values import MetricValue
 from lmprobe.tabular.counting import RowCounts
-
-
-@dataclass(frozen=True, slots=True)
-class MetricValue:
-    """What another metric gives for one direction, or without one."""
-
-    metric: str
-    direction: str
-    """`task->attribute`, `attribute->task`, or `undirected`."""
-    value: float | None
-    """None where it is undefined."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Read the JSON form."""
-        value = document["value"]
-        number = None if value is None else float(value)
-        return cls(str(document["metric"]), str(document["direction"]), number)
 
 
 def other_values(
     names: Sequence[str], table: RowCounts, train: RowCounts | None, tasks: Sequence[str]
 ) -> tuple[MetricValue, ...]:
     """Return the values of the metrics of these names, from the kinds of rows and their numbers."""
-    if not names:
-        return ()
     if table.added or (train is not None and train.added):
         raise InputError(
             "--metric needs a table with few kinds of rows: no probabilities as predictions, no "
@@ -65,9 +41,10 @@ def other_values(
     values: list[MetricValue] = []
     for name in names:
         metric = metrics.get(name)
-        known = "train_attribute_labels" in inspect.signature(metric).parameters
+        takes_train = "train_attribute_labels" in inspect.signature(metric).parameters
+        train_options = leaning if takes_train else {}
         try:
-            measured = metric(groups, truth, **options, **(leaning if known else {})).values
+            measured = metric(groups, truth, **options, **train_options).values
         except InputError as problem:
             raise InputError(f"{name}: {problem}") from problem
         values += [MetricValue(name, where, nullable(value)) for where, value in measured.items()]

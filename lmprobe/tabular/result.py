@@ -30,9 +30,9 @@ from lmprobe.results import (
 )
 from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_signed, plural
+from lmprobe.results.metric_values import MetricValue, metric_table
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.rows import AmplificationRow
 from lmprobe.tabular.settings import AmplifySettings, listed
 
@@ -161,7 +161,7 @@ class AmplificationResult(Result):
         if self.curves or self.thresholds:
             tables.append(_threshold_table(self))
         if self.metrics:
-            tables.append(_metric_table(self))
+            tables.append(metric_table(self.metrics))
         return (*tables, *(_pair_table(row, _TOP) for row in self.rows))
 
     def page(self) -> Page:
@@ -269,16 +269,6 @@ def _threshold_table(result: AmplificationResult) -> Table:
     return table_of("thresholds", result.thresholds, columns, title="Where the scores are cut")
 
 
-def _metric_table(result: AmplificationResult) -> Table:
-    columns = (
-        ColumnOf("metric", "metric"),
-        ColumnOf("direction", "direction"),
-        ColumnOf("value", "value", ColumnKind.SIGNED),
-    )
-    title = "Other metrics of the same table, on scales of their own"
-    return table_of("metrics", result.metrics, columns, title=title, empty=True)
-
-
 def _pair_table(row: AmplificationRow, top: int | None = None) -> Table:
     """Return the pairs, those that amplify most first; with `top`, only so many of either end."""
     by_pair = row.by_pair
@@ -336,7 +326,7 @@ def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Se
         for row in rows
     ]
     if result.metrics:
-        sections.append(Section("Other metrics", tables=(_metric_table(result),)))
+        sections.append(Section("Other metrics", tables=(metric_table(result.metrics),)))
     if result.curves or result.thresholds:
         curves = (_curve_figure(result),) if result.curves else ()
         sections.append(Section("Thresholds", tables=(_threshold_table(result),), figures=curves))

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lmprobe.errors import InputError
+from lmprobe.metrics.association import Association, lean
+from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.metrics.mals import mals_amplification
+from lmprobe.metrics.metric import PredictedTables, table_metric
 
 COLUMN = st.lists(st.integers(0, 2), min_size=6, max_size=6)
 
@@ -81,3 +84,27 @@ def test_rows_are_weighted_in_the_labels_and_the_predictions() -> None:
         both = {"attribute_predictions": [0, 1], "task_predictions": [0, 1]}
         with pytest.raises(InputError, match="needs both `attribute_predictions` and"):
             mals_amplification([0, 1], [0, 1], **both | missing)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_of_tables_agrees_with_a_loop_over_the_joint_table(direction: Direction) -> None:
+    rng = np.random.default_rng(5)
+    groups, tasks = "abc", "wxyz"
+    base = Association.from_counts(rng.integers(1, 50, (3, 4)), list(groups), list(tasks))
+    guesses = rng.random((2, 3, 4))
+    guesses /= guesses.sum(axis=direction.axis, keepdims=True)
+    values = []
+    for guess in guesses:
+        # The joint probability of what is given, as in the base, and what the model predicts.
+        joint = np.zeros((3, 4))
+        for a, t in product(range(3), range(4)):
+            task_is_given = direction is Direction.TASK_TO_ATTRIBUTE
+            joint[a, t] = guess[a, t] * (base.p_task[t] if task_is_given else base.p_attribute[a])
+        total = 0.0
+        for a, t in product(range(3), range(4)):
+            share = base.joint[a, t] / sum(base.joint[b, t] for b in range(3))
+            if share > 1 / 3:
+                total += joint[a, t] / sum(joint[b, t] for b in range(3)) - share
+        values.append(total / 4)
+    tables = PredictedTables(direction, guesses, base, lean(base, direction))
+    assert table_metric("mals")(tables) == pytest.approx(values, abs=1e-12)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lmprobe import Association, ProbeResult, load_base_rates, probe
+from lmprobe import Association, ProbeResult, amplify, load_base_rates, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import defined_mean
+from lmprobe.metrics.metric import metrics, table_form
 from lmprobe.models.scorers import SplitWordWarning
-from lmprobe.probing.settings import ModelSettings, ProbeSettings, run_again
+from lmprobe.probing.settings import ModelSettings, ProbeSettings, RunSettings, run_again
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.codec import to_json
+from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.settings import options_of
 from tests.scripted_model import ScriptedModel
 
@@ -151,9 +154,52 @@ def test_every_setting_is_an_argument_of_probe_with_the_same_default() -> None:
         for name, parameter in inspect.signature(probe).parameters.items()
         if name not in beside
     }
-    assert arguments == {option.name: option.default for option in options_of(ProbeSettings)}
+    assert arguments == {option.name: option.default for option in options_of(RunSettings)}
     assert ModelSettings(batch_size="8").arguments()["batch_size"] == 8
     assert ModelSettings().arguments()["batch_size"] == "auto"
+
+
+def test_other_metrics_are_values_of_the_result(result: ProbeResult) -> None:
+    assert result.metrics == ()
+    assert not {"metrics"} & {*result.body(), *result.provenance["settings"]}
+    names = ["directional", "mals"]
+    several = probe(MODEL, base=["uniform", "labor"], tasks=WORDS, metrics=names)
+    directional = [value for value in several.metrics if value.metric == "directional"]
+    for value, row in zip(directional, several.rows, strict=True):
+        assert (value.base, value.direction) == (row.base, row.direction)
+        assert value.value == pytest.approx(row.value, abs=1e-12)
+    assert len(several.metrics) == 2 * len(several.rows)
+    again = ProbeResult.from_json(several.to_json())
+    assert again.metrics == several.metrics
+    assert again.to_json() == several.to_json()
+    assert "--metric directional --metric mals" in run_again(several)
+    assert "Other metrics" in several.to_html()
+    bases = ["uniform", "uniform", "labor", "labor"]
+    assert several.table("metrics").to_frame()["base"].tolist() == bases * 2
+
+
+def test_a_metric_that_is_registered_serves_probes_and_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metrics, "_found", {**metrics._found})
+
+    def first_cell(attribute_labels: Any, task_labels: Any, **others: Any) -> Any:
+        """The number of rows."""
+        return SimpleNamespace(values={"undirected": float(len(attribute_labels))})
+
+    metrics.register("first-cell")(first_cell)
+    table_form(first_cell)(lambda tables: tables.predicted[:, 0, 0])
+    probed = probe(MODEL, tasks=WORDS, metrics=["first-cell"])
+    assert [value.value for value in probed.metrics] == [
+        pytest.approx(row.predicted[:, 0, 0].mean()) for row in probed.rows
+    ]
+    frame = pd.DataFrame({"g": ["a", "b"] * 2, "t": [0, 1, 1, 0], "p": [0, 1, 0, 1]})
+    counted = amplify(
+        frame, attribute="g", task="t", task_prediction="p", metrics="first-cell", interval=None
+    )
+    assert counted.metrics == (MetricValue("first-cell", "undirected", 4.0),)
+    with pytest.raises(InputError, match="for a probe are: directional, first-cell, mals"):
+        probe(MODEL, metrics=["predictability"])
 
 
 def test_articles_in_sight_are_told_where_they_matter() -> None:
