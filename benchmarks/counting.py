@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import CountResult, count
 from lmprobe.sources.counting.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
-from lmprobe.sources.counting.plan import plan
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tools.reference.corpus import labor

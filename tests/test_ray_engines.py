@@ -14,9 +14,9 @@ import pytest
 import lmprobe
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.work import ray_session
+from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import count
 from lmprobe.sources.counting.lexicon import lexicon
-from lmprobe.sources.counting.plan import plan
 from tests.checkpoints import save_checkpoint
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")

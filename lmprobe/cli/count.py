@@ -87,9 +87,9 @@ def command(
     [bold]lmprobe run --base rates/wiki.csv[/bold]
     """
     from lmprobe.cli.output import emit, note, progress_bar
+    from lmprobe.sources.counting.corpus import joined, plan
     from lmprobe.sources.counting.count import count, count_words
     from lmprobe.sources.counting.lexicon import read_words
-    from lmprobe.sources.counting.plan import joined, plan
     from lmprobe.sources.csv_file import check_labels
 
     _check_target(name, output)

@@ -88,7 +88,7 @@ def start(words: Sequence[str | Path], folder: Path) -> BaseProcess:
 
 def _command(words: list[str], folder: str) -> None:
     from lmprobe.cli.main import main
-    from lmprobe.sources.counting import plan as checkpoint
+    from lmprobe.sources.counting import count as checkpoint
 
     # A checkpoint after every part: the more is written, the more a kill can hit.
     checkpoint.SECONDS_BETWEEN_SAVES = 0.0

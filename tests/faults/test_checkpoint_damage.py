@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lmprobe.errors import DataFileError
+from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import count, count_words
-from lmprobe.sources.counting.plan import plan
 from tests.fuzz.mutations import damage_bytes
 
 WORDS = count_words(attributes=None, tasks=["nurse", "cook"])

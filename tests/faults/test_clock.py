@@ -11,8 +11,8 @@ import pytest
 
 from lmprobe.models import cache
 from lmprobe.models.cache import file_hash
+from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import count, count_words
-from lmprobe.sources.counting.plan import plan
 
 
 def test_a_count_whose_clock_jumps_back_and_forth(

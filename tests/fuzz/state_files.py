@@ -15,8 +15,8 @@ from typing import Any
 from lmprobe import load_model
 from lmprobe.io.atomic import seal
 from lmprobe.models import cache as models_cache
+from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import count, count_words
-from lmprobe.sources.counting.plan import plan
 from tests.checkpoints import save_checkpoint
 from tests.fuzz import mutations
 from tests.fuzz.reader import Reader, WrongNumber, stored

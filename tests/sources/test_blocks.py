@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lmprobe.errors import DataFileError
-from lmprobe.sources.counting import text as blocks
-from lmprobe.sources.counting.text import line_blocks, span_blocks, text_blocks
+from lmprobe.sources.counting import corpus as blocks
+from lmprobe.sources.counting.corpus import line_blocks, text_blocks
 
 TEXT = st.text(st.sampled_from("aé戦 \n\r"), max_size=60).map(str.encode)
 
@@ -28,7 +28,7 @@ def test_whole_lines_never_tear_a_line_or_a_character(raw: bytes, size: int) -> 
 def test_spans_that_touch_hold_every_line_once(raw: bytes, cuts: list[int], size: int) -> None:
     edges = sorted({0, len(raw), *(cut % (len(raw) + 1) for cut in cuts)})
     found = [
-        b"".join(span_blocks(io.BytesIO(raw), "here", start, end, size=size))
+        b"".join(line_blocks(io.BytesIO(raw), "here", start, end, size=size))
         for start, end in pairwise(edges)
     ]
     assert b"".join(found) == raw.replace(b"\r", b"\n")
@@ -48,6 +48,6 @@ def test_texts_begin_on_lines_of_their_own(texts: list[str], size: int) -> None:
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LONGEST_LINE", 1 << 20)
     long = io.BytesIO(b"x" * 3_000_000)
-    for found in (line_blocks(long, "here", size=9), span_blocks(long, "here", 10, 20)):
+    for found in (line_blocks(long, "here", size=9), line_blocks(long, "here", 10, 20)):
         with pytest.raises(DataFileError, match=r"here: a line is longer than 1 MB"):
             list(found)

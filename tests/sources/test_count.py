@@ -21,9 +21,9 @@ import zstandard
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lmprobe.errors import DataFileError, InputError, LmprobeError, MissingExtraError
+from lmprobe.sources.counting.corpus import CorpusPlan, joined, plan
 from lmprobe.sources.counting.count import count, count_cooccurrences
 from lmprobe.sources.counting.lexicon import lexicon
-from lmprobe.sources.counting.plan import CorpusPlan, joined, plan
 
 WORDS = lexicon({"he": ["he", "his"], "she": ["she", "her"]}, ["cook", "editor", "nurse"])
 DOCUMENTS = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lmprobe.sources import load_base_rates
+from lmprobe.sources.counting.languages import Sentences
 from lmprobe.sources.counting.lexicon import ATTRIBUTES, PAPER_ATTRIBUTES, Lexicon, lexicon
-from lmprobe.sources.counting.text import Sentences
 from tests.reference_data import REFERENCE, needs_reference
 from tests.sources.oracles import (
     Pairs,

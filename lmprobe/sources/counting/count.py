@@ -1,10 +1,11 @@
-"""What a count gives to its reader: the table of sentences, its page, JSON and back."""
+"""Counts of sentences: the job, its checkpoint, and the result with its page and its table."""
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe import __version__
-from lmprobe.errors import InputError
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.atomic import read_sealed, write_sealed
+from lmprobe.io.documents import refuse_pipe
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Association
 from lmprobe.results import (
@@ -29,7 +32,8 @@ from lmprobe.results import (
 )
 from lmprobe.results.format import plural
 from lmprobe.results.result import Result
-from lmprobe.sources.counting.engines import CountJob, engines
+from lmprobe.sources.counting.corpus import CorpusPlan, Part, plan
+from lmprobe.sources.counting.engines import CountJob, Counts, engines
 from lmprobe.sources.counting.lexicon import (
     Lexicon,
     Named,
@@ -37,7 +41,6 @@ from lmprobe.sources.counting.lexicon import (
     built_in_tasks,
     lexicon,
 )
-from lmprobe.sources.counting.plan import CorpusPlan, open_checkpoint, plan
 from lmprobe.sources.counting.rules import rules
 from lmprobe.sources.source import BaseTable, Sampling, table_of
 
@@ -203,7 +206,7 @@ def count(
         raise InputError(f"a checkpoint needs files; {corpus.names[0]} cannot be read again")
     job = CountJob(rule, words)
     parts = list(corpus.parts) if corpus.resumable else []
-    state = open_checkpoint(checkpoint, job, parts)
+    state = _open_checkpoint(checkpoint, job, parts)
     size = sum(parts[number].size for number in state.done)
     waiting = (
         (number, part)
@@ -234,6 +237,75 @@ def count(
     names = (words.attribute_names, words.task_names)
     result = CountResult(counts, *names, rule, seconds, {}, size)
     return replace(result, provenance=_provenance(result, words, corpus.names))
+
+
+_FORMAT = "lmprobe.count/2"
+SECONDS_BETWEEN_SAVES = 5.0
+"""Often enough to lose little, seldom enough to cost nothing."""
+
+
+@dataclass(slots=True)
+class CountCheckpoint:
+    """The parts done so far and the sum of their counts; kept in a file if there is one."""
+
+    path: Path | None
+    request: str
+    done: set[int] = field(default_factory=set)
+    counts: Counts = field(default_factory=dict)
+    saved: float = 0.0
+
+    def add(self, number: int, counts: Counts) -> None:
+        """Add the counts of a part, unless they are already in."""
+        if number in self.done:
+            return
+        self.done.add(number)
+        for pair, count in counts.items():
+            self.counts[pair] = self.counts.get(pair, 0) + count
+        if time.monotonic() - self.saved > SECONDS_BETWEEN_SAVES:
+            self.save()
+
+    def save(self) -> None:
+        """Write the state, whole or not at all."""
+        if self.path is None:
+            return
+        document = {
+            "format": _FORMAT,
+            "request": self.request,
+            "done": sorted(self.done),
+            "counts": [[*pair, count] for pair, count in sorted(self.counts.items())],
+        }
+        write_sealed(self.path, document)
+        self.saved = time.monotonic()
+
+
+def _open_checkpoint(path: str | Path | None, job: CountJob, parts: list[Part]) -> CountCheckpoint:
+    """Return the state in `path`, or a new one; a file of another count is refused."""
+    if path is None:
+        return CountCheckpoint(None, "")
+    path, request = Path(path), _fingerprint(job, parts)
+    if not path.exists():
+        return CountCheckpoint(path, request)
+    refuse_pipe(path)
+    state = read_sealed(path, strict=True)
+    advice = "remove it to start anew, or name another file"
+    if state is None or state.get("format") != _FORMAT:
+        raise DataFileError(
+            f"{path}: this is no checkpoint of a count, or it was changed; {advice}"
+        )
+    if state["request"] != request:
+        raise DataFileError(
+            f"{path}: this checkpoint belongs to another count: the corpus, the words, the rule "
+            f"or the size of the parts has changed; {advice}"
+        )
+    counts = {(attribute, task): count for attribute, task, count in state["counts"]}
+    return CountCheckpoint(path, request, set(state["done"]), counts)
+
+
+def _fingerprint(job: CountJob, parts: list[Part]) -> str:
+    """Return what must be equal for counts to be added up: job, parts, the files' state."""
+    files = sorted({path for part in parts if (path := getattr(part, "path", None))})
+    states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr((job, parts, states)).encode()).hexdigest()
 
 
 def _provenance(result: CountResult, words: Lexicon, corpus: tuple[str, ...]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,8 +16,8 @@ from functools import lru_cache
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.io.work import map_on_ray
 from lmprobe.registry import Registry
+from lmprobe.sources.counting.corpus import Part, TextInMemory
 from lmprobe.sources.counting.lexicon import Lexicon
-from lmprobe.sources.counting.parts import Held, Part
 from lmprobe.sources.counting.rules import Rule, rules
 
 Counts = dict[tuple[int, int], int]
@@ -32,13 +32,23 @@ class CountJob:
     lexicon: Lexicon
 
 
-def count_part(job: CountJob, part: Part) -> Counts:
-    """Return the counts of one part."""
+NumberedPart = tuple[int, Part]
+PartCounts = tuple[int, int, Counts]
+"""The number of a part, its size in bytes and its counts."""
+
+Engine = Callable[[CountJob, Iterable[NumberedPart], int], Iterator[PartCounts]]
+"""Called with the job, the parts and the number of workers; parts come back in any order."""
+
+engines: Registry[Engine] = Registry("engines", "lmprobe.sources.counting.engines")
+
+
+def _count(task: tuple[CountJob, int, Part]) -> PartCounts:
+    job, number, part = task
     rule = _prepared(job)
     counts: Counter[tuple[int, int]] = Counter()
     for block in part.blocks():
         counts.update(rule.pairs(block))
-    return dict(counts)
+    return number, part.size, dict(counts)
 
 
 @lru_cache(maxsize=4)
@@ -47,28 +57,25 @@ def _prepared(job: CountJob) -> Rule:
     return rules.get(job.rule)(job.lexicon)
 
 
-Numbered = tuple[int, Part]
-Counted = tuple[int, int, Counts]
-"""The number of a part, its size in bytes and its counts."""
-
-Engine = Callable[[CountJob, Iterable[Numbered], int], Iterator[Counted]]
-"""Called with the job, the parts and the number of workers; parts come back in any order."""
-
-engines: Registry[Engine] = Registry("engines", "lmprobe.sources.counting.engines")
-
-
 @engines.register("local")
-def local(job: CountJob, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
+def local(job: CountJob, parts: Iterable[NumberedPart], workers: int) -> Iterator[PartCounts]:
     """Count part after part, or with `workers` processes several at a time."""
+    tasks = ((job, number, part) for number, part in parts)
     if workers == 1:
-        for number, part in parts:
-            yield number, part.size, count_part(job, part)
+        yield from map(_count, tasks)
         return
     # A fork would copy the threads' locks of whatever the caller has imported.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, context, _follow_the_parent)
+    running: set[Future[PartCounts]] = set()
     try:
-        yield from _spread(pool, job, parts, 2 * workers)
+        for task in tasks:
+            running.add(pool.submit(_count, task))
+            # Only so many parts under way at a time: memory stays constant.
+            if len(running) == 2 * workers:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        yield from (future.result() for future in as_completed(running))
     except BrokenProcessPool:
         raise LmprobeError(
             "a counting process was killed (out of memory?); run again with fewer workers, and "
@@ -76,24 +83,6 @@ def local(job: CountJob, parts: Iterable[Numbered], workers: int) -> Iterator[Co
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _spread(
-    pool: ProcessPoolExecutor, job: CountJob, parts: Iterable[Numbered], ahead: int
-) -> Iterator[Counted]:
-    """Yield counts as they come, with only so many parts under way: memory stays constant."""
-    running: dict[Future[Counts], tuple[int, int]] = {}
-    for number, part in parts:
-        running[pool.submit(count_part, job, part)] = (number, part.size)
-        if len(running) == ahead:
-            yield from _completed(running)
-    while running:
-        yield from _completed(running)
-
-
-def _completed(running: dict[Future[Counts], tuple[int, int]]) -> Iterator[Counted]:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
-        yield (*running.pop(future), future.result())
 
 
 def _follow_the_parent() -> None:
@@ -110,18 +99,13 @@ def _end_with_the_parent() -> None:
 
 
 @engines.register("ray")
-def ray_data(job: CountJob, parts: Iterable[Numbered], workers: int) -> Iterator[Counted]:
+def ray_data(job: CountJob, parts: Iterable[NumberedPart], workers: int) -> Iterator[PartCounts]:
     """Count each part in a Ray task; Ray runs a task again when its worker dies.
 
     Every node must see the files under the same paths. An address in RAY_ADDRESS, or a
     connection that the caller has made, is used; else `workers` processes start here.
     """
-    listed = [(job, number, part) for number, part in parts]
-    if any(isinstance(part, Held) for _, _, part in listed):
+    tasks = [(job, number, part) for number, part in parts]
+    if any(isinstance(part, TextInMemory) for _, _, part in tasks):
         raise InputError('the engine "ray" counts files; use the engine "local" for a stream')
-    return map_on_ray(_count_numbered, listed, workers)
-
-
-def _count_numbered(task: tuple[CountJob, int, Part]) -> Counted:
-    job, number, part = task
-    return number, part.size, count_part(job, part)
+    return map_on_ray(_count, tasks, workers)
