@@ -33,7 +33,6 @@ from lmprobe.io.work import silent
 from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Trial, draw_rounds
-from lmprobe.leakage.training import train_and_guess
 
 ROUNDS = 5
 
@@ -93,7 +92,7 @@ def trials_of(evidence: AttackerInput, group: Any, limits: tuple[int, ...]) -> l
 
 def ours(trials: list[Trial], epochs: int) -> float:
     start = time.perf_counter()
-    train_and_guess(Mlp(epochs=epochs), trials, device="cpu", progress=silent)
+    Mlp(epochs=epochs).attack(trials, device="cpu", progress=silent)
     return time.perf_counter() - start
 
 

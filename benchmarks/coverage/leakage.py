@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import Setting
 from lmprobe.leakage.language import guess_rule
-from lmprobe.leakage.result import Measure, leakage_row
+from lmprobe.leakage.result import LeakageMeasure, leakage_row
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
 from lmprobe.stats.verdicts import Choices
@@ -30,7 +30,7 @@ def leakage_study(noise: float, sentences: int, runs: int, rng: np.random.Genera
         number = tables.replicates(value_alone=True)["value"]
         difference = number.combined(len(tables.tasks), number, 0.0)
         ends = choices.interval(difference, choices.confidence, 1.0)
-        row = leakage_row(Measure.AMPLIFICATION, difference.value, ends, ())
+        row = leakage_row(LeakageMeasure.AMPLIFICATION, difference.value, ends, ())
         tally.add(ends, 0.0, claims=row.estimate.verdict is not Verdict.UNDECIDED)
     return tally
 

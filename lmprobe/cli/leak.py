@@ -73,7 +73,7 @@ def command(
     """
     from lmprobe.cli.output import emit, progress_bar
     from lmprobe.leakage.language import language_leakage
-    from lmprobe.leakage.table import table_leakage
+    from lmprobe.leakage.measure import table_leakage
 
     _check({name for name in context.params if _is_given(context, name)})
     with progress_bar("attack", "steps", quiet=quiet) as progress:

@@ -25,7 +25,7 @@ import numpy as np
 from lmprobe.errors import InputError
 from lmprobe.io.resources import versions
 from lmprobe.io.work import Progress, silent
-from lmprobe.leakage.result import LeakageResult, Measure, leakage_row
+from lmprobe.leakage.result import LeakageMeasure, LeakageResult, leakage_row
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, Missing
 from lmprobe.models import as_model
@@ -81,7 +81,7 @@ def language_leakage(
     cache: bool = True,
     progress: Progress = silent,
 ) -> LeakageResult:
-    """Measure how much more a language model reveals about the group than its base rates.
+    """LeakageMeasure how much more a language model reveals about the group than its base rates.
 
     The leakage is the probability that the attribute is guessed correctly by the rule of the base,
     from a task drawn from the model's P(task | attribute). The parameters are those of `probe`.
@@ -131,7 +131,7 @@ def language_leakage(
     alone = replace(choices, resample="templates")
     of_model = Replicates.of_templates(leaks, template_set.families)
     model_row = leakage_row(
-        Measure.MODEL,
+        LeakageMeasure.MODEL,
         float(leaks.mean()),
         alone.interval(of_model, choices.confidence).clipped(0.0, 1.0),
         leaks.tolist(),
@@ -139,7 +139,7 @@ def language_leakage(
     )
     interval_of_difference = choices.interval(difference, choices.confidence, 1.0)
     difference_row = leakage_row(
-        Measure.AMPLIFICATION,
+        LeakageMeasure.AMPLIFICATION,
         float(leaks.mean()) - of_base,
         interval_of_difference,
         (leaks - of_base).tolist(),
@@ -153,7 +153,7 @@ def language_leakage(
     without = Interval.undefined(settings.confidence, "none")
     decided = ("scorer", "missing", "interval", "confidence", "seed")
     return LeakageResult(
-        rows=(model_row, leakage_row(Measure.BASE, of_base, without, ()), difference_row),
+        rows=(model_row, leakage_row(LeakageMeasure.BASE, of_base, without, ()), difference_row),
         groups=groups,
         notes=(*aligned.notes, *notes),
         provenance={

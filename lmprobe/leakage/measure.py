@@ -6,23 +6,33 @@ with the groups in equal numbers. It is a lower bound: a better attacker might g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.errors import InputError, check_confidence
+from lmprobe.errors import DataFileError, InputError, check_confidence
 from lmprobe.io.resources import versions
+from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.attackers import Attacker, find_attacker
-from lmprobe.leakage.f1 import model_f1, perturb
-from lmprobe.leakage.inputs import AttackerInput, read_groups, read_labels, read_predictions
+from lmprobe.leakage.inputs import (
+    AttackerInput,
+    model_f1,
+    perturb,
+    read_groups,
+    read_labels,
+    read_predictions,
+)
 from lmprobe.leakage.result import (
     ASSUMPTIONS,
+    LeakageMeasure,
     LeakageResult,
     LeakageRow,
-    Measure,
     leakage_row,
+    mean_row,
 )
 from lmprobe.leakage.rounds import (
     PARTS,
@@ -36,43 +46,32 @@ from lmprobe.leakage.settings import Average, LeakageSettings
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
 from lmprobe.results import Interval
+from lmprobe.results.settings import command_line, from_mapping, refuse_unknown
+from lmprobe.stats.verdicts import runs_note
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DEFAULT = LeakageSettings
+_OF_ATTACKS = ("attacker", "share", "rounds", "device", "confidence", "seed")
+_OF_LABELS = ("at", "average")
 
 
 def dataset_leakage(
-    labels: Labels,
-    attribute: Labels,
-    *,
-    at: float | None = _DEFAULT.at,
-    average: Average = _DEFAULT.average,
-    split: Any = None,
-    attacker: str | Attacker = _DEFAULT.attacker,
-    rounds: int = _DEFAULT.rounds,
-    share: float = _DEFAULT.share,
-    confidence: float = _DEFAULT.confidence,
-    seed: int = _DEFAULT.seed,
-    device: str = _DEFAULT.device,
-    progress: Progress = silent,
-) -> LeakageResult:
+    labels: Labels, attribute: Labels, *, split: Any = None, progress: Progress = silent,
+    **options: Any,
+) -> LeakageResult:  # fmt: skip
     """Measure how well the group can be guessed from the true labels.
 
     Parameters
     ----------
     labels
         (n, L) of 0/1, or one column of categories. A column of 0/1 is one yes-or-no label.
-    attribute
-        The group of each row: one column of categories.
-    at
-        An F1; the labels are first perturbed at random until they have it.
-    average
-        How that F1 is averaged over labels: `macro`, as in the paper's code, or `micro`.
-    split
-        `train`, `dev` or `test` for each row. By default every round splits the data at random.
-    attacker
-        `mlp` (the paper's), `logistic`, `exact` (one label per row), or an `Attacker`.
-    share
-        The share of the train rows that the attacker uses (Table 2 of the paper).
+    attribute, split
+        As for `leakage_amplification`.
+    **options
+        `at` (an F1; the labels are first perturbed at random until they have it), `average`,
+        `attacker`, `rounds`, `share`, `confidence`, `seed` and `device`.
 
     Examples
     --------
@@ -82,28 +81,22 @@ def dataset_leakage(
     >>> 0.6 < result.value < 0.8
     True
     """
-    return measure_leakage(**locals())
+    refuse_unknown("dataset_leakage", options, (*_OF_ATTACKS, *_OF_LABELS))
+    return _measure(attribute, options, labels=labels, split=split, progress=progress)
 
 
 def model_leakage(
-    predictions: Any,
-    attribute: Labels,
-    *,
-    split: Any = None,
-    attacker: str | Attacker = _DEFAULT.attacker,
-    rounds: int = _DEFAULT.rounds,
-    share: float = _DEFAULT.share,
-    confidence: float = _DEFAULT.confidence,
-    seed: int = _DEFAULT.seed,
-    device: str = _DEFAULT.device,
-    progress: Progress = silent,
-) -> LeakageResult:
+    predictions: Any, attribute: Labels, *, split: Any = None, progress: Progress = silent,
+    **options: Any,
+) -> LeakageResult:  # fmt: skip
     """Measure how well the group can be guessed from a model's predictions.
 
     `predictions` are (n, L) logits (as in the paper), probabilities or decisions, or one
-    column of predicted categories. Everything else is as for `dataset_leakage`.
+    column of predicted categories. The options are `attacker`, `rounds`, `share`, `confidence`,
+    `seed` and `device`, as for `leakage_amplification`.
     """
-    return measure_leakage(**locals())
+    refuse_unknown("model_leakage", options, _OF_ATTACKS)
+    return _measure(attribute, options, predictions=predictions, split=split, progress=progress)
 
 
 def leakage_amplification(
@@ -125,91 +118,253 @@ def leakage_amplification(
 ) -> LeakageResult:
     """Measure how much more a model leaks than labels with as many errors at random.
 
-    The labels are perturbed to the model's own F1 (or to `at`), measured on the test rows
-    if there is a `split` and on all rows otherwise. A label is predicted if its score is above
-    `threshold`, by default 0.5 for probabilities and 0 for logits. Both attackers of a round
-    use the same rows, so the interval is that of a paired difference.
+    Both attackers of a round use the same rows, so the interval is that of a paired difference.
+
+    Parameters
+    ----------
+    labels, predictions
+        As for `dataset_leakage` and `model_leakage`.
+    attribute
+        The group of each row: one column of categories.
+    at
+        The F1 that the labels are perturbed to. By default the model's own, on the test rows if
+        there is a `split` and on all rows otherwise.
+    average
+        How that F1 is averaged over labels: `macro`, as in the paper's code, or `micro`.
+    threshold
+        The score above which a label is predicted: by default 0.5 for probabilities, 0 for logits.
+    split
+        `train`, `dev` or `test` for each row. By default every round splits the data at random.
+    attacker
+        `mlp` (the paper's), `logistic`, `exact` (one label per row), or an `Attacker`.
+    share
+        The share of the train rows that the attacker uses (Table 2 of the paper).
     """
-    return measure_leakage(**locals())
+    data: dict[str, Any] = {"labels": labels, "predictions": predictions, "split": split}
+    return _measure(attribute, locals(), **data, progress=progress)
+
+
+def _measure(attribute: Labels, options: Mapping[str, Any], **data: Any) -> LeakageResult:
+    attacker = options.get("attacker", _DEFAULT.attacker)
+    name = attacker if isinstance(attacker, str) else repr(attacker)
+    settings = from_mapping(LeakageSettings, {**options, "attacker": name})
+    return measure_leakage(attribute, settings, find_attacker(attacker), **data)
 
 
 def measure_leakage(
-    *,
     attribute: Labels,
-    split: Any,
-    attacker: str | Attacker,
-    device: str,
-    progress: Progress,
-    **options: Any,
+    settings: LeakageSettings,
+    attacker: Attacker,
+    *,
+    labels: Labels | None = None,
+    predictions: Any = None,
+    split: Any = None,
+    progress: Progress = silent,
 ) -> LeakageResult:
-    """Measure the `labels`, the `predictions`, or both and their difference.
+    """Measure the labels, the predictions, or both and their difference.
 
-    The other options are settings, and recorded. Everything that can be wrong is checked
-    before any attacker is trained.
+    Everything that can be wrong is checked before any attacker is trained.
     """
-    truth = read_labels(options.pop("labels")) if "labels" in options else None
-    given = None
-    if "predictions" in options:
-        names = None if truth is None else truth.names
-        given = read_predictions(options.pop("predictions"), names)
-    sizes = [len(each.values) for each in (truth, given) if each is not None]
+    truth = None if labels is None else read_labels(labels)
+    scores = None
+    if predictions is not None:
+        scores = read_predictions(predictions, None if truth is None else truth.names)
+    sizes = [len(data.values) for data in (truth, scores) if data is not None]
     if sizes[0] != sizes[-1]:
         raise InputError(f"`predictions` has {sizes[1]} rows where `labels` has {sizes[0]}")
-    name = attacker if isinstance(attacker, str) else repr(attacker)
-    settings = LeakageSettings(attacker=name, device=device, **options)
     check_confidence(settings.confidence)
-    average = settings.average
     groups = read_groups(attribute, sizes[0])
     parts = None if split is None else read_split(split, sizes[0])
     # The rows on which an F1 is measured.
     judged = np.flatnonzero(np.ones(sizes[0]) if parts is None else parts == PARTS.index("test"))
     rng = np.random.default_rng(settings.seed)
     drawn = draw_rounds(groups, parts, rounds=settings.rounds, share=settings.share, rng=rng)
-    attack = find_attacker(attacker).attack
+    # Labels are attacked first, and count as half of the work where there are both.
+    halves = len(sizes)
 
     def interval(values: Sequence[float], by_row: Floats, least: float) -> Interval:
         confidence = settings.confidence
         return leakage_interval(values, by_row, groups, bounds=(least, 1.0), confidence=confidence)
 
     def leakage(
-        measure: Measure, inputs: Sequence[AttackerInput], f1: float | None, report: Progress
+        measure: LeakageMeasure, inputs: Sequence[AttackerInput], f1: float | None, half: int = 0
     ) -> LeakageRow:
         """Attack every round and score the guesses."""
+
+        def report(done: int, total: int) -> None:
+            progress(half * total + done, halves * total)
+
         trials = [Trial(seen, groups, rows) for seen, rows in zip(inputs, drawn, strict=True)]
-        values, by_row = score_guesses(attack(trials, device=device, progress=report), trials)
+        guesses = attacker.attack(trials, device=settings.device, progress=report)
+        values, by_row = score_guesses(guesses, trials)
         return leakage_row(
             measure, float(np.mean(values)), interval(values, by_row, 0.0), values,
             chance=1 / len(groups.names), f1=f1, by_row=by_row,
         )  # fmt: skip
 
-    def result(*rows: LeakageRow) -> LeakageResult:
-        recorded = {key: value for key, value in settings.to_dict().items() if key in options}
-        provenance = {"settings": {"attacker": name, **recorded}, "versions": versions()}
-        return LeakageResult(rows, groups.names, ASSUMPTIONS, provenance)
+    f1, rows = settings.at, []
+    if truth is not None:
+        if scores is not None and f1 is None:
+            f1 = model_f1(
+                truth, scores, rows=judged, average=settings.average, threshold=settings.threshold
+            )
+        inputs, reached = [truth.as_input()] * len(drawn), f1
+        if f1 is not None:
+            wrong = [
+                perturb(truth, f1, rng=rng, average=settings.average, rows=judged) for _ in drawn
+            ]
+            inputs = [perturbed.as_input() for perturbed, _ in wrong]
+            reached = float(np.mean([score for _, score in wrong]))
+        rows.append(leakage(LeakageMeasure.DATASET, inputs, reached))
+    if scores is not None:
+        model = leakage(LeakageMeasure.MODEL, [scores] * len(drawn), f1, len(rows))
+        rows.insert(0, model)
+    if len(rows) == 2:
+        model, dataset = rows
+        values = tuple(np.subtract(model.rounds, dataset.rounds).tolist())
+        assert model.by_row is not None
+        assert dataset.by_row is not None
+        paired = interval(values, model.by_row - dataset.by_row, -1.0)
+        mean = float(np.mean(values))
+        rows.append(leakage_row(LeakageMeasure.AMPLIFICATION, mean, paired, values, f1=f1))
+    without = {"attacker", "layers", "width", "device"}
+    without |= set() if truth is not None else set(_OF_LABELS)
+    without |= set() if len(sizes) == 2 else {"threshold"}
+    recorded = {key: value for key, value in settings.to_dict().items() if key not in without}
+    provenance = {"settings": {"attacker": settings.attacker, **recorded}, "versions": versions()}
+    return LeakageResult(tuple(rows), groups.names, ASSUMPTIONS, provenance)
 
-    if truth is None:
-        assert given is not None
-        return result(leakage(Measure.MODEL, [given] * len(drawn), None, progress))
-    f1 = settings.at
-    if given is not None and f1 is None:
-        f1 = model_f1(truth, given, rows=judged, average=average, threshold=settings.threshold)
-    inputs, reached = [truth.as_input()] * len(drawn), f1
-    if f1 is not None:
-        wrong = [perturb(truth, f1, rng=rng, average=average, rows=judged) for _ in drawn]
-        inputs = [labels.as_input() for labels, _ in wrong]
-        reached = float(np.mean([score for _, score in wrong]))
-    if given is None:
-        return result(leakage(Measure.DATASET, inputs, reached, progress))
-    dataset = leakage(
-        Measure.DATASET, inputs, reached, lambda done, total: progress(done, 2 * total)
-    )
-    model = leakage(
-        Measure.MODEL, [given] * len(drawn), f1,
-        lambda done, total: progress(total + done, 2 * total),
-    )  # fmt: skip
-    assert model.by_row is not None
-    assert dataset.by_row is not None
-    values = tuple(np.subtract(model.rounds, dataset.rounds).tolist())
-    paired = interval(values, model.by_row - dataset.by_row, -1.0)
-    mean = float(np.mean(values))
-    return result(model, dataset, leakage_row(Measure.AMPLIFICATION, mean, paired, values, f1=f1))
+
+def table_leakage(
+    table: Any,
+    *more_runs: Any,
+    attribute: str,
+    labels: Sequence[str] = (),
+    predictions: Sequence[str] = (),
+    split: str | None = None,
+    run_column: str | None = None,
+    settings: LeakageSettings | None = None,
+    progress: Progress = silent,
+) -> LeakageResult:
+    """Measure the leakage of the columns of a table: files, a DataFrame or an Arrow table.
+
+    With `labels` alone it is the dataset's leakage, with `predictions` alone the model's, with
+    both the leakage amplification too. Several tables, or the values of `run_column`, are
+    several training runs: the answer is then the mean over runs, with an interval that covers
+    rounds, test rows and runs.
+    """
+    settings = LeakageSettings() if settings is None else settings
+    _refuse_without_effect(settings, labels, predictions)
+    if run_column is not None and more_runs:
+        raise InputError("give --run-column or several tables, not both")
+    tables = (table, *more_runs)
+    words = [attribute, *(name for name in (split, run_column) if name)]
+    runs: list[tuple[str, pd.DataFrame]] = []
+    for number, data in enumerate(tables, start=1):
+        name = f"table {number}" if more_runs else "the table"
+        name = str(data) if isinstance(data, str | Path) else name
+        frame = read_columns(data, [*labels, *predictions, *words], text=words)
+        refuse_missing(frame, name)
+        if len(labels) > 1:
+            _refuse_labels(frame, labels, name)
+        if len(predictions) > 1:
+            refuse_words(frame, predictions, name, "numbers (scores, logits or 0/1)")
+        if run_column is None:
+            runs.append((name, frame))
+        else:
+            parts = frame.groupby(run_column, sort=True)
+            runs += [(f'{name}, run "{run}"', part) for run, part in parts]
+    attacker = _sized_attacker(settings)
+
+    def columns(frame: pd.DataFrame, names: Sequence[str]) -> Any:
+        return frame[list(names) if len(names) > 1 else names[0]] if names else None
+
+    results: list[LeakageResult] = []
+    for name, frame in runs:
+        # Predictions go by position: their columns cannot be called like the labels'.
+        scores = columns(frame, predictions)
+        try:
+            result = measure_leakage(
+                frame[attribute],
+                settings,
+                attacker,
+                labels=columns(frame, labels),
+                predictions=None if scores is None else scores.to_numpy(),
+                split=None if split is None else frame[split],
+                progress=progress,
+            )
+        except InputError as problem:
+            if len(runs) == 1:
+                raise
+            raise InputError(f"{name}: {problem}") from problem
+        results.append(result)
+        groups, first = (", ".join(result.groups) for result in (results[-1], results[0]))
+        if groups != first:
+            raise InputError(
+                f"{name}: the groups are {groups}, in {runs[0][0]} they are {first}; all training "
+                "runs must have the same groups"
+            )
+    subjects = [str(data) if isinstance(data, str | Path) else "a table" for data in tables]
+    provenance: dict[str, Any] = {
+        "subject": ", ".join(subjects),
+        "attribute": attribute,
+        "labels": list(labels),
+        "predictions": list(predictions),
+        "split": split,
+        "run_column": run_column,
+        "settings": settings.to_dict(),
+        "versions": versions(),
+    }
+    if all(isinstance(data, str | Path) for data in tables):
+        options = [f"--attribute={attribute}", *(["--split", split] if split else [])]
+        options += ["--run-column", run_column] if run_column else []
+        options += [word for name in labels for word in ("--labels", name)]
+        options += [word for name in predictions for word in ("--predictions", name)]
+        provenance["command"] = command_line("leak", subjects, options, settings.words())
+    return dataclasses.replace(_mean_over_runs(results), provenance=provenance)
+
+
+def _refuse_without_effect(
+    settings: LeakageSettings, labels: Sequence[str], predictions: Sequence[str]
+) -> None:
+    if isinstance(labels, str) or isinstance(predictions, str):
+        raise InputError('`labels` and `predictions` are lists of columns such as ["verb"]')
+    if not labels and not predictions:
+        raise InputError("a table needs `labels`, `predictions` or both")
+    if settings.at is not None and not labels:
+        raise InputError("`at` perturbs labels and needs `labels`")
+    if settings.threshold is not None and not (labels and predictions):
+        raise InputError("`threshold` decides an F1 and needs both `labels` and `predictions`")
+
+
+def _refuse_labels(frame: pd.DataFrame, labels: Sequence[str], name: str) -> None:
+    for column in labels:
+        wrong = ~frame[column].isin((0, 1)).to_numpy()
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise DataFileError(
+                f'{name}: the column "{column}" must be 0 or 1: found {frame[column].iloc[row]!r} '
+                f"in row {row + 1}; one column of labels may hold categories"
+            )
+
+
+def _sized_attacker(settings: LeakageSettings) -> Attacker:
+    """Return the attacker, with the layers and the width of the settings."""
+    attacker = find_attacker(settings.attacker)
+    for name in ("layers", "width"):
+        size = getattr(settings, name)
+        if size is None:
+            continue
+        if name not in getattr(attacker, "__dataclass_fields__", {}):
+            raise InputError(f'the attacker "{settings.attacker}" has no `{name}`; use mlp')
+        attacker = dataclasses.replace(attacker, **{name: size})  # type: ignore[type-var]
+    return attacker
+
+
+def _mean_over_runs(results: Sequence[LeakageResult]) -> LeakageResult:
+    first = results[0]
+    if len(results) == 1:
+        return first
+    of_runs = zip(*(result.rows for result in results), strict=True)
+    rows = tuple(mean_row(rows, first.chance) for rows in of_runs)
+    return LeakageResult(rows, first.groups, (*first.notes, runs_note(len(results), "rows")))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from lmprobe.metrics.association import Floats
 from lmprobe.results import (
-    Column,
     ColumnKind,
+    ColumnOf,
     Estimate,
     Figure,
     Interval,
@@ -25,9 +25,12 @@ from lmprobe.results import (
     Statement,
     Table,
     Verdict,
+    closing_sections,
     decide,
+    json_field,
+    table_of,
 )
-from lmprobe.results.estimate import Claim
+from lmprobe.results.estimate import Claim, EstimateRow
 from lmprobe.results.format import format_number, format_percent
 from lmprobe.results.result import Result
 from lmprobe.stats.verdicts import mean_of_runs
@@ -45,7 +48,7 @@ ASSUMPTIONS = (Note(NoteKind.ASSUMPTION, " ".join(LIMITS[:2])),)
 """What the terminal says beside every leakage."""
 
 
-class Measure(StrEnum):
+class LeakageMeasure(StrEnum):
     """What a row of a leakage result is."""
 
     DATASET = "dataset leakage"
@@ -58,66 +61,28 @@ class Measure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeakageRow:
+class LeakageRow(EstimateRow):
     """One number: how often the group is guessed, or a difference of two such numbers."""
 
-    measure: Measure
-    estimate: Estimate
+    json_keys: ClassVar[tuple[str, ...]] = ("measure", "estimate", "rounds", "f1", "over_runs")
+
+    measure: LeakageMeasure = json_field(key="name")
+    estimate: Estimate = json_field(flat=True)
     rounds: tuple[float, ...] = ()
     """The value of each round, of each template or of each run."""
     f1: float | None = None
     """Of the model's decisions, or the F1 that the perturbed labels reached."""
-    by_row: Floats | None = None
-    """Each example's share of rounds in which it was guessed, NaN where it was never tested."""
-    runs: int = 1
-    """How many training runs it is the mean of; the interval covers them too."""
+    by_row: Floats | None = json_field(default=None, inherited=True)
+    """Each example's share of rounds in which it was guessed, NaN where it was never tested.
 
-    @property
-    def over_runs(self) -> Estimate | None:
-        """The estimate where there are several training runs."""
-        return self.estimate if self.runs > 1 else None
-
-    @property
-    def name(self) -> str:
-        """What the row is called in JSON and tables."""
-        return self.measure.value
-
-    @property
-    def value(self) -> float:
-        """The mean over rounds."""
-        return self.estimate.value
-
-    @property
-    def interval(self) -> Interval:
-        """The interval of the value."""
-        return self.estimate.interval
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the interval allows to be claimed."""
-        return self.estimate.verdict
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        document = {"name": self.name, **self.estimate.to_dict()}
-        over_runs = self.over_runs and self.over_runs.to_dict()
-        return document | {"rounds": list(self.rounds), "f1": self.f1, "over_runs": over_runs}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> LeakageRow:
-        """Read the JSON form."""
-        rounds = tuple(document["rounds"])
-        return cls(
-            Measure(document["name"]),
-            Estimate.from_dict(document),
-            rounds,
-            document["f1"],
-            runs=1 if document.get("over_runs") is None else len(rounds),
-        )
+    It is not written to JSON.
+    """
+    over_runs: Estimate | None = None
+    """The estimate where it is the mean of several training runs: its interval covers them."""
 
 
 def leakage_row(
-    measure: Measure,
+    measure: LeakageMeasure,
     value: float,
     interval: Interval,
     rounds: Sequence[float],
@@ -141,20 +106,21 @@ def leakage_row(
 def mean_row(rows: Sequence[LeakageRow], chance: float) -> LeakageRow:
     """Return the mean of the same row of several training runs."""
     measure, f1 = rows[0].measure, [row.f1 for row in rows if row.f1 is not None]
-    span = (-1.0, 1.0) if measure is Measure.AMPLIFICATION else (0.0, 1.0)
+    span = (-1.0, 1.0) if measure is LeakageMeasure.AMPLIFICATION else (0.0, 1.0)
     estimates = [row.estimate for row in rows]
+    estimate = mean_of_runs(estimates, span=span, **_verdicts(measure, chance))
     return LeakageRow(
         measure,
-        mean_of_runs(estimates, span=span, **_verdicts(measure, chance)),
+        estimate,
         tuple(row.value for row in rows),
         sum(f1) / len(f1) if f1 else None,
-        runs=len(rows),
+        over_runs=estimate,
     )
 
 
-def _verdicts(measure: Measure, chance: float) -> dict[str, Any]:
+def _verdicts(measure: LeakageMeasure, chance: float) -> dict[str, Any]:
     """Return what an interval above or below the reference establishes."""
-    if measure is Measure.AMPLIFICATION:
+    if measure is LeakageMeasure.AMPLIFICATION:
         return {"above": Verdict.LEAKS_MORE, "below": Verdict.LEAKS_LESS, "reference": 0.0}
     # An attacker that guesses less often than chance has learned nothing.
     return {"above": Verdict.LEAKS, "below": Verdict.UNDECIDED, "reference": chance}
@@ -168,6 +134,7 @@ class LeakageResult(Result):
     """
 
     kind: ClassVar[str] = "leakage"
+    json_keys: ClassVar[tuple[str, ...]] = ("rows", "groups", "chance", "notes", "provenance")
 
     rows: tuple[LeakageRow, ...]
     groups: tuple[str, ...]
@@ -192,7 +159,7 @@ class LeakageResult(Result):
     @property
     def rounds(self) -> tuple[float, ...]:
         """The answer in each round; of a language model, its leakage in each template."""
-        of_model = any(row.measure is Measure.BASE for row in self.rows)
+        of_model = any(row.measure is LeakageMeasure.BASE for row in self.rows)
         return self.model.rounds if of_model else self.rows[-1].rounds
 
     @property
@@ -208,50 +175,48 @@ class LeakageResult(Result):
     @property
     def model(self) -> LeakageRow:
         """The leakage of the model."""
-        return self.row(Measure.MODEL)
+        return self.row(LeakageMeasure.MODEL)
 
     @property
     def dataset(self) -> LeakageRow:
         """The leakage of the true labels, at the model's F1 where there is a model."""
-        return self.row(Measure.DATASET)
+        return self.row(LeakageMeasure.DATASET)
 
     @property
     def base(self) -> LeakageRow:
         """The leakage of the base rates that a language model is compared with."""
-        return self.row(Measure.BASE)
+        return self.row(LeakageMeasure.BASE)
 
-    def row(self, measure: Measure | str) -> LeakageRow:
+    def row(self, measure: LeakageMeasure | str) -> LeakageRow:
         """Return the row of a measure; KeyError where it was not measured."""
-        return {row.measure: row for row in self.rows}[Measure(measure)]
+        return {row.measure: row for row in self.rows}[LeakageMeasure(measure)]
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the answer alone: the other rows are what it is compared with."""
-        return (Claim(self.rows[-1].estimate, subject=self.rows[-1].name),)
+        return (Claim(self.rows[-1].estimate, subject=self.rows[-1].measure),)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table."""
-        percent = f"{format_percent(self.interval.confidence)} interval"
-        several = " over rows and runs" if self.rows[-1].runs > 1 else ""
-        with_f1 = any(row.f1 is not None for row in self.rows)
+
+        def if_measured(name: str) -> Callable[[LeakageRow], Any]:
+            undefined = IntervalStatus.UNDEFINED
+            return lambda row: None if row.interval.status is undefined else getattr(row, name)
+
+        runs = " over rows and runs" if self.rows[-1].over_runs else ""
+        heading = f"{format_percent(self.interval.confidence)} interval{runs}"
         columns = [
-            Column("measure"),
-            Column("value", ColumnKind.NUMBER),
-            Column(percent + several, ColumnKind.RANGE, "interval"),
-            Column("verdict", ColumnKind.VERDICT),
+            ColumnOf("measure", "measure"),
+            ColumnOf("value", "value", ColumnKind.NUMBER),
+            ColumnOf(heading, if_measured("interval"), ColumnKind.RANGE, "interval"),
+            ColumnOf("verdict", if_measured("verdict"), ColumnKind.VERDICT),
         ]
-        if with_f1:
-            columns.append(Column("F1", ColumnKind.NUMBER, key="f1"))
-        rows = []
-        for row in self.rows:
-            without = row.interval.status is IntervalStatus.UNDEFINED
-            cells: list[Any] = [row.name, row.value, *_cells(None if without else row.estimate)]
-            rows.append((*cells, row.f1) if with_f1 else tuple(cells))
+        if any(row.f1 is not None for row in self.rows):
+            columns.append(ColumnOf("F1", "f1", ColumnKind.NUMBER, "f1"))
         title = f"How often the group is guessed; at random: {format_percent(self.chance)}"
-        return (Table("leakage", tuple(columns), tuple(rows), title=title),)
+        return (table_of("leakage", self.rows, columns, title=title, empty=True),)
 
     def page(self) -> Page:
         """Return the report."""
-        command = self.provenance.get("command")
         facts = {key: str(value) for key, value in self.provenance.items() if key != "command"}
         return Page(
             title=f"Leakage of {self.provenance.get('subject', 'labels')}",
@@ -259,9 +224,7 @@ class LeakageResult(Result):
             headline=(Statement(_sentence(self.rows[-1]), self.verdict),),
             sections=(
                 Section("Leakage", tables=self.tables(), figures=self._figures()),
-                Section("Notes", notes=self.notes),
-                Section("Provenance", facts=facts, collapsed=True),
-                *([Section("Run it again", commands=(command,))] if command else []),
+                *closing_sections(self.notes, facts, self.provenance.get("command", "")),
             ),
             limits=LIMITS,
             topic="Leakage",
@@ -272,51 +235,31 @@ class LeakageResult(Result):
         shown = [row for row in self.rows if len(row.rounds) > 1]
         if not shown:
             return ()
-        unit = "run" if self.rows[-1].runs > 1 else "round"
+        unit = "run" if self.rows[-1].over_runs else "round"
         values = "; ".join(
-            f"{row.name} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
+            f"{row.measure} from {min(row.rounds):.3f} to {max(row.rounds):.3f}" for row in shown
         )
-        numbers = [tuple(map(float, range(1, len(row.rounds) + 1))) for row in shown]
         figure = SeriesPlot(
             name="rounds",
             title=f"The value of each {unit}",
             x_label=unit,
             y_label="value",
             series=tuple(
-                Series(row.name, x, row.rounds, style="points")
-                for row, x in zip(shown, numbers, strict=True)
+                Series(
+                    row.measure,
+                    tuple(map(float, range(1, 1 + len(row.rounds)))),
+                    row.rounds,
+                    style="points",
+                )
+                for row in shown
             ),
             alternative=f"Value by {unit}: {values}.",
         )
         return (figure,)
 
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "rows": [row.to_dict() for row in self.rows],
-            "groups": list(self.groups),
-            "chance": self.chance,
-            "notes": [note.to_dict() for note in self.notes],
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> LeakageResult:
-        """Read the JSON form."""
-        return cls(
-            tuple(LeakageRow.from_dict(row) for row in document["rows"]),
-            tuple(document["groups"]),
-            tuple(Note.from_dict(note) for note in document["notes"]),
-            document["provenance"],
-        )
-
-
-def _cells(estimate: Estimate | None) -> tuple[Interval | None, Verdict | None]:
-    return (None, None) if estimate is None else (estimate.interval, estimate.verdict)
-
 
 def _sentence(row: LeakageRow) -> str:
-    number = format_number(row.value, sign=row.measure is Measure.AMPLIFICATION)
+    number = format_number(row.value, sign=row.measure is LeakageMeasure.AMPLIFICATION)
     decided = row.verdict.decisive
     what = row.verdict.predicate if decided else "not enough evidence that the group can be guessed"
-    return f"{row.name} {number}: {what}."
+    return f"{row.measure} {number}: {what}."

@@ -6,12 +6,11 @@ Nothing heavy is imported here: the command line reads this module for its help.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from lmprobe.results.settings import Settings, setting
 
 Average = Literal["macro", "micro"]
-AVERAGES: tuple[Average, ...] = get_args(Average)
 """`macro`: the mean over labels, which the paper's code uses; `micro`: all decisions pooled."""
 
 

@@ -20,7 +20,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmprobe.io.work import Progress
-from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import PARTS, Trial
 from lmprobe.models.forward import resolve_device, torch_threads
@@ -40,11 +39,12 @@ like each of them (R, 1, U), and that share by group (R, U, G)."""
 
 
 def train_and_guess(
-    recipe: Mlp, trials: Sequence[Trial], *, device: str, progress: Progress
+    trials: Sequence[Trial], *, device: str, progress: Progress, **recipe: Any
 ) -> list[Codes]:
-    """Train one attacker per trial by the recipe and return its guesses of the test rows.
+    """Train one attacker per trial and return its guesses of the test rows.
 
-    On a CPU the trials are shared out between as many workers as torch has threads.
+    The recipe is the fields of `Mlp`. On a CPU the trials are shared out between as many workers
+    as torch has threads.
     """
     place = torch.device(resolve_device(device))
     workers = min(torch.get_num_threads(), len(trials)) if place.type == "cpu" else 1
@@ -56,7 +56,7 @@ def train_and_guess(
                 epochs[worker] = epoch
                 progress(sum(epochs), total * workers)
 
-        return _train(recipe, trials[worker::workers], place, report)
+        return _train(trials[worker::workers], place, report, **recipe)
 
     with torch_threads(1), ThreadPoolExecutor(workers) as pool:
         guesses = list(pool.map(work, range(workers)))
@@ -64,21 +64,30 @@ def train_and_guess(
 
 
 def _train(
-    recipe: Mlp, trials: Sequence[Trial], place: torch.device, progress: Progress
+    trials: Sequence[Trial],
+    place: torch.device,
+    progress: Progress,
+    *,
+    layers: int,
+    width: int,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    patience: int | None,
 ) -> list[Codes]:
     """Train the attackers of these trials in one batched network."""
     inputs, rows = trials[0].inputs, len(trials[0].rows.train)
-    batch_size = min(recipe.batch_size, rows)
+    batch_size = min(batch_size, rows)
     examples = (_CodedExamples if inputs.coded else _NumberExamples)(trials, place)
     generators = [torch.Generator().manual_seed(trial.rows.seed) for trial in trials]
-    hidden = [recipe.width] * (recipe.layers - 1)
+    hidden = [width] * (layers - 1)
     network = _Networks([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
-    optimizer = torch.optim.Adam(network.parameters, lr=recipe.learning_rate, fused=True)
+    optimizer = torch.optim.Adam(network.parameters, lr=learning_rate, fused=True)
     # Of each round the guesses with the highest dev accuracy, the first ones on a tie.
     best = torch.zeros_like(examples.rows["test"])
     accuracy = torch.full((len(trials),), -math.inf, device=place)
     best_epoch = torch.zeros_like(accuracy)
-    for epoch in range(1, recipe.epochs + 1):
+    for epoch in range(1, epochs + 1):
         order = torch.stack([torch.randperm(rows, generator=each) for each in generators])
         for first, weight, target in examples.batches(network, order.to(place), batch_size):
             logits = network.logits(first, weight, batch_size)
@@ -94,10 +103,10 @@ def _train(
             if better.any():
                 accuracy[better], best_epoch[better] = now[better], epoch
                 best[better] = examples.guesses(network, examples.rows["test"])[better]
-        progress(epoch, recipe.epochs)
-        waited = recipe.patience is not None and (epoch - best_epoch >= recipe.patience).all()
+        progress(epoch, epochs)
+        waited = patience is not None and (epoch - best_epoch >= patience).all()
         if waited or (accuracy >= examples.best_possible - _SAME).all():
-            progress(recipe.epochs, recipe.epochs)
+            progress(epochs, epochs)
             break
     return [np.asarray(guess) for guess in best.cpu().numpy()]
 

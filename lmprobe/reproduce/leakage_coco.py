@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import lmprobe
 from lmprobe.io.work import Progress, silent
-from lmprobe.leakage.f1 import f1_score
+from lmprobe.leakage.inputs import f1_score
 from lmprobe.leakage.result import LeakageRow
 from lmprobe.reproduce.captions import MODELS, caption_data
 from lmprobe.reproduce.experiment import experiment
@@ -49,7 +49,7 @@ def leakage_coco(
         name = MODELS[model]
         said = np.repeat(data.said_objects[model], data.times, axis=0).astype(np.int64)
         flipped = lmprobe.leakage_amplification(objects, said, genders, **options)
-        rows += [_row(f"{name}: {row.name}", row, name, row.f1) for row in flipped.rows]
+        rows += [_row(f"{name}: {row.measure}", row, name, row.f1) for row in flipped.rows]
         wrong = as_wrong(objects, said, np.random.default_rng(seed))
         same = lmprobe.leakage_amplification(wrong, said, genders, at=1.0, **options).rows[-1]
         f1 = f1_score(objects, wrong)

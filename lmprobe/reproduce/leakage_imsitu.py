@@ -11,11 +11,11 @@ import pandas as pd
 
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.attackers import Attacker, find_attacker
-from lmprobe.leakage.balanced import balanced_split
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels
 from lmprobe.leakage.result import LIMITS
 from lmprobe.leakage.rounds import (
     Trial,
+    balanced_split,
     draw_rounds,
     leakage_interval,
     read_split,

@@ -106,6 +106,7 @@ def _unite_intervals(part: dict[str, Any]) -> None:
     part["interval"] = to_json(estimate.interval.widened(estimate.claimed, over_runs))
     if earlier["verdict"] != part["verdict"]:
         part["verdict"] = "undecided"
+    part["over_runs"] = {key: part[key] for key in earlier if key in part}
 
 
 _UPGRADES = (_from_version_1, _from_version_2)

@@ -195,7 +195,7 @@ KINDS = {
     "count": "lmprobe.sources.counting.count.CountResult",
     "disparity": "lmprobe.tabular.disparity_result.DisparityResult",
     "leakage": "lmprobe.leakage.result.LeakageResult",
-    "leakage-tradeoff": "lmprobe.leakage.tradeoff.Tradeoff",
+    "leakage-tradeoff": "lmprobe.leakage.removal.Tradeoff",
     "plan": "lmprobe.probing.plan.PlanResult",
     "probe": "lmprobe.probing.result.ProbeResult",
     "reproduction": "lmprobe.reproduce.result.Reproduction",

@@ -13,6 +13,7 @@ import pytest
 from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.language import language_leakage
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from lmprobe.results.codec import to_json
 from tests.checkpoints import Checkpoint, checkpoint, own_cache
 
 __all__ = ["checkpoint", "own_cache"]
@@ -65,7 +66,7 @@ def test_dataset_leakage(run: Run, table: Path, frame: pd.DataFrame, tmp_path: P
     code, out, _ = run(*words, "--json", "--output", tmp_path / "out")
     document = json.loads(out)
     assert code == 0
-    assert document["rows"] == [row.to_dict() for row in expected.rows]
+    assert document["rows"] == to_json(expected.rows)
     assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
     _, out, err = run(*words)
     assert f"{expected.value:.4f}" in out
@@ -85,11 +86,11 @@ def test_predictions_alone_and_with_several_labels(
         frame[both], frame[scores].to_numpy(), frame["gender"], attacker="logistic"
     )
     assert code == 0
-    assert json.loads(out)["rows"] == [row.to_dict() for row in expected.rows]
+    assert json.loads(out)["rows"] == to_json(expected.rows)
     alone = ("-p", "said", "-a", "gender", "--layers", "1", "--rounds", "2", "--json")
     (row,) = json.loads(run(table, *alone)[1])["rows"]
     smallest = model_leakage(frame["said"], frame["gender"], attacker=Mlp(layers=1), rounds=2)
-    assert row == smallest.rows[0].to_dict()
+    assert row == to_json(smallest.rows[0])
 
 
 def test_a_language_model(run: Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_a_language_model(run: Run, checkpoint: Checkpoint, tmp_path: Path) -> N
     code, out, _ = run(*words, "--json")
     expected = language_leakage(folder, templates, "uniform")
     assert code == 0
-    assert json.loads(out)["rows"] == [row.to_dict() for row in expected.rows]
+    assert json.loads(out)["rows"] == to_json(expected.rows)
     assert "base leakage" in run(*words)[1]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.balanced import balanced_split
+from lmprobe.leakage.rounds import balanced_split
 from tests.leakage.leaking_data import many_labels
 
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("wmx")), min_size=4, max_size=60)

@@ -13,14 +13,20 @@ from torch import nn
 from torch.nn import functional
 
 from lmprobe.errors import InputError
-from lmprobe.leakage.adversarial import Removal, train
-from lmprobe.leakage.embeddings import mask_embeddings
 from lmprobe.leakage.inputs import TrueLabels, read_groups, read_labels
 from lmprobe.leakage.measure import leakage_amplification
-from lmprobe.leakage.result import LeakageRow, Measure, leakage_row
-from lmprobe.leakage.tradeoff import Point, Tradeoff, removal_tradeoff
+from lmprobe.leakage.removal import (
+    Point,
+    Removal,
+    Tradeoff,
+    mask_embeddings,
+    removal_tradeoff,
+    train,
+)
+from lmprobe.leakage.result import LeakageMeasure, LeakageRow, leakage_row
 from lmprobe.models import Cloze, load_model
 from lmprobe.results import Interval, Verdict
+from lmprobe.results.codec import to_json
 from lmprobe.templates import load_templates
 from tests.checkpoints import Checkpoint, checkpoint, own_cache
 from tests.leakage.leaking_data import planted
@@ -141,8 +147,8 @@ def test_a_tradeoff_measures_the_original_then_noise_on_it_then_each_critic() ->
         model = train(features, truth, groups, np.flatnonzero(split == "train"), settings)
         logits = model.logits(features, noise=noise, rng=rng)
         row = leakage_amplification(labels, logits, group, threshold=0.0, **options).rows[-1]
-        expected.append((method, level, row.to_dict()))
-    points = [(point.method, point.level, point.amplification.to_dict()) for point in found.points]
+        expected.append((method, level, to_json(row)))
+    points = [(point.method, point.level, to_json(point.amplification)) for point in found.points]
     assert points == expected
     assert found.provenance == {"rows": 600, "groups": ["0", "1"], "rounds": 2, "seed": 7}
     # Without a split, rows are drawn to train on.
@@ -156,7 +162,7 @@ def test_a_tradeoff_measures_the_original_then_noise_on_it_then_each_critic() ->
 
 def row(value: float, f1: float) -> LeakageRow:
     interval = Interval(value - 0.05, value + 0.05, 0.95, "t")
-    return leakage_row(Measure.AMPLIFICATION, value, interval, (value,), f1=f1)
+    return leakage_row(LeakageMeasure.AMPLIFICATION, value, interval, (value,), f1=f1)
 
 
 POINTS = (

@@ -12,11 +12,16 @@ from scipy import stats
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.leakage.attackers import Mlp
-from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
+from lmprobe.leakage.measure import (
+    dataset_leakage,
+    leakage_amplification,
+    model_leakage,
+    table_leakage,
+)
 from lmprobe.leakage.result import LeakageResult
 from lmprobe.leakage.settings import LeakageSettings
-from lmprobe.leakage.table import table_leakage
 from lmprobe.results import NoteKind, Verdict
+from lmprobe.results.codec import to_json
 from tests.leakage.leaking_data import one_label
 
 EXACT = LeakageSettings(attacker="exact", rounds=3)
@@ -78,7 +83,7 @@ def test_a_table_gives_what_its_columns_give(form: str, tmp_path: Path) -> None:
     ):
         settings = LeakageSettings(**options)
         found = table_leakage(table, attribute="group", settings=settings, **columns)  # type: ignore[arg-type]
-        assert [row.to_dict() for row in found.rows] == [row.to_dict() for row in expected.rows]
+        assert to_json(found.rows) == to_json(expected.rows)
         assert found.notes == expected.notes
         assert found.provenance["settings"] == settings.to_dict()
 

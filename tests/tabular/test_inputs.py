@@ -12,8 +12,8 @@ import pytest
 
 import lmprobe
 from lmprobe.errors import DataFileError
+from lmprobe.leakage.measure import table_leakage
 from lmprobe.leakage.settings import LeakageSettings
-from lmprobe.leakage.table import table_leakage
 from lmprobe.tabular.disparity import table_disparities
 
 EXACT = LeakageSettings(attacker="exact", rounds=2)
