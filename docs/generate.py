@@ -96,7 +96,7 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
 
     `without` leaves experiments out: one that takes minutes need not hold up every test.
     """
-    from lmprobe.io.atomic import write_text
+    from lmprobe.io.files import write_text
     from lmprobe.report.charts import svg
     from lmprobe.report.markup import section_lines
     from lmprobe.reproduce.experiment import in_order, reproduce
@@ -151,7 +151,7 @@ def training() -> None:
     """Train the masked reference model, sweep its states, and leave the curve in docs/sweeps.md."""
     import tempfile
 
-    from lmprobe.io.atomic import write_text
+    from lmprobe.io.files import write_text
     from lmprobe.report.charts import svg
 
     sys.path.insert(0, str(DOCS.parent))

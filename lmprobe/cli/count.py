@@ -132,7 +132,7 @@ def _check_target(name: str, output: Path | None) -> None:
 
 
 def _write(table: BaseTable, output: Path | None, register: bool) -> list[Path]:
-    from lmprobe.io.atomic import base_rates_folder
+    from lmprobe.io.files import base_rates_folder
     from lmprobe.sources.csv_file import write_table
 
     folders = [output] if output else []

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
 from lmprobe.errors import LmprobeError, shortened
-from lmprobe.io.documents import refuse_unnamable
+from lmprobe.io.files import refuse_unnamable
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.
@@ -97,7 +97,7 @@ app = typer.Typer(
 def _print_versions(wanted: bool) -> None:
     if not wanted:
         return
-    from lmprobe.io.resources import versions
+    from lmprobe.registry import versions
 
     for name, number in versions().items():
         typer.echo(f"{name} {number}")

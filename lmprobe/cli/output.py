@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lmprobe.errors import printable
-from lmprobe.io.documents import json_text
+from lmprobe.io.files import json_text
 from lmprobe.io.work import Progress, silent
 
 if TYPE_CHECKING:

@@ -42,8 +42,7 @@ def command(
     [bold]lmprobe report out/result.json --model-card --output card[/bold]
     """
     from lmprobe.cli.output import emit, note
-    from lmprobe.io.atomic import write_texts
-    from lmprobe.io.table_files import csv_text
+    from lmprobe.io.files import csv_text, write_texts
     from lmprobe.results.result import load_result
 
     loaded = load_result(result)

@@ -30,7 +30,7 @@ def command(
     Example: [bold]lmprobe reproduce shortcomings[/bold]
     """
     from lmprobe.cli.output import emit, progress_bar
-    from lmprobe.io.atomic import write_texts
+    from lmprobe.io.files import write_texts
     from lmprobe.report.charts import svg
     from lmprobe.reproduce.experiment import reproduce, reproduce_all
 

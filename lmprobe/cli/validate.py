@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lmprobe.cli.options import Json, Quiet
-from lmprobe.io.documents import Problem
+from lmprobe.io.files import Problem
 
 
 def command(

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.atomic import replacing
-from lmprobe.io.documents import parse_json, refuse_pipe, refuse_unnamable
+from lmprobe.io.files import csv_text, parse_json, refuse_pipe, refuse_unnamable, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +25,6 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """The endings of compressed files, and what Arrow calls the compression."""
 BLOCK = 1 << 17
 """Bytes read at a time: large enough to be fast, small enough to stay in the core's cache."""
-# A spreadsheet takes a cell that starts so for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +81,6 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         raise InputError(f"{path}: the table's name must end in {', '.join(SUFFIXES)}")
     with replacing(path) as temporary:
         _required_format(path).write(frame, temporary)
-
-
-def csv_text(frame: pd.DataFrame, delimiter: str = ",") -> str:
-    """Return the CSV; undefined is an empty cell, and no word can be taken for a formula.
-
-    Such a word gets an apostrophe before it, the mark by which spreadsheets know text;
-    numbers stay numbers, whatever their sign.
-    """
-    safe = frame.apply(lambda column: column.map(_harmless)).rename(columns=_harmless)
-    # Words are quoted always: the writer forgets to when one holds a bare carriage return.
-    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
-    return str(safe.to_csv(index=False, sep=delimiter, **options))
-
-
-def _harmless(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULA) else cell
 
 
 def _paths(source: str | Path) -> tuple[Path, ...]:

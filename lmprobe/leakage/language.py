@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.io.resources import versions
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.result import LeakageMeasure, LeakageResult, leakage_row
 from lmprobe.metrics.association import Floats
@@ -32,6 +31,7 @@ from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.probing.scores import score_templates
 from lmprobe.probing.settings import ProbeSettings
+from lmprobe.registry import versions
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import align_base_rates, load_base_rates

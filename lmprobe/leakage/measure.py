@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.errors import DataFileError, InputError, check_confidence
-from lmprobe.io.resources import versions
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.attackers import Attacker, find_attacker
@@ -45,6 +44,7 @@ from lmprobe.leakage.rounds import (
 from lmprobe.leakage.settings import Average, LeakageSettings
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
+from lmprobe.registry import versions
 from lmprobe.results import Interval
 from lmprobe.results.settings import command_line, from_mapping, refuse_unknown
 from lmprobe.stats.verdicts import runs_note

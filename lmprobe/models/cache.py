@@ -21,8 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io import atomic
-from lmprobe.io.atomic import cache_folder, read_sealed, write_sealed
+from lmprobe.io.files import (
+    cache_folder,
+    read_sealed,
+    remove_leftovers,
+    write_sealed,
+)
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.models.language_model import LanguageModel
@@ -196,7 +200,7 @@ def clear() -> tuple[int, int]:
             raise InputError(f"cannot remove {path}: {problem.strerror}") from problem
         sizes.append(size)
     for folder in cache_folder().glob("scores/*"):
-        sizes += atomic.remove_leftovers(folder)
+        sizes += remove_leftovers(folder)
     return len(sizes), sum(sizes)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmprobe.errors import LmprobeError, ModelError, did_you_mean
-from lmprobe.io.documents import parse_json
+from lmprobe.io.files import parse_json
 from lmprobe.models.cache import file_hash
 from lmprobe.models.forward import first_line
 from lmprobe.models.language_model import Place

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmprobe.errors import InputError, MissingExtraError
-from lmprobe.io.atomic import write_bytes, write_text
+from lmprobe.io.files import write_bytes, write_text
 
 # Importing these registers what they draw.
 from lmprobe.report import row_plots as row_plots, series_plot as series_plot

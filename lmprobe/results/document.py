@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.documents import parse_json, refuse_pipe
+from lmprobe.io.files import parse_json, refuse_pipe
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.estimate import Estimate
 from lmprobe.results.verdict import Interval

@@ -13,9 +13,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.io.atomic import write_texts
-from lmprobe.io.documents import json_text
-from lmprobe.io.table_files import csv_text
+from lmprobe.io.files import csv_text, json_text, write_texts
 from lmprobe.results import Figure, Page, Table
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.document import SCHEMA, read_document, refusing_damage

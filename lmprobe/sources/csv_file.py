@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.io.atomic import write_texts
-from lmprobe.io.documents import FileProblems, Problem, parse_toml, problem_in
+from lmprobe.io.files import FileProblems, Problem, parse_toml, problem_in, write_texts
 from lmprobe.sources.source import PROVENANCE, UNIT, BaseTable, Sampling, provenance_of
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.io import resources
-from lmprobe.io.atomic import base_rates_folder
+from lmprobe.io.files import base_rates_folder, shipped_folder, shipped_names
 from lmprobe.metrics.association import Association
 from lmprobe.metrics.labels import is_frame
 from lmprobe.sources.csv_file import read_table
@@ -71,7 +70,7 @@ class Corpus:
 def load_base_rates(source: Any, *, model: Any = None) -> Source:
     """Return base rates by name or path, or from an object.
 
-    A name is looked up among your own tables (see `lmprobe.io.atomic`), the registered
+    A name is looked up among your own tables (see `lmprobe.io.files`), the registered
     sources, and the bundled tables, in this order. A path is a CSV file. A DataFrame, an
     `Association` and any object with the methods of a `Source` are accepted too. `model` is
     needed for sources that depend on a model, such as "corpus".
@@ -101,7 +100,7 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
 def names() -> tuple[str, ...]:
     """Return the name of every source: code, shipped tables and your own, alphabetically."""
     own = base_rates_folder().glob("*.csv")
-    shipped = resources.names(_SHIPPED, ".csv")
+    shipped = shipped_names(_SHIPPED, ".csv")
     return tuple(sorted({*sources.names(), *shipped, *(path.stem for path in own)}))
 
 
@@ -139,7 +138,7 @@ def find_source(text: str) -> Source:
             return read_table(_own(text), text)
         if text in sources.names():
             return sources.get(text)()
-        shipped = resources.folder(_SHIPPED) / f"{text}.csv"
+        shipped = shipped_folder(_SHIPPED) / f"{text}.csv"
         if shipped.is_file():
             return read_table(shipped, text)
         if not Path(text).is_file():

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmprobe.errors import LmprobeError
-from lmprobe.io.documents import FileProblems, Problem
-from lmprobe.io.resources import folder
+from lmprobe.io.files import FileProblems, Problem, shipped_folder
 from lmprobe.sources.csv_file import read_table
 from lmprobe.templates.lexicon import read_document, read_lexicon
 from lmprobe.templates.sets import check_set
@@ -30,11 +29,11 @@ class CheckedFile:
 
 def shipped_files() -> tuple[Path, ...]:
     """Return the data files that come with lmprobe."""
-    templates = folder("templates")
+    templates = shipped_folder("templates")
     return (
         *sorted(templates.glob("*.toml")),
         *sorted((templates / "lexicons").glob("*.toml")),
-        *sorted(folder("base_rates").glob("*.csv")),
+        *sorted(shipped_folder("base_rates").glob("*.csv")),
     )
 
 

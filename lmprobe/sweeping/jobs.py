@@ -12,7 +12,7 @@ from typing import Any
 
 from lmprobe import __version__
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.documents import refuse_pipe
+from lmprobe.io.files import refuse_pipe
 from lmprobe.sources.load import find_source
 
 # checkpoint-500, step_500, 500: what a folder of checkpoints is called ends in its step.

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io.atomic import remove_leftovers
+from lmprobe.io.files import remove_leftovers
 from lmprobe.io.work import Progress, silent
 from lmprobe.models import find_kind
 from lmprobe.models.kind import default_templates

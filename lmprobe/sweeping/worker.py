@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import LmprobeError
-from lmprobe.io.atomic import write_text
+from lmprobe.io.files import write_text
 from lmprobe.sweeping.jobs import Job
 
 if TYPE_CHECKING:

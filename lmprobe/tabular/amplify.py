@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.resources import versions
 from lmprobe.io.tables import TableSource
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.thresholds import Threshold
+from lmprobe.registry import versions
 from lmprobe.results import Note, NoteKind
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.tabular.counting import (

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean, shortened
-from lmprobe.io.documents import parse_json
+from lmprobe.io.files import parse_json
 from lmprobe.io.table_files import explaining, open_text, write_table
 from lmprobe.io.tables import column_names, read_columns
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError, check_confidence
-from lmprobe.io.resources import versions
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
+from lmprobe.registry import versions
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
 from lmprobe.results.settings import command_line
 from lmprobe.stats.method import IntervalMethod, groups_sample, interval, traits_of

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, did_you_mean
-from lmprobe.io.documents import Problem, parse_toml
-from lmprobe.io.resources import find, names
+from lmprobe.io.files import Problem, find_shipped, parse_toml, shipped_names
 from lmprobe.templates.template import ARTICLES, LexiconEntry
 
 FOLDER = "templates/lexicons"
@@ -151,14 +150,14 @@ class TemplateLexicon:
 
 def load_lexicon(name_or_path: str | Path) -> TemplateLexicon:
     """Load a bundled lexicon by name, or one of your own by path."""
-    lexicon, findings = read_lexicon(find(name_or_path, FOLDER, ".toml"))
+    lexicon, findings = read_lexicon(find_shipped(name_or_path, FOLDER, ".toml"))
     findings.raise_any()
     return lexicon
 
 
 def lexicon_names() -> tuple[str, ...]:
     """Return the names of the lexicons that come with lmprobe."""
-    return names(FOLDER, ".toml")
+    return shipped_names(FOLDER, ".toml")
 
 
 def read_lexicon(path: Path) -> tuple[TemplateLexicon, Findings]:
@@ -188,7 +187,7 @@ def find_lexicon(name: str, beside: Path, key: str, findings: Findings) -> Path 
     if name in own:
         return own[name]
     if name in lexicon_names():
-        return find(name, FOLDER, ".toml")
+        return find_shipped(name, FOLDER, ".toml")
     hint = did_you_mean(name, {*own, *lexicon_names()})
     findings.add(key, f'no lexicon called "{name}"; {hint}', near=f'"{name}"')
     return None

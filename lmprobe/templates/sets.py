@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from lmprobe.io.resources import find, folder, names
+from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings
 from lmprobe.templates.reader import Contents, Line, read_set
@@ -61,7 +61,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     >>> load_templates("fitbert").templates[0].sentence("she", "nurse").text
     'She is a new nurse.'
     """
-    path = find(name_or_path, "templates", ".toml")
+    path = find_shipped(name_or_path, "templates", ".toml")
     contents, findings = check_set(path)
     findings.raise_any()
     attributes = contents.slots[contents.attribute]
@@ -89,7 +89,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         }
         if contents.crossed
         else {},
-        file="" if path.parent == folder("templates") else path.name,
+        file="" if path.parent == shipped_folder("templates") else path.name,
     )
 
 
@@ -134,7 +134,7 @@ def _check_size(contents: Contents, findings: Findings) -> None:
 
 def template_names() -> tuple[str, ...]:
     """Return the names of the template sets that come with lmprobe."""
-    return names("templates", ".toml")
+    return shipped_names("templates", ".toml")
 
 
 def _varying(line: Line, contents: Contents) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe import load_model
-from lmprobe.io.atomic import seal
+from lmprobe.io.files import seal
 from lmprobe.models import cache as models_cache
 from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import count, count_words

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.io.atomic import cache_folder
+from lmprobe.io.files import cache_folder
 from lmprobe.models import cache
 from tests.checkpoints import own_cache
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lmprobe
-from lmprobe.io.atomic import cache_folder
+from lmprobe.io.files import cache_folder
 from lmprobe.metrics.direction import Direction
 from lmprobe.probing.scores import score_directions
 from lmprobe.templates import load_templates

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from markdown_it import MarkdownIt
 
-from lmprobe.io.table_files import csv_text
+from lmprobe.io.files import csv_text
 from lmprobe.probing.model_card import model_card
 from lmprobe.probing.result import ProbeResult
 from lmprobe.report.charts import svg

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
-from lmprobe.io.table_files import csv_text
+from lmprobe.io.files import csv_text
 from lmprobe.report.html import page_html
 from lmprobe.report.markup import latex_escaped, latex_table, page_markdown
 from lmprobe.report.terminal import table_text

@@ -21,7 +21,7 @@ from lmprobe.errors import (
     did_you_mean,
     printable,
 )
-from lmprobe.io.documents import json_text, parse_json, parse_toml
+from lmprobe.io.files import json_text, parse_json, parse_toml
 from lmprobe.io.table_files import write_table
 from lmprobe.io.tables import read_columns
 from lmprobe.sweeping.jobs import subjects

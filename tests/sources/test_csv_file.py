@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.documents import FileProblems
+from lmprobe.io.files import FileProblems
 from lmprobe.sources.csv_file import check_labels, read_table, write_table
 from lmprobe.sources.source import BaseTable, table_of
 

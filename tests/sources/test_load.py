@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.atomic import base_rates_folder
+from lmprobe.io.files import base_rates_folder
 from lmprobe.metrics.association import Association
 from lmprobe.sources import align_base_rates, describe, load_base_rates, names
 from lmprobe.sources.csv_file import write_table

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lmprobe.io import resources
+from lmprobe.io.files import shipped_folder, shipped_names
 from lmprobe.metrics.association import lean
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.source import BaseTable
 from tests.reference_data import REFERENCE, needs_reference
 
-FOLDER = resources.folder("base_rates")
-NAMES = resources.names("base_rates", ".csv")
+FOLDER = shipped_folder("base_rates")
+NAMES = shipped_names("base_rates", ".csv")
 
 
 @pytest.fixture(autouse=True)

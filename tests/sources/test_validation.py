@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmprobe.io.documents import Problem
+from lmprobe.io.files import Problem
 from lmprobe.sources.validation import CheckedFile, shipped_files, validate_files
 
 FILES = {

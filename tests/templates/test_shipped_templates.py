@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from lmprobe.io import resources
+from lmprobe.io.files import shipped_folder
 from lmprobe.sources import load_base_rates
 from lmprobe.templates import (
     Template,
@@ -150,7 +150,7 @@ def test_a_set_of_each_language_shares_its_keys_with_english(language: str) -> N
     assert one.task_tags == load_templates("fitbert").task_tags
     world = load_base_rates("labor").association(one.attributes, one.tasks)
     assert world.joint.shape == (2, 32)
-    assert check_set(resources.folder("templates") / f"{one.name}.toml")[1].warnings == []
+    assert check_set(shipped_folder("templates") / f"{one.name}.toml")[1].warnings == []
 
 
 @pytest.mark.parametrize("language", GENDERED)

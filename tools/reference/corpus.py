@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.io import resources
+from lmprobe.io.files import find_shipped
 from lmprobe.metrics.association import Floats
 from tools.reference.grammar import Grammar, Line, deal, load_grammar
 
@@ -55,7 +55,7 @@ class Planted:
 
 def labor() -> tuple[tuple[str, ...], Floats]:
     """Return the occupations of the labour table and its he and she rows, (2, T)."""
-    with resources.find("labor", "base_rates", ".csv").open(encoding="utf-8", newline="") as file:
+    with find_shipped("labor", "base_rates", ".csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     table = [[float(row[pronoun]) for row in rows] for pronoun in ("he", "she")]
     return tuple(row["task"] for row in rows), np.array(table)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from lmprobe.io import atomic
+from lmprobe.io.files import write_bytes, write_text
 from lmprobe.io.work import Progress, silent
 from lmprobe.models.forward import torch_threads
 from tools.reference import vocabulary
@@ -88,9 +88,9 @@ def save(folder: Path, model: Any, tokenizer: Any, texts: dict[str, str]) -> Non
         model.save_pretrained(scratch)
         tokenizer.save_pretrained(scratch)
         for path in sorted(Path(scratch).iterdir()):
-            atomic.write_bytes(folder / path.name, path.read_bytes())
+            write_bytes(folder / path.name, path.read_bytes())
     for name, text in texts.items():
-        atomic.write_text(folder / name, text)
+        write_text(folder / name, text)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

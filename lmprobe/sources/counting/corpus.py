@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Protocol
 from urllib.parse import parse_qsl
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.documents import parse_json
+from lmprobe.io.files import parse_json
 from lmprobe.io.table_files import BLOCK, endings, explaining, open_binary
 
 PART = 32 << 20

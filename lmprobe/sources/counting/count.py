@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from lmprobe import __version__
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.atomic import read_sealed, write_sealed
-from lmprobe.io.documents import refuse_pipe
+from lmprobe.io.files import read_sealed, refuse_pipe, write_sealed
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Association
 from lmprobe.results import (

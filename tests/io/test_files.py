@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all; the data files of lmprobe are found by name or path."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from lmprobe.errors import InputError
-from lmprobe.io.atomic import remove_leftovers, replacing, write_bytes, write_text, write_texts
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.files import (
+    find_shipped,
+    remove_leftovers,
+    replacing,
+    shipped_names,
+    write_bytes,
+    write_text,
+    write_texts,
+)
 
 
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -63,3 +71,20 @@ def test_files_of_one_step_are_written_all_or_none(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "old"
     write_texts({tmp_path / "a": "new", tmp_path / "c": "too"})
     assert (tmp_path / "a").read_text() + (tmp_path / "c").read_text() == "newtoo"
+
+
+def test_a_name_means_a_shipped_file() -> None:
+    assert "fitbert" in shipped_names("templates", ".toml")
+    assert find_shipped("fitbert", "templates", ".toml").is_file()
+    with pytest.raises(DataFileError, match='called "fitbrt"; did you mean "fitbert"'):
+        find_shipped("fitbrt", "templates", ".toml")
+
+
+def test_a_path_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own.toml"
+    own.touch()
+    assert find_shipped(own, "templates", ".toml") == own
+    monkeypatch.chdir(tmp_path)
+    assert find_shipped("own.toml", "templates", ".toml") == Path("own.toml")
+    with pytest.raises(DataFileError, match=r"other.toml: no such file"):
+        find_shipped("other.toml", "templates", ".toml")
