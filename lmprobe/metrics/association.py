@@ -35,6 +35,10 @@ class Tally:
     task: Floats
     total: float
 
+    def conditional(self, direction: Direction) -> Floats:
+        """Return P(a|t) or P(t|a), (A, T), of labels or of predictions given true labels."""
+        return ratio(self.joint, (self.attribute[:, None], self.task)[direction.given_axis])
+
 
 def tally(attributes: NDArray[Any], tasks: NDArray[Any], weight: Floats | None = None) -> Tally:
     """Count the indicators `attributes` (n, A) and `tasks` (n, T), rows weighted."""
@@ -78,9 +82,9 @@ def checked_weight(weight: Any, rows: int, role: str = "sample_weight") -> Float
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """Return part / whole; 0/0 is NaN, because undefined is not zero."""
-    found = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
-    np.divide(part, whole, out=found, where=np.asarray(whole) > 0)
-    return found
+    quotient = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
+    np.divide(part, whole, out=quotient, where=np.asarray(whole) > 0)
+    return quotient
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,18 +210,16 @@ class Association:
     @property
     def attribute_given_task(self) -> Floats:
         """P(a|t), (A, T); NaN where the task never occurs."""
-        return ratio(self.joint, self.p_task[None, :])
+        return self.conditional(Direction.TASK_TO_ATTRIBUTE)
 
     @property
     def task_given_attribute(self) -> Floats:
         """P(t|a), (A, T); NaN where the attribute never occurs."""
-        return ratio(self.joint, self.p_attribute[:, None])
+        return self.conditional(Direction.ATTRIBUTE_TO_TASK)
 
     def conditional(self, direction: Direction) -> Floats:
         """Return what `direction` predicts: P(a|t) or P(t|a), (A, T)."""
-        if direction == Direction.TASK_TO_ATTRIBUTE:
-            return self.attribute_given_task
-        return self.task_given_attribute
+        return ratio(self.joint, (self.p_attribute[:, None], self.p_task)[direction.given_axis])
 
 
 # Rounding alone makes independent tables lean: 2 attributes x 7 tasks already do.
@@ -260,15 +262,14 @@ def lean_of_counts(
         attribute, task = weighted.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
         return sign(counts * attribute.sum(axis=-2, keepdims=True), attribute * task)
     given = (weighted if direction.axis == -1 else counts).sum(axis=direction.axis, keepdims=True)
-    found = against_average(ratio(counts, given), direction, task_weight)
-    return np.where(np.isnan(found), 0.0, found)
+    return np.nan_to_num(against_average(ratio(counts, given), direction, task_weight))
 
 
 def against_average(
     conditional: Floats, direction: Direction, task_weight: Floats | None = None
 ) -> Floats:
     """Return the sign of a conditional (..., A, T) against its plain average over the given."""
-    axis = -1 if direction == Direction.TASK_TO_ATTRIBUTE else -2
+    axis = direction.given_axis
     # A label that never occurs has no conditional and so no say in the average.
     counted = (~np.isnan(conditional)).astype(np.float64)
     if task_weight is not None and axis == -1:
@@ -278,8 +279,8 @@ def against_average(
     return sign(conditional, average)
 
 
-def sign(found: Floats, expected: Floats) -> Floats:
-    """Return the sign of found - expected, 0 where they differ by rounding at most."""
-    difference = found - expected
-    tie = np.abs(difference) <= _TIE * np.maximum(np.abs(found), np.abs(expected))
+def sign(observed: Floats, expected: Floats) -> Floats:
+    """Return the sign of observed - expected, 0 where they differ by rounding at most."""
+    difference = observed - expected
+    tie = np.abs(difference) <= _TIE * np.maximum(np.abs(observed), np.abs(expected))
     return np.where(tie, 0.0, np.sign(difference))

@@ -24,8 +24,8 @@ class Direction(StrEnum):
         for direction in cls:
             if str(text).strip().lower() in (direction.value, direction.short.lower()):
                 return direction
-        known = [name for direction in cls for name in (direction.value, direction.short)]
-        raise InputError(f'no direction "{text}"; {did_you_mean(str(text), known)}')
+        names = [name for direction in cls for name in (direction.value, direction.short)]
+        raise InputError(f'no direction "{text}"; {did_you_mean(str(text), names)}')
 
     @property
     def given(self) -> str:
@@ -39,8 +39,16 @@ class Direction(StrEnum):
 
     @property
     def axis(self) -> int:
-        """The axis of a table (..., attribute, task) over which predictions add up to one."""
-        return -2 if self is Direction.TASK_TO_ATTRIBUTE else -1
+        """The axis of a table (..., attribute, task) over which predictions add up to one.
+
+        It also selects what is predicted from a pair: `(attributes, tasks)[direction.axis]`.
+        """
+        return ("attribute", "task").index(self.predicted) - 2
+
+    @property
+    def given_axis(self) -> int:
+        """The other axis: that of the conditions."""
+        return ("attribute", "task").index(self.given) - 2
 
     @property
     def short(self) -> str:
@@ -79,7 +87,6 @@ Pairs = Literal["first", "all"]
 
 Dtype = Literal["float32", "float64", "bfloat16", "float16"]
 """The precision in which a model computes."""
-DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
 DisparityMeasure = Literal[
     "demographic_parity",

@@ -12,6 +12,7 @@ weaken it. The value is the mean over the pairs that are defined.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from lmprobe.metrics.association import (
     Tally,
     checked_weight,
     lean,
-    ratio,
     tally,
 )
 from lmprobe.metrics.direction import Direction
@@ -47,9 +47,9 @@ def amplification(predicted: Floats, base: Floats, lean: Floats) -> Floats:
 
 def defined_mean(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
     """Return the mean of what is defined, NaN where nothing is: the only NaN-skipping mean."""
-    known = ~np.isnan(values)
-    total = np.where(known, values, 0.0).sum(axis=axis)
-    counted = known.sum(axis=axis)
+    defined = ~np.isnan(values)
+    total = np.where(defined, values, 0.0).sum(axis=axis)
+    counted = defined.sum(axis=axis)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)[()]
 
@@ -145,11 +145,10 @@ class DirectionalAmplification:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
-    """The sums that the metric needs."""
+    """The sums that the metric needs: of the labels, and of the predictions in each direction."""
 
     labels: Tally
-    predicted_task: Tally | None
-    predicted_attribute: Tally | None
+    predicted: Mapping[Direction, Tally]
 
 
 def from_tallies(
@@ -163,18 +162,21 @@ def from_tallies(
     """Return both directions from the sums alone; the lean is that of `train` where given."""
     leaning = train or Association.from_tally(sums.labels, attributes, tasks)
 
-    def measured(direction: Direction, predicted: Tally | None) -> Amplification | None:
-        if predicted is None:
+    def measured(direction: Direction) -> Amplification | None:
+        if direction not in sums.predicted:
             return None
         # Both sides from the sums, so that equal counts differ by exactly nothing.
-        guessed, base = _conditional(predicted, direction), _conditional(sums.labels, direction)
-        signs = lean_of_seen(leaning, direction, keep_unseen=keep_unseen)
-        return Amplification(direction, attributes, tasks, guessed, base, signs)
+        predicted, base = sums.predicted[direction], sums.labels
+        return Amplification(
+            direction,
+            attributes,
+            tasks,
+            predicted.conditional(direction),
+            base.conditional(direction),
+            lean_of_seen(leaning, direction, keep_unseen=keep_unseen),
+        )
 
-    return DirectionalAmplification(
-        measured(Direction.ATTRIBUTE_TO_TASK, sums.predicted_task),
-        measured(Direction.TASK_TO_ATTRIBUTE, sums.predicted_attribute),
-    )
+    return DirectionalAmplification(**{way.slug: measured(way) for way in Direction})
 
 
 def lean_of_seen(world: Association, direction: Direction, *, keep_unseen: bool = False) -> Floats:
@@ -183,16 +185,9 @@ def lean_of_seen(world: Association, direction: Direction, *, keep_unseen: bool 
     Such a label leans nowhere, so that its pairs would only dilute the mean with zeros;
     `keep_unseen` keeps the zeros, as the published code does.
     """
-    found = lean(world, direction)
-    seen = (world.p_attribute[:, None] > 0) & (world.p_task[None, :] > 0)
-    return found if keep_unseen else np.where(seen, found, np.nan)
-
-
-def _conditional(sums: Tally, direction: Direction) -> Floats:
-    """Return P(a|t) or P(t|a), (A, T), of the labels or of predictions given true labels."""
-    if direction == Direction.TASK_TO_ATTRIBUTE:
-        return ratio(sums.joint, sums.task[None, :])
-    return ratio(sums.joint, sums.attribute[:, None])
+    signs = lean(world, direction)
+    seen = (world.p_attribute[:, None] > 0) & (world.p_task > 0)
+    return signs if keep_unseen else np.where(seen, signs, np.nan)
 
 
 def directional_amplification(
@@ -265,18 +260,17 @@ def train_world(groups: Axis, tasks: Axis, sample_weight: Any = None) -> Associa
 def tallies(groups: Axis, tasks: Axis, weight: Floats | None = None) -> Tallies:
     """Count the rows."""
 
-    def count(group: Indicators | None, task: Indicators | None) -> Tally | None:
-        if group is None or task is None:
-            return None
+    def count(group: Indicators, task: Indicators) -> Tally:
         return tally(group.values, task.values, weight)
 
-    labels = count(groups.truth, tasks.truth)
-    assert labels is not None
-    return Tallies(
-        labels,
-        predicted_task=count(groups.truth, tasks.predicted),
-        predicted_attribute=count(groups.predicted, tasks.truth),
-    )
+    predicted = {}
+    for direction in Direction:
+        sides = [groups.truth, tasks.truth]
+        guess = (groups, tasks)[direction.axis].predicted
+        if guess is not None:
+            sides[direction.axis] = guess
+            predicted[direction] = count(*sides)
+    return Tallies(count(groups.truth, tasks.truth), predicted)
 
 
 # Not as a decorator, so that the function keeps its own signature.

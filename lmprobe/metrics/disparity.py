@@ -3,26 +3,26 @@
 A measure is a cost and the rows it is paid on. The disparity is the mean cost of the
 protected group minus the mean cost of the other. The three measures that are named after a
 notion of fairness charge for harm, as the paper does; those named after a rate take the rate
-itself as the cost, so their sign is that of protected minus other.
+itself as the cost, so their sign is that of protected minus other. The error rates of each group
+stand beside them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, did_you_mean
-from lmprobe.metrics.association import Floats
+from lmprobe.metrics.association import Floats, checked_weight, ratio, tally
 from lmprobe.metrics.direction import DisparityMeasure
-from lmprobe.metrics.labels import cross
+from lmprobe.metrics.labels import Labels, cross, read_axis
 
 Cost = Callable[[Floats, Floats], Any]
 """Takes the labels and the predictions, (n,) each, and returns the cost of each row."""
-Mask = NDArray[np.bool_]
 
 
 class EmptyGroupError(InputError):
@@ -30,7 +30,7 @@ class EmptyGroupError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class RowCost:
     """A cost c(y, ŷ), and the labels whose rows are annotated with a group."""
 
     description: str
@@ -51,17 +51,17 @@ def _wrong(truth: Floats, guess: Floats) -> Floats:
     return np.abs(truth - guess)
 
 
-MEASURES: dict[DisparityMeasure, Measure] = {
-    "demographic_parity": Measure("how much more often denied: 1 - ŷ over all rows", _denied),
-    "equal_opportunity": Measure(
+MEASURES: dict[DisparityMeasure, RowCost] = {
+    "demographic_parity": RowCost("how much more often denied: 1 - ŷ over all rows", _denied),
+    "equal_opportunity": RowCost(
         "how much more often denied though qualified: 1 - ŷ where y = 1", _denied, (1.0,)
     ),
     # Deviation: the paper would annotate the rows of equal opportunity (y = 1) alone, where
     # the zero-one loss sees no false positive; all rows are needed for what it describes.
-    "equalized_odds": Measure("how much more often wrong: zero-one loss over all rows", _wrong),
-    "fpr_difference": Measure("difference in false positive rate: ŷ where y = 0", _granted, (0.0,)),
-    "tpr_difference": Measure("difference in true positive rate: ŷ where y = 1", _granted, (1.0,)),
-    "accuracy_difference": Measure(
+    "equalized_odds": RowCost("how much more often wrong: zero-one loss over all rows", _wrong),
+    "fpr_difference": RowCost("difference in false positive rate: ŷ where y = 0", _granted, (0.0,)),
+    "tpr_difference": RowCost("difference in true positive rate: ŷ where y = 1", _granted, (1.0,)),
+    "accuracy_difference": RowCost(
         "difference in accuracy: 1 - zero-one loss", lambda truth, guess: 1 - _wrong(truth, guess)
     ),
 }
@@ -101,7 +101,7 @@ def group_costs(
     """
     if cost is None and measure not in MEASURES:
         raise InputError(f'no measure called "{measure}"; {did_you_mean(measure, MEASURES)}')
-    charged = Measure("own", cost) if cost is not None else MEASURES[measure]
+    charged = RowCost("own", cost) if cost is not None else MEASURES[measure]
     guess = _numbers(y_pred, "y_pred", unit=cost is None)
     truth = _truth(y_true, guess, measure, own=cost is not None)
     groups = _groups(sensitive_features)
@@ -113,8 +113,8 @@ def group_costs(
         )
     if cost is None:
         counted &= np.isin(truth, charged.labels) | np.isnan(truth)
-    in_group = np.isin(groups, _known(protected, groups, "protected"))
-    outside = ~in_group if other is None else np.isin(groups, _known(other, groups, "other"))
+    in_group = np.isin(groups, _wanted(protected, groups, "protected"))
+    outside = ~in_group if other is None else np.isin(groups, _wanted(other, groups, "other"))
     if (in_group & outside).any():
         raise InputError("a group cannot be both `protected` and `other`")
     costs = _bounded(charged.cost(truth, guess), cost_bound, len(guess))
@@ -182,16 +182,16 @@ def _groups(sensitive_features: Any) -> NDArray[Any]:
     return cross({str(name): frame[name] for name in frame.columns})
 
 
-def _known(names: str | Sequence[str], groups: NDArray[Any], role: str) -> list[str]:
+def _wanted(names: str | Sequence[str], groups: NDArray[Any], role: str) -> list[str]:
     wanted = [names] if isinstance(names, str) or np.ndim(names) == 0 else list(names)
-    known = {str(group) for group in np.unique(groups)}
+    labels = {str(group) for group in np.unique(groups)}
     for name in wanted:
-        if str(name) not in known:
-            raise InputError(f'no {role} group "{name}"; {did_you_mean(str(name), known)}')
+        if str(name) not in labels:
+            raise InputError(f'no {role} group "{name}"; {did_you_mean(str(name), labels)}')
     return [str(name) for name in wanted]
 
 
-def _mask(annotated: Any, rows: int) -> Mask:
+def _mask(annotated: Any, rows: int) -> NDArray[np.bool_]:
     if annotated is None:
         return np.ones(rows, dtype=bool)
     mask = np.asarray(annotated)
@@ -211,3 +211,73 @@ def _bounded(costs: Any, bound: float, rows: int) -> Floats:
             f"costs must lie in [0, {bound}] (`cost_bound`): found {values.min()} to {values.max()}"
         )
     return values
+
+
+Rate = Literal["false_positive", "true_positive", "accuracy"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupRates:
+    """How often predictions of each task are right or wrong in each group.
+
+    Arrays are (A, T), NaN where a group has nobody for whom the rate could be taken.
+    """
+
+    attributes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    false_positive: Floats
+    true_positive: Floats
+    accuracy: Floats
+
+    def difference(self, rate: Rate, attribute: str, other: str) -> Floats:
+        """Return the rate of `attribute` minus that of `other`, (T,)."""
+        rows = []
+        for name in (attribute, other):
+            if name not in self.attributes:
+                hint = did_you_mean(name, self.attributes)
+                raise InputError(f'no group called "{name}"; {hint}')
+            rows.append(getattr(self, rate)[self.attributes.index(name)])
+        return np.asarray(rows[0] - rows[1])
+
+    @property
+    def subgroup_accuracy(self) -> Floats:
+        """The mean accuracy over the subgroups, each group with and without the task; (T,).
+
+        Every subgroup weighs the same; NaN where one of them is empty.
+        """
+        per_class = (self.true_positive + (1 - self.false_positive)) / 2
+        return np.asarray(per_class.mean(axis=0))
+
+
+def group_rates(
+    attribute_labels: Labels,
+    task_labels: Labels,
+    task_predictions: Labels,
+    *,
+    sample_weight: Any = None,
+) -> GroupRates:
+    """Measure the error rates of each group; inputs as `directional_amplification`.
+
+    >>> rates = group_rates(["w", "w", "m", "m"], [1, 0, 1, 0], [1, 1, 1, 0])
+    >>> rates.difference("false_positive", "w", "m").tolist()
+    [1.0]
+    """
+    groups = read_axis("attribute", attribute_labels)
+    tasks = read_axis("task", task_labels, task_predictions)
+    assert tasks.predicted is not None
+    weight = checked_weight(sample_weight, len(groups.truth.values))
+
+    # Differences of sums would round: nobody must stay exactly 0.
+    def count(rows: NDArray[Any]) -> Floats:
+        return tally(groups.truth.values, rows, weight).joint
+
+    has, said = tasks.truth.values, tasks.predicted.values
+    with_task, without = count(has), count(1 - has)
+    right, wrong = count(has * said), count((1 - has) * said)
+    return GroupRates(
+        groups.names,
+        tasks.names,
+        false_positive=ratio(wrong, without),
+        true_positive=ratio(right, with_task),
+        accuracy=ratio(right + count((1 - has) * (1 - said)), with_task + without),
+    )

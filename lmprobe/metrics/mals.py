@@ -19,7 +19,7 @@ from lmprobe.errors import InputError
 from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, sign, tally
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import amplification, defined_mean, train_world
-from lmprobe.metrics.labels import Labels, read_axis
+from lmprobe.metrics.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.metric import PredictedTables, metrics, table_form
 
 
@@ -31,11 +31,6 @@ class MalsAmplification:
     tasks: tuple[str, ...]
     predicted: Floats
     base_rate: Floats
-
-    def __post_init__(self) -> None:
-        """Refuse a table in which nothing is defined."""
-        if np.isnan(self.by_pair).all():
-            raise InputError("no task is both labelled and predicted; MALS has no defined pair")
 
     @property
     def correlated(self) -> Floats:
@@ -95,14 +90,27 @@ def mals_amplification(
     groups = read_axis("attribute", attribute_labels, attribute_predictions, train_attribute_labels)
     tasks = read_axis("task", task_labels, task_predictions, train_task_labels)
     weight = checked_weight(sample_weight, len(groups.truth.values))
-    if groups.predicted is None or tasks.predicted is None:
+    measured = undirected(groups, tasks, train_world(groups, tasks, train_sample_weight), weight)
+    if measured is None:
         raise InputError("MALS needs both `attribute_predictions` and `task_predictions`")
-    labelled = tally(groups.truth.values, tasks.truth.values, weight)
-    world = train_world(groups, tasks, train_sample_weight) or Association.from_tally(
-        labelled, groups.names, tasks.names
-    )
-    guessed = tally(groups.predicted.values, tasks.predicted.values, weight)
-    model = Association.from_tally(guessed, groups.names, tasks.names)
+    if np.isnan(measured.by_pair).all():
+        raise InputError("no task is both labelled and predicted; MALS has no defined pair")
+    return measured
+
+
+def undirected(
+    groups: Axis, tasks: Axis, train: Association | None, weight: Floats | None
+) -> MalsAmplification | None:
+    """Return MALS of rows that were read; None without predictions of both groups and tasks."""
+    if groups.predicted is None or tasks.predicted is None:
+        return None
+
+    def association(group: Indicators, task: Indicators) -> Association:
+        counts = tally(group.values, task.values, weight)
+        return Association.from_tally(counts, groups.names, tasks.names)
+
+    world = train or association(groups.truth, tasks.truth)
+    model = association(groups.predicted, tasks.predicted)
     return MalsAmplification(
         groups.names, tasks.names, model.attribute_given_task, world.attribute_given_task
     )

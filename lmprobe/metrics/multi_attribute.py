@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, did_you_mean
-from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, sign, tally
+from lmprobe.errors import InputError
+from lmprobe.metrics.association import Floats, checked_weight
 from lmprobe.metrics.directional import (
     DirectionalAmplification,
     defined_mean,
@@ -35,76 +34,8 @@ from lmprobe.metrics.directional import (
     train_world,
 )
 from lmprobe.metrics.labels import Axis, Indicators, Labels, read_axis
+from lmprobe.metrics.mals import undirected
 from lmprobe.metrics.metric import metrics
-
-Rate = Literal["false_positive", "true_positive", "accuracy"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupRates:
-    """How often predictions of each task are right or wrong in each group.
-
-    Arrays are (A, T), NaN where a group has nobody for whom the rate could be taken.
-    """
-
-    attributes: tuple[str, ...]
-    tasks: tuple[str, ...]
-    false_positive: Floats
-    true_positive: Floats
-    accuracy: Floats
-
-    def difference(self, rate: Rate, attribute: str, other: str) -> Floats:
-        """Return the rate of `attribute` minus that of `other`, (T,)."""
-        rows = []
-        for name in (attribute, other):
-            if name not in self.attributes:
-                known = did_you_mean(name, self.attributes)
-                raise InputError(f'no group called "{name}"; {known}')
-            rows.append(getattr(self, rate)[self.attributes.index(name)])
-        return np.asarray(rows[0] - rows[1])
-
-    @property
-    def subgroup_accuracy(self) -> Floats:
-        """The mean accuracy over the subgroups, each group with and without the task; (T,).
-
-        Every subgroup weighs the same; NaN where one of them is empty.
-        """
-        per_class = (self.true_positive + (1 - self.false_positive)) / 2
-        return np.asarray(per_class.mean(axis=0))
-
-
-def group_rates(
-    attribute_labels: Labels,
-    task_labels: Labels,
-    task_predictions: Labels,
-    *,
-    sample_weight: Any = None,
-) -> GroupRates:
-    """Measure the error rates of each group; inputs as `directional_amplification`.
-
-    >>> rates = group_rates(["w", "w", "m", "m"], [1, 0, 1, 0], [1, 1, 1, 0])
-    >>> rates.difference("false_positive", "w", "m").tolist()
-    [1.0]
-    """
-    groups = read_axis("attribute", attribute_labels)
-    tasks = read_axis("task", task_labels, task_predictions)
-    assert tasks.predicted is not None
-    weight = checked_weight(sample_weight, len(groups.truth.values))
-
-    # Differences of sums would round: nobody must stay exactly 0.
-    def count(rows: NDArray[Any]) -> Floats:
-        return tally(groups.truth.values, rows, weight).joint
-
-    has, said = tasks.truth.values, tasks.predicted.values
-    with_task, without = count(has), count(1 - has)
-    right, wrong = count(has * said), count((1 - has) * said)
-    return GroupRates(
-        groups.names,
-        tasks.names,
-        false_positive=ratio(wrong, without),
-        true_positive=ratio(right, with_task),
-        accuracy=ratio(right + count((1 - has) * (1 - said)), with_task + without),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,18 +52,18 @@ class MultiAttributeAmplification:
     @property
     def values(self) -> Mapping[str, float]:
         """The mean size of the changes in each direction, and undirected."""
-        found = {
-            str(one.direction): float(defined_mean(np.abs(one.predicted - one.base_rate)))
-            for one in self.directed.directions
+        sizes = {
+            str(pairs.direction): float(defined_mean(np.abs(pairs.predicted - pairs.base_rate)))
+            for pairs in self.directed.directions
         }
-        return found if self.undirected is None else found | {"undirected": self.undirected}
+        return sizes if self.undirected is None else sizes | {"undirected": self.undirected}
 
     @property
     def variances(self) -> Mapping[str, float]:
         """How much the changes differ: 0 if the same for all groups and sets."""
         return {
-            str(one.direction): float(np.nanvar(one.predicted - one.base_rate))
-            for one in self.directed.directions
+            str(pairs.direction): float(np.nanvar(pairs.predicted - pairs.base_rate))
+            for pairs in self.directed.directions
         }
 
 
@@ -179,9 +110,10 @@ def multi_attribute_amplification(
     train = train_world(groups, together, train_weight)
     sums = tallies(groups, together, weight)
     directed = from_tallies(sums, groups.names, together.names, train=train, keep_unseen=True)
-    names = tuple(tuple(tasks.names[one] for one in members) for members in sets)
-    undirected = _undirected(groups, together, train, weight)
-    return MultiAttributeAmplification(names, directed, undirected)
+    names = tuple(tuple(tasks.names[task] for task in members) for members in sets)
+    pairs = undirected(groups, together, train, weight)
+    size = None if pairs is None else float(defined_mean(np.abs(pairs.by_pair).sum(axis=0)))
+    return MultiAttributeAmplification(names, directed, size)
 
 
 def _sets(
@@ -198,16 +130,16 @@ def _sets(
     source, of_rows = (tasks.truth, weight) if tasks.train is None else (tasks.train, train_weight)
     kinds, kind = np.unique(source.values.astype(bool), axis=0, return_inverse=True)
     often = np.bincount(kind.ravel(), weights=of_rows)
-    found = [
-        tuple(np.flatnonzero(kind).tolist())
-        for kind, rows in zip(kinds, often, strict=True)
-        if kind.sum() >= max(1, min_size) and rows >= min_rows
-    ]
     each = np.ones(len(tasks.truth.values)) if weight is None else weight
-    kept = [one for one in found if each @ _has_all(tasks.truth, one) >= min_rows]
-    if not kept:
+    sets = []
+    for indicators, rows in zip(kinds, often, strict=True):
+        members = tuple(np.flatnonzero(indicators).tolist())
+        wanted = len(members) >= max(1, min_size) and rows >= min_rows
+        if wanted and each @ _has_all(tasks.truth, members) >= min_rows:
+            sets.append(members)
+    if not sets:
         raise InputError(f"no set of at least {min_size} tasks occurs in {min_rows} rows or more")
-    return sorted(kept, key=lambda one: (len(one), one))
+    return sorted(sets, key=lambda members: (len(members), members))
 
 
 def _has_all(table: Indicators, members: tuple[int, ...]) -> Floats:
@@ -216,32 +148,16 @@ def _has_all(table: Indicators, members: tuple[int, ...]) -> Floats:
 
 def _together(tasks: Axis, sets: list[tuple[int, ...]]) -> Axis:
     """Return the axis whose columns are the sets: does a row have all tasks of one?"""
-    names = tuple(" & ".join(tasks.names[one] for one in members) for members in sets)
+    names = tuple(" & ".join(tasks.names[task] for task in members) for members in sets)
 
-    def columns(table: Indicators | None) -> Indicators | None:
-        if table is None:
-            return None
-        return Indicators(np.column_stack([_has_all(table, one) for one in sets]), names)
+    def columns(table: Indicators) -> Indicators:
+        return Indicators(np.column_stack([_has_all(table, members) for members in sets]), names)
 
-    truth = columns(tasks.truth)
-    assert truth is not None
-    return Axis(truth, columns(tasks.predicted), columns(tasks.train))
-
-
-def _undirected(
-    groups: Axis, together: Axis, train: Association | None, weight: Floats | None
-) -> float | None:
-    if groups.predicted is None or together.predicted is None:
-        return None
-    counted = tally(groups.truth.values, together.truth.values, weight)
-    world = train or Association.from_tally(counted, groups.names, together.names)
-    guessed = tally(groups.predicted.values, together.predicted.values, weight)
-    model = Association.from_tally(guessed, groups.names, together.names)
-    base = world.attribute_given_task
-    chosen = sign(base, np.full_like(base, 1 / len(groups.names))) > 0
-    # A product, so that a set that is never predicted is undefined whichever group is larger.
-    change = np.abs(model.attribute_given_task - base) * chosen
-    return float(defined_mean(change.sum(axis=0)))
+    return Axis(
+        columns(tasks.truth),
+        None if tasks.predicted is None else columns(tasks.predicted),
+        None if tasks.train is None else columns(tasks.train),
+    )
 
 
 # Not as a decorator, so that the function keeps its own signature.

@@ -49,7 +49,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class AmplificationCurve:
     """The amplification of one predicted label at every cut of its score.
 
     The label is a task in the direction attribute->task, an attribute in the other. The
@@ -105,11 +105,12 @@ def calibrated_threshold(scores: Any, share: float, *, sample_weight: Any = None
     if not 0 <= share <= 1:
         raise InputError(f"`share` must lie between 0 and 1, found {share}")
     weight = checked_weight(sample_weight, len(values))
-    cuts, positive = _cuts(np.empty((len(values), 0)), values, weight)
-    reached = positive[:, 0] / positive[-1, 0]
+    distinct, amounts = _sums(np.empty((len(values), 0)), values, weight)
+    reached = np.concatenate([[0.0], np.cumsum(amounts[:, 0])])
+    reached /= reached[-1]
     best = int(np.argmin(np.abs(reached - share)))
     # Infinity would do for "nobody", but it cannot be written into JSON.
-    value = np.nextafter(values.max(), np.inf) if best == 0 else cuts[best]
+    value = np.nextafter(values.max(), np.inf) if best == 0 else distinct[best - 1]
     row = 1 / len(values) if weight is None else float(weight.max() / weight.sum())
     return Threshold(float(value), share, float(reached[best]), row)
 
@@ -125,7 +126,7 @@ def amplification_curves(
     sample_weight: Any = None,
     train_sample_weight: Any = None,
     keep_unseen: bool = False,
-) -> tuple[Curve, ...]:
+) -> tuple[AmplificationCurve, ...]:
     """Return one curve per predicted label: its amplification at every threshold.
 
     Give `task_scores` (n, T) for attribute->task or `attribute_scores` (n, A) for
@@ -140,26 +141,29 @@ def amplification_curves(
     weight = checked_weight(sample_weight, len(groups.truth.values))
     sums = tally(groups.truth.values, tasks.truth.values, weight)
     world = Association.from_tally(sums, groups.names, tasks.names)
-    direction: Direction = (
-        Direction.TASK_TO_ATTRIBUTE if task_scores is None else Direction.ATTRIBUTE_TO_TASK
-    )
+    own_scores = dict(zip(Direction, (attribute_scores, task_scores), strict=True))
+    direction = next(way for way in Direction if own_scores[way] is not None)
     train = train_world(groups, tasks, train_sample_weight)
     base = world.conditional(direction)
     leaning = lean_of_seen(train or world, direction, keep_unseen=keep_unseen)
-    given, predicted, columns = groups, tasks, np.asarray(task_scores)
-    if task_scores is None:
-        given, predicted, columns = tasks, groups, np.asarray(attribute_scores)
-        base, leaning = base.T, leaning.T
+    # One row per predicted label.
+    base, leaning = (np.moveaxis(table, direction.axis, 0) for table in (base, leaning))
+    given, predicted = (groups, tasks)[direction.given_axis], (groups, tasks)[direction.axis]
+    columns = np.asarray(own_scores[direction])
     columns = columns[:, None] if columns.ndim == 1 else columns
     shape = predicted.truth.values.shape
     if columns.shape != shape:
         raise InputError(f"the scores must have shape {shape}, found {columns.shape}")
-    curves = []
-    for number, name in enumerate(predicted.names):
-        cuts, positive = _cuts(given.truth.values, checked_scores(columns[:, number]), weight)
-        pairs = (base[:, number], leaning[:, number])
-        curves.append(_curve(direction, name, given.names, cuts, positive, *pairs))
-    return tuple(curves)
+    return tuple(
+        curve_of_sums(
+            direction,
+            name,
+            given.names,
+            *_sums(given.truth.values, checked_scores(column), weight),
+            *pairs,
+        )
+        for name, column, *pairs in zip(predicted.names, columns.T, base, leaning, strict=True)
+    )
 
 
 def curve_of_sums(
@@ -170,29 +174,17 @@ def curve_of_sums(
     amounts: Floats,
     base: Floats,
     leaning: Floats,
-) -> Curve:
+) -> AmplificationCurve:
     """Return the curve of one predicted label from the sums at each distinct score.
 
     `scores` (K,) fall; `amounts` (K, 1 + G) is how much of everybody and of each given label
     has that score; `base` and `leaning` are (G,).
     """
     positive = np.vstack([np.zeros((1, amounts.shape[1])), np.cumsum(amounts, axis=0)])
-    cuts = np.concatenate([[np.inf], scores])
-    return _curve(direction, label, given, cuts, positive, base, leaning)
-
-
-def _curve(
-    direction: Direction,
-    label: str,
-    given: tuple[str, ...],
-    cuts: Floats,
-    positive: Floats,
-    base: Floats,
-    leaning: Floats,
-) -> Curve:
     rates = ratio(positive, positive[-1])
     by_given = amplification(rates[:, 1:], base, leaning)
-    return Curve(direction, label, given, cuts, rates[:, 0], by_given)
+    thresholds = np.concatenate([[np.inf], scores])
+    return AmplificationCurve(direction, label, given, thresholds, rates[:, 0], by_given)
 
 
 def checked_scores(scores: Any) -> Floats:
@@ -209,18 +201,15 @@ def checked_scores(scores: Any) -> Floats:
     return values
 
 
-def _cuts(members: NDArray[Any], scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
-    """Return every cut (K,), falling from infinity, and who is positive there, (K, 1 + G).
+def _sums(members: NDArray[Any], scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return the distinct scores (K,), falling, and the sums of the rows at each, (K, 1 + G).
 
     `members` (n, G) says how much each row belongs to each group; everybody comes first.
     """
-    order = np.argsort(-scores, kind="stable")
-    falling = scores[order]
-    amount = np.hstack([np.ones((len(scores), 1)), members[order]])
+    amount = np.hstack([np.ones((len(scores), 1)), members])
     if weight is not None:
-        amount *= weight[order, None]
-    # The last row of each run of equal scores.
-    last = np.append(np.flatnonzero(np.diff(falling)), len(falling) - 1)
-    positive = np.cumsum(amount, axis=0)[last]
-    cuts = np.concatenate([[np.inf], falling[last]])
-    return cuts, np.vstack([np.zeros((1, amount.shape[1])), positive])
+        amount *= weight[:, None]
+    rising, place = np.unique(scores, return_inverse=True)
+    sums = np.zeros((len(rising), amount.shape[1]))
+    np.add.at(sums, place, amount)
+    return rising[::-1], sums[::-1]

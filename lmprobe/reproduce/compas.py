@@ -6,7 +6,7 @@ import pandas as pd
 
 import lmprobe
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.multi_attribute import group_rates
+from lmprobe.metrics.disparity import group_rates
 from lmprobe.reproduce.experiment import experiment
 from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
 from lmprobe.reproduce.settings import ExperimentSettings

@@ -64,10 +64,11 @@ class Sums:
         _, attribute, task, joint = self.marginals
         if direction is None:
             return attribute, task, joint
-        both = self.predicted(direction)
-        if direction == Direction.ATTRIBUTE_TO_TASK:
-            return attribute, both.sum(axis=1), both
-        return self.columns[:, -self.attributes :], task, both
+        joint, margins = self.predicted(direction), [attribute, task]
+        # A row has one attribute, but any number of tasks.
+        predicted = self.columns[:, -self.attributes :], joint.sum(axis=1)
+        margins[direction.axis] = predicted[direction.axis]
+        return margins[0], margins[1], joint
 
     def lean(self, *, keep_unseen: bool = False) -> Floats:
         """Return which way each sample leans, (R, A, T); NaN where a label never occurs."""
@@ -80,9 +81,8 @@ class Sums:
 
     def given(self, direction: Direction) -> Floats:
         """Return how often the condition of each pair occurs, (R, 1, T) or (R, A, 1)."""
-        if direction == Direction.TASK_TO_ATTRIBUTE:
-            return self.marginals[2][:, None, :]
-        return self.marginals[1][:, :, None]
+        _, attribute, task, _ = self.marginals
+        return (attribute[:, :, None], task[:, None, :])[direction.given_axis]
 
     def pairs(self, direction: Direction, lean: Floats) -> Floats:
         """Return the amplification of each pair in each sample, (R, A, T)."""
@@ -140,11 +140,7 @@ class RowSums:
             return Tally(table, attribute, task, float(whole[0]))
 
         predicted = {way: tally(total.predicted(way)[0]) for way in self.directions}
-        return Tallies(
-            tally(joint),
-            predicted_task=predicted.get(Direction.ATTRIBUTE_TO_TASK),
-            predicted_attribute=predicted.get(Direction.TASK_TO_ATTRIBUTE),
-        )
+        return Tallies(tally(joint), predicted)
 
     @property
     def replicates(self) -> int:
@@ -189,11 +185,11 @@ def features(
     parts = [weights, _row_products(group, weights), task, _row_products(group, task)]
     margins = []
     for direction, guess in predicted:
-        if direction == Direction.TASK_TO_ATTRIBUTE:
-            parts.append(_row_products(guess, task))
+        sides = [group, task]
+        sides[direction.axis] = guess
+        parts.append(_row_products(*sides))
+        if direction.predicted == "attribute":
             margins.append(_row_products(guess, weights))
-        else:
-            parts.append(_row_products(group, guess))
     return sparse.csr_array(sparse.hstack(parts + margins, format="csr", dtype=np.float64))
 
 

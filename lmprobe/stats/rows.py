@@ -245,7 +245,7 @@ def reliability(labels: Links, direction: Direction) -> Reliability:
     """
     from scipy import special
 
-    given = labels.share[direction == Direction.TASK_TO_ATTRIBUTE]
+    given = labels.share[direction.given_axis]
     size = labels.error / np.where(given > 0, given, 1.0)
     order = np.argsort(np.abs(labels.z), axis=None)[: labels.pairs]
     thinned = order[np.linspace(0, len(order) - 1, min(len(order), _FITTED)).astype(int)]
@@ -299,8 +299,7 @@ def unevenness(
 def _dependence(sums: Sums, direction: Direction) -> Floats:
     """Return P(predicted | given) - P(predicted) of each pair, (R, A, T)."""
     group, task, both = sums.table(direction)
-    about_group = direction == Direction.TASK_TO_ATTRIBUTE
-    predicted = group[:, :, None] if about_group else task[:, None, :]
+    predicted = (group[:, :, None], task[:, None, :])[direction.axis]
     return ratio(both, sums.given(direction)) - ratio(predicted, sums.marginals[0][:, :, None])
 
 

@@ -17,7 +17,7 @@ from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.labels import cross
-from lmprobe.metrics.thresholds import Curve, Threshold, curve_of_sums
+from lmprobe.metrics.thresholds import AmplificationCurve, Threshold, curve_of_sums
 from lmprobe.stats.row_sums import RowSums, added_by, features
 from lmprobe.tabular.engine import Lines, is_infinite, refuse, refuse_missing_cell, refuse_words
 from lmprobe.tabular.settings import Columns, Layout
@@ -286,7 +286,7 @@ def curves(
     leaning: Association,
     *,
     keep_unseen: bool = False,
-) -> tuple[Curve, ...]:
+) -> tuple[AmplificationCurve, ...]:
     """Return the amplification of each task at every cut of its score."""
     direction = Direction.ATTRIBUTE_TO_TASK
     base = labels.conditional(direction).T

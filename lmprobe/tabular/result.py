@@ -12,7 +12,7 @@ import numpy as np
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.thresholds import Curve, Threshold
+from lmprobe.metrics.thresholds import AmplificationCurve, Threshold
 from lmprobe.results import (
     ColumnKind,
     ColumnOf,
@@ -84,7 +84,7 @@ class ThresholdCurve:
     """(K,), falling; the first lies above every score and is infinite."""
     share: Floats
     value: Floats
-    full: Curve | None = json_field(default=None, inherited=True)
+    full: AmplificationCurve | None = json_field(default=None, inherited=True)
     """Every point; not in JSON."""
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class ThresholdCurve:
         object.__setattr__(self, "cuts", np.where(np.isnan(self.cuts), np.inf, self.cuts))
 
     @classmethod
-    def of(cls, curve: Curve, cut: Threshold) -> ThresholdCurve:
+    def of(cls, curve: AmplificationCurve, cut: Threshold) -> ThresholdCurve:
         """Return the summaries, and points evenly spread over the share of positives."""
         value = curve.value
         places = np.searchsorted(curve.share, np.linspace(0, 1, _POINTS))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.multi_attribute import group_rates
+from lmprobe.metrics.disparity import group_rates
 
 
 def test_rates_agree_with_counting() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import directional_amplification
+from lmprobe.metrics.disparity import group_rates
 from lmprobe.metrics.mals import mals_amplification
 from lmprobe.metrics.metric import metrics
-from lmprobe.metrics.multi_attribute import group_rates, multi_attribute_amplification
+from lmprobe.metrics.multi_attribute import multi_attribute_amplification
 from lmprobe.metrics.predictability import predictability_amplification
 from lmprobe.metrics.thresholds import amplification_curves
 

@@ -13,7 +13,7 @@ from lmprobe.metrics.association import Association
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.metrics.thresholds import (
-    Curve,
+    AmplificationCurve,
     Threshold,
     amplification_curves,
     calibrated_threshold,
@@ -100,7 +100,7 @@ class TestCurve:
         assert found.integral == pytest.approx(expected.integral)
 
     def test_a_value_is_that_of_the_cut_at_or_above_the_threshold(self) -> None:
-        curve = Curve(
+        curve = AmplificationCurve(
             Direction.ATTRIBUTE_TO_TASK, "x", ("f", "m"),
             thresholds=np.array([np.inf, 0.8, 0.3]),
             share=np.array([0.0, 0.25, 1.0]),
