@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.direction import Direction
@@ -111,38 +111,39 @@ def check_names(
 
 
 class Outcome(StrEnum):
-    """What an interval allows one to say of a limit, the worst first."""
+    """What an interval allows one to say of a limit, the worst first.
 
-    FAILED = "failed"
-    NO_VERDICT = "no_verdict"
-    UNDECIDED = "undecided"
-    PASSED = "passed"
+    Each has the exit code of `lmprobe check` (2 is for mistakes in the input, as everywhere),
+    the label for a table, the verdict that colours it, and the reason.
+    """
 
-    @property
-    def exit_code(self) -> int:
-        """The exit code of `lmprobe check`; 2 is for mistakes in the input, as everywhere."""
-        return {"passed": 0, "failed": 1, "undecided": 3, "no_verdict": 4}[self.value]
+    FAILED = "failed", 1, "failed", Verdict.HIGHER, "the whole interval is above the limit"
+    NO_VERDICT = "no_verdict", 4, "no verdict", Verdict.UNINFORMED
+    UNDECIDED = (
+        *("undecided", 3, "not enough evidence", Verdict.UNDECIDED),
+        "the interval contains the limit, so the value may lie on either side; more data makes "
+        "the interval shorter",
+    )
+    PASSED = "passed", 0, "passed", Verdict.LOWER, "the whole interval is at or below the limit"
 
-    @property
-    def label(self) -> str:
-        """The outcome for a table."""
-        labels = {Outcome.UNDECIDED: "not enough evidence", Outcome.NO_VERDICT: "no verdict"}
-        return labels.get(self, self.value)
+    exit_code: int
+    label: str
+    verdict: Verdict
+    reason: str
 
-
-_REASONS = {
-    Outcome.PASSED: "the whole interval is at or below the limit",
-    Outcome.FAILED: "the whole interval is above the limit",
-    Outcome.UNDECIDED: "the interval contains the limit, so the value may lie on either side; "
-    "more data makes the interval shorter",
-}
-# How an outcome is coloured.
-_VERDICTS = {
-    Outcome.PASSED: Verdict.LOWER,
-    Outcome.FAILED: Verdict.HIGHER,
-    Outcome.UNDECIDED: Verdict.UNDECIDED,
-    Outcome.NO_VERDICT: Verdict.UNINFORMED,
-}
+    def __new__(
+        cls,
+        name: str,
+        code: int = 0,
+        label: str = "",
+        verdict: Verdict | None = None,
+        why: str = "",
+    ) -> Self:
+        """Make an outcome that is its name."""
+        outcome = str.__new__(cls, name)
+        outcome._value_, outcome.exit_code, outcome.label = name, code, label
+        outcome.verdict, outcome.reason = verdict or Verdict.UNDECIDED, why
+        return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class CheckedRow:
     def reason(self) -> str:
         """Why the outcome is so, and whether the model would have given other answers."""
         obstacle, notes = self.claim.estimate.obstacle, self.claim.estimate.notes
-        reason = _REASONS[self.outcome] if obstacle is None else obstacle.reason
+        reason = self.outcome.reason if obstacle is None else obstacle.reason
         return "; ".join([reason, *(note.text for note in notes if note.kind is NoteKind.MASS)])
 
     @property
@@ -243,7 +244,7 @@ class CheckResult(Result):
         return Page(
             title="Checked against a limit",
             subtitle="",
-            headline=(Statement(headline, _VERDICTS[self.outcome]),),
+            headline=(Statement(headline, self.outcome.verdict),),
             sections=(Section("Rows", tables=self.tables()),),
             limits=("A limit passed says nothing about what the limit should be.",),
             name="check",

@@ -19,7 +19,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
@@ -29,9 +29,6 @@ import numpy as np
 from lmprobe.errors import shortened
 
 T = TypeVar("T")
-Reader = Callable[[Any, str, Mapping[str, Any]], Any]
-"""Reads a JSON value that stands at a path, within the object around it."""
-
 UNDEFINED = "NaN"
 """The `json_nan` of tables and figures, where null is an empty cell."""
 
@@ -91,7 +88,7 @@ def to_json(value: Any, nan: str | None = None) -> Any:
 def from_json(kind: type[T], document: Any) -> T:
     """Return what `to_json` wrote; KeyError, TypeError or ValueError where it is damaged."""
     hint: Any = kind
-    value: T = _reader(hint)(document, "result", {})
+    value: T = _read(hint, document, "result", {})
     return value
 
 
@@ -114,16 +111,13 @@ def _keys(kind: type) -> tuple[_Key, ...]:
     fields: dict[str, _Key] = {}
     hints = typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):
-        required = field.default is dataclasses.MISSING is field.default_factory
-        key = field.metadata.get("key") or field.name
-        options = {name: field.metadata.get(name, False) for name in ("flat", "inherited")}
+        options = ("flat", "inherited", "optional")
         fields[field.name] = _Key(
-            field.name,
-            key,
-            **options,
-            optional=field.metadata.get("optional", False),
-            required=required,
+            name=field.name,
+            key=field.metadata.get("key") or field.name,
+            required=field.default is dataclasses.MISSING is field.default_factory,
             hint=hints[field.name],
+            **{option: field.metadata.get(option, False) for option in options},
         )
     order = getattr(kind, "json_keys", tuple(fields))
     # A property has no type: it is written, and not read.
@@ -152,46 +146,55 @@ def _object(value: Any, nan: str | None) -> dict[str, Any]:
     return document
 
 
-@cache
-def _reader(hint: Any) -> Reader:
-    """Return what reads values of a type."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any or hint is object:
-        return lambda value, where, around: value
-    if origin in (typing.Union, types.UnionType):
-        return _union_reader(arguments)
-    if origin is typing.Literal:
-        return _checked(lambda value: value in arguments, f"one of {arguments}")
-    if origin is np.ndarray:
-        return _array_reader(typing.get_args(arguments[1])[0])
-    if origin is tuple and arguments[-1] is not ...:
-        return _tuple_reader(tuple(map(_reader, arguments)))
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping_reader(_reader(arguments[0]), _reader(arguments[1]))
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        return _sequence_reader(_reader(arguments[0]))
-    if dataclasses.is_dataclass(hint):
-        # Not called yet: a class may hold others of its own kind.
-        return lambda value, where, around: _read_object(hint, value, where, around)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return lambda value, where, around: hint(value)
+def _read(hint: Any, value: Any, where: str, around: Mapping[str, Any]) -> Any:
+    """Return a JSON value in its type; it stands at the path `where`, in the object `around`."""
     if hint is float:
-        return _read_float
-    if hint is int:
-        return _checked(lambda value: isinstance(value, int) and not isinstance(value, bool), "int")
-    return _checked(lambda value: isinstance(value, hint), hint.__name__)
-
-
-def _checked(fits: Callable[[Any], bool], expected: str) -> Reader:
-    def read(value: Any, where: str, around: Mapping[str, Any]) -> Any:
-        if not fits(value):
-            raise _unexpected(value, where, expected)
+        return _read_float(value, where)
+    if hint is Any or hint is object:
         return value
+    if dataclasses.is_dataclass(hint):
+        return _read_object(hint, value, where, around)
+    if isinstance(hint, type):
+        if issubclass(hint, Enum):
+            return hint(value)
+        if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+            raise _unexpected(value, where, hint.__name__)
+        return value
+    origin, arguments = _parts(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _read_union(arguments, value, where, around)
+    if origin is typing.Literal:
+        if value not in arguments:
+            raise _unexpected(value, where, f"one of {arguments}")
+        return value
+    if issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise _unexpected(value, where, "an object")
+        return {
+            _read(arguments[0], name, where, around): _read(
+                arguments[1], part, f"{where}.{name}", around
+            )
+            for name, part in value.items()
+        }
+    if not isinstance(value, list):
+        raise _unexpected(value, where, "a list")
+    if origin is np.ndarray:
+        return _read_array(typing.get_args(arguments[1])[0], value, where)
+    if origin is tuple and arguments[-1] is not ...:
+        if len(value) != len(arguments):
+            raise _unexpected(value, where, f"a list of {len(arguments)}")
+        return tuple(_read(*pair, where, around) for pair in zip(arguments, value, strict=True))
+    return tuple(
+        _read(arguments[0], part, f"{where}[{number}]", around) for number, part in enumerate(value)
+    )
 
-    return read
+
+@cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    return typing.get_origin(hint), typing.get_args(hint)
 
 
-def _read_float(value: Any, where: str, around: Mapping[str, Any]) -> float:
+def _read_float(value: Any, where: str) -> float:
     if value is None or value == UNDEFINED:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -200,66 +203,26 @@ def _read_float(value: Any, where: str, around: Mapping[str, Any]) -> float:
     return value if isinstance(value, int) and abs(value) < 2**53 else float(value)
 
 
-def _array_reader(dtype: Any) -> Reader:
-    def read(value: Any, where: str, around: Mapping[str, Any]) -> Any:
-        if not isinstance(value, list):
-            raise _unexpected(value, where, "a list")
-        # Text that looks like a number would be taken for one.
-        array = np.array(value)
-        if array.dtype.kind not in ("iu" if issubclass(dtype, np.integer) else "biufO"):
-            raise _unexpected(value, where, f"a list of {dtype.__name__}")
-        return array.astype(dtype)
-
-    return read
+def _read_array(dtype: Any, value: list[Any], where: str) -> Any:
+    # Text that looks like a number would be taken for one.
+    array = np.array(value)
+    if array.dtype.kind not in ("iu" if issubclass(dtype, np.integer) else "biufO"):
+        raise _unexpected(value, where, f"a list of {dtype.__name__}")
+    return array.astype(dtype)
 
 
-def _tuple_reader(readers: tuple[Reader, ...]) -> Reader:
-    def read(value: Any, where: str, around: Mapping[str, Any]) -> Any:
-        if not isinstance(value, list) or len(value) != len(readers):
-            raise _unexpected(value, where, f"a list of {len(readers)}")
-        pairs = zip(readers, value, strict=True)
-        return tuple(reader(item, where, around) for reader, item in pairs)
-
-    return read
-
-
-def _sequence_reader(item: Reader) -> Reader:
-    def read(value: Any, where: str, around: Mapping[str, Any]) -> Any:
-        if not isinstance(value, list):
-            raise _unexpected(value, where, "a list")
-        return tuple(item(part, f"{where}[{number}]", around) for number, part in enumerate(value))
-
-    return read
-
-
-def _mapping_reader(key: Reader, item: Reader) -> Reader:
-    def read(value: Any, where: str, around: Mapping[str, Any]) -> Any:
-        if not isinstance(value, Mapping):
-            raise _unexpected(value, where, "an object")
-        return {
-            key(name, where, around): item(part, f"{where}.{name}", around)
-            for name, part in value.items()
-        }
-
-    return read
-
-
-def _union_reader(members: tuple[Any, ...]) -> Reader:
-    readers = [_reader(member) for member in members if member is not type(None)]
-
-    def read(value: Any, where: str, around: Mapping[str, Any]) -> Any:
-        if value is None and type(None) in members:
-            return None
-        if len(readers) == 1:
-            return readers[0](value, where, around)
-        for reader in readers:
-            try:
-                return reader(value, where, around)
-            except (TypeError, ValueError, LookupError):
-                continue
-        raise _unexpected(value, where, "another type")
-
-    return read
+def _read_union(members: tuple[Any, ...], value: Any, where: str, around: Mapping[str, Any]) -> Any:
+    hints = [member for member in members if member is not type(None)]
+    if value is None and len(hints) < len(members):
+        return None
+    if len(hints) == 1:
+        return _read(hints[0], value, where, around)
+    for hint in hints:
+        try:
+            return _read(hint, value, where, around)
+        except (TypeError, ValueError, LookupError):
+            continue
+    raise _unexpected(value, where, "another type")
 
 
 def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]) -> Any:
@@ -277,7 +240,7 @@ def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]
             values[key.name] = _read_flat(key, keys, document, where, around)
         elif key.key in source:
             path = f"{where}.{key.key}"
-            values[key.name] = _reader(key.hint)(source[key.key], path, document)
+            values[key.name] = _read(key.hint, source[key.key], path, document)
         elif key.required:
             raise KeyError(key.key)
     value = kind(**values)
@@ -290,10 +253,10 @@ def _read_flat(
     key: _Key, keys: list[_Key], document: Mapping[str, Any], where: str, around: Mapping[str, Any]
 ) -> Any:
     if typing.get_origin(key.hint) is None:
-        return _reader(key.hint)(document, where, around)
+        return _read(key.hint, document, where, around)
     others = {other.key for other in keys} | {"schema", "kind"}
     rest = {name: item for name, item in document.items() if name not in others}
-    return _reader(key.hint)(rest, where, document)
+    return _read(key.hint, rest, where, document)
 
 
 def _unexpected(value: Any, where: str, expected: str) -> TypeError:

@@ -52,15 +52,9 @@ def setting(
     recorded: bool = True,
 ) -> Any:
     """Return the field of one setting; `flags` are its options where not --its-name."""
-    metadata = {
-        "help": help,
-        "flags": tuple(flags),
-        "choices": tuple(choices),
-        "repeated": repeated,
-        "minimum": minimum,
-        "recorded": recorded,
-    }
-    return field(default=default, metadata=metadata)
+    metadata = {"help": help, "repeated": repeated, "minimum": minimum, "recorded": recorded}
+    words = {"flags": tuple(flags), "choices": tuple(choices)}
+    return field(default=default, metadata=metadata | words)
 
 
 S = TypeVar("S", bound="Settings")
@@ -124,19 +118,18 @@ def options_of(settings: type) -> tuple[Option, ...]:
         literal = typing.get_args(single[0]) if is_literal else ()
         if choice.default is dataclasses.MISSING or "help" not in choice.metadata:
             raise TypeError(f"{settings.__name__}.{choice.name} is not made with `setting`")
+        words = {
+            "flags": choice.metadata["flags"] or (f"--{choice.name.replace('_', '-')}",),
+            "choices": choice.metadata["choices"] or literal,
+        }
         options.append(
             Option(
                 name=choice.name,
-                flags=choice.metadata["flags"] or (f"--{choice.name.replace('_', '-')}",),
-                help=choice.metadata["help"],
                 default=choice.default,
                 kind=str if literal else single[0],
                 several=several,
                 optional=type(None) in members,
-                choices=choice.metadata["choices"] or literal,
-                repeated=choice.metadata["repeated"],
-                minimum=choice.metadata["minimum"],
-                recorded=choice.metadata["recorded"],
+                **{**choice.metadata, **words},
             )
         )
     return tuple(options)
