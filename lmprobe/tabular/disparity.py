@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import InputError, check_confidence
+from lmprobe.errors import InputError
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
@@ -85,8 +85,8 @@ def group_disparity(
     (0.2, 0.059, 0.335)
     """
     # The settings check what they are given: measure, share, confidence and seed.
-    named = method if isinstance(method, str) else "auto"
-    settings = DisparitySettings(measure, named, group_share, confidence, seed)
+    method_name = method if isinstance(method, str) else "auto"
+    settings = DisparitySettings(measure, method_name, group_share, confidence, seed)
     costs_of = partial(
         group_costs,
         y_true,
@@ -100,12 +100,11 @@ def group_disparity(
     )
     names = [protected] if np.ndim(protected) == 0 else protected
     group = " + ".join(map(str, names))
-    job = _Job(group, method, check_confidence(settings.confidence), settings.group_share, seed)
-    own = None if cost is None else getattr(cost, "__name__", "cost")
-    whole = job.disparity(costs_of(measure=measure), own or str(measure))
+    named = str(measure) if cost is None else getattr(cost, "__name__", "cost")
+    whole = _disparity(group, named, costs_of(measure=measure), method=method, settings=settings)
     if measure != "equalized_odds" or cost is not None:
         return whole
-    return _with_components(whole, costs_of, job)
+    return _with_components(whole, costs_of, method, settings)
 
 
 def group_disparities(
@@ -114,22 +113,16 @@ def group_disparities(
     *,
     sensitive_features: Any,
     protected: str | Sequence[str] | None = None,
-    measure: DisparityMeasure = DisparitySettings.measure,
-    cost: Cost | None = None,
-    cost_bound: float = 1.0,
-    annotated: Any = None,
-    group_share: float | None = DisparitySettings.group_share,
-    method: str | IntervalMethod = DisparitySettings.method,
     confidence: float = DisparitySettings.confidence,
-    seed: int = DisparitySettings.seed,
+    **options: Any,
 ) -> DisparityResult:
     """Measure the disparity of every group against all others, with simultaneous intervals.
 
     Each interval is at 1 - (1 - confidence) / groups (Bonferroni). With two groups, or with
-    `protected`, there is one row. The other arguments are those of `group_disparity`.
+    `protected`, there is one row. The other options are those of `group_disparity`.
     """
-    check_confidence(DisparitySettings(confidence=confidence).confidence)
-    groups = [protected] if protected is not None else _every(sensitive_features)
+    defaults = DisparitySettings(confidence=confidence)
+    groups = [protected] if protected is not None else _every_group(sensitive_features)
     level = 1 - (1 - confidence) / len(groups)
     rows = tuple(
         group_disparity(
@@ -137,34 +130,27 @@ def group_disparities(
             y_pred,
             sensitive_features=sensitive_features,
             protected=group,
-            measure=measure,
-            cost=cost,
-            cost_bound=cost_bound,
-            annotated=annotated,
-            group_share=group_share,
-            method=method,
             confidence=level,
-            seed=seed,
+            **options,
         )
         for group in groups
     )
-    notes = []
-    first, *more = rows
-    if more:
+    notes: tuple[Note, ...] = ()
+    if len(rows) > 1:
         text = f"each interval is at {level:.4g}, so that all cover at once at {confidence:g}"
-        notes.append(Note(NoteKind.MULTIPLICITY, text))
-    named = method if isinstance(method, str) else getattr(method, "__name__", "own")
-    used = {
-        "measure": first.measure,
-        "method": named,
-        "group_share": group_share,
+        notes = (Note(NoteKind.MULTIPLICITY, text),)
+    method = options.get("method", defaults.method)
+    settings = {
+        "measure": rows[0].measure,
+        "method": method if isinstance(method, str) else getattr(method, "__name__", "own"),
+        "group_share": options.get("group_share"),
         "confidence": confidence,
-        "seed": seed,
+        "seed": options.get("seed", defaults.seed),
     }
-    provenance: dict[str, Any] = {"settings": used, "versions": versions()}
-    if protected is None and not more:
+    provenance: dict[str, Any] = {"settings": settings, "versions": versions()}
+    if protected is None and len(rows) == 1:
         provenance["mirrored_group"] = group_names(sensitive_features)[1]
-    return DisparityResult(rows, tuple(notes), provenance)
+    return DisparityResult(rows, notes, provenance)
 
 
 def table_disparities(
@@ -180,12 +166,12 @@ def table_disparities(
 
     It is a CSV, Parquet or JSON Lines file (.gz and .zst too), a folder or a pattern of such
     files, a DataFrame or an Arrow table. `attribute` names the columns whose cross product
-    makes the groups; `protected` the group or groups that are compared with all others, every
-    one in turn when not given.
+    makes the groups; `protected` the group or groups that are compared with all others, by
+    default every group in turn.
     """
-    choices = DisparitySettings() if settings is None else settings
-    if label is None and choices.measure != "demographic_parity":
-        raise InputError(f"{choices.measure} needs a label: name the column of true labels")
+    settings = settings or DisparitySettings()
+    if label is None and settings.measure != "demographic_parity":
+        raise InputError(f"{settings.measure} needs a label: name the column of true labels")
     columns, in_file = list(attribute), isinstance(table, str | Path)
     name = str(table) if in_file else "the table"
     numbers = [prediction, *([label] if label else [])]
@@ -197,29 +183,24 @@ def table_disparities(
         frame[prediction],
         sensitive_features=frame[columns],
         protected=list(protected) or None,
-        measure=choices.measure,
-        method=choices.method,
-        group_share=choices.group_share,
-        confidence=choices.confidence,
-        seed=choices.seed,
+        **settings.to_dict(),
     )
-    words = ["--prediction", prediction, *(["--label", label] if label else [])]
-    words += [word for name in columns for word in ("--attribute", name)]
-    words += [word for name in protected for word in ("--protected", name)]
     provenance = {
-        "subject": str(table) if in_file else "a table",
+        "subject": name if in_file else "a table",
         "prediction": prediction,
         "attribute": columns,
         "label": label,
         **result.provenance,
     }
     if in_file:
-        again = command_line("disparity", [str(table)], words, choices.words())
-        provenance["command"] = again
+        words = ["--prediction", prediction, *(["--label", label] if label else [])]
+        words += [word for column in columns for word in ("--attribute", column)]
+        words += [word for group in protected for word in ("--protected", group)]
+        provenance["command"] = command_line("disparity", [name], words, settings.words())
     return replace(result, provenance=provenance)
 
 
-def _every(sensitive_features: Any) -> list[str]:
+def _every_group(sensitive_features: Any) -> list[str]:
     """Return each group; of two, the first alone: the other has the same numbers, turned over."""
     names = group_names(sensitive_features)
     if len(names) < 2:
@@ -229,48 +210,45 @@ def _every(sensitive_features: Any) -> list[str]:
     return names if len(names) > 2 else names[:1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Which group is protected, and how the interval of a difference is made."""
-
-    group: str
-    method: str | IntervalMethod
-    confidence: float
-    share: float | None
-    seed: int
-
-    def disparity(self, costs: GroupCosts, measure: str) -> Disparity:
-        """Return the disparity of costs that are already split by group."""
-        sizes = (len(costs.protected), len(costs.other))
-        seen = min(sizes) / sum(sizes)
-        share = seen if self.share is None else checked_group_share(self.share)
-        method = _resolved(self.method, costs)
-        notes = _bootstrap_notes(costs) if traits_of(method).resamples else []
-        if any(note.kind is NoteKind.NO_INTERVAL for note in notes):
-            ends = Interval.too_few_units(self.confidence, str(method))
-        else:
-            sample = groups_sample(
-                costs.protected, costs.other, cost_bound=costs.cost_bound, group_share=share
-            )
-            rng = np.random.default_rng(self.seed)
-            ends = interval(sample, method=method, confidence=self.confidence, rng=rng)
-        if ends.method == "bernstein":
-            notes += _bernstein_notes(seen, self.share)
-        verdict = decide(ends, above=Verdict.HIGHER, below=Verdict.LOWER)
-        means = (float(costs.protected.mean()), float(costs.other.mean()))
-        estimate = Estimate(costs.value, ends, verdict, notes=tuple(notes))
-        return Disparity(self.group, measure, estimate, means, sizes, share)
-
-
-def _resolved(method: str | IntervalMethod, costs: GroupCosts) -> str | IntervalMethod:
-    """Return what `auto` is for these costs: it looks at which costs there are, not how many."""
-    if method != "auto":
-        return method
-    kinds = np.concatenate([costs.protected, costs.other]) / costs.cost_bound
-    return "exact" if np.isin(kinds, (0.0, 1.0)).all() else "betting"
+def _disparity(
+    group: str,
+    measure: str,
+    costs: GroupCosts,
+    *,
+    method: str | IntervalMethod,
+    settings: DisparitySettings,
+) -> Disparity:
+    """Return the disparity of costs that are already split by group."""
+    sizes = (len(costs.protected), len(costs.other))
+    seen, given = min(sizes) / sum(sizes), settings.group_share
+    share = seen if given is None else checked_group_share(given)
+    if method == "auto":
+        # It depends on which costs there are, not on how many.
+        kinds = np.concatenate([costs.protected, costs.other]) / costs.cost_bound
+        method = "exact" if np.isin(kinds, (0.0, 1.0)).all() else "betting"
+    notes = _bootstrap_notes(costs) if traits_of(method).resamples else []
+    if any(note.kind is NoteKind.NO_INTERVAL for note in notes):
+        ends = Interval.too_few_units(settings.confidence, str(method))
+    else:
+        sample = groups_sample(
+            costs.protected, costs.other, cost_bound=costs.cost_bound, group_share=share
+        )
+        rng = np.random.default_rng(settings.seed)
+        ends = interval(sample, method=method, confidence=settings.confidence, rng=rng)
+    if ends.method == "bernstein":
+        notes += _bernstein_notes(seen, given)
+    verdict = decide(ends, above=Verdict.HIGHER, below=Verdict.LOWER)
+    means = (float(costs.protected.mean()), float(costs.other.mean()))
+    estimate = Estimate(costs.value, ends, verdict, notes=tuple(notes))
+    return Disparity(group, measure, means, sizes, share, estimate)
 
 
-def _with_components(whole: Disparity, costs_of: Callable[..., GroupCosts], job: _Job) -> Disparity:
+def _with_components(
+    whole: Disparity,
+    costs_of: Callable[..., GroupCosts],
+    method: str | IntervalMethod,
+    settings: DisparitySettings,
+) -> Disparity:
     """Add the TPR and FPR differences to equalized odds; one without rows is left out."""
     costs, notes = {}, list(whole.notes)
     for measure in _COMPONENTS:
@@ -278,14 +256,17 @@ def _with_components(whole: Disparity, costs_of: Callable[..., GroupCosts], job:
             costs[measure] = costs_of(measure=measure)
         except EmptyGroupError as problem:
             notes.append(Note(NoteKind.LEFT_OUT, f"{measure} is left out: {problem}", measure))
-    each = 1 - (1 - job.confidence) / max(1, len(costs))
-    part = replace(job, confidence=each)
-    components = tuple(part.disparity(cost, name) for name, cost in costs.items())
+    level = 1 - (1 - settings.confidence) / max(1, len(costs))
+    part = replace(settings, confidence=level)
+    components = tuple(
+        _disparity(whole.protected, name, cost, method=method, settings=part)
+        for name, cost in costs.items()
+    )
     if len(components) > 1:
         text = (
             "errors of both kinds can cancel in the zero-one loss; the components do not: their "
-            f"intervals are at {each:g} each, so that both cover at once at {job.confidence:g} "
-            "(Bonferroni)"
+            f"intervals are at {level:g} each, so that both cover at once at "
+            f"{settings.confidence:g} (Bonferroni)"
         )
         notes.append(Note(NoteKind.MULTIPLICITY, text))
     estimate = replace(whole.estimate, notes=tuple(notes))

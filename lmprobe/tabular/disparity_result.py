@@ -1,31 +1,36 @@
-"""What a measurement of disparities found: one row per protected group, its table and page."""
+"""The result of a measurement of disparities: one row per protected group, its table and page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeVar
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple
 
 from lmprobe.metrics.disparity import MEASURES
 from lmprobe.results import (
     Cell,
-    Column,
     ColumnKind,
+    ColumnOf,
     Estimate,
+    Figure,
     Interval,
+    IntervalLine,
+    IntervalPlot,
     Note,
     Page,
     Section,
+    Sides,
     Statement,
     Table,
     Verdict,
+    closing_sections,
+    json_field,
+    table_of,
 )
-from lmprobe.results.estimate import Claim
-from lmprobe.results.figure import Figure, IntervalLine, IntervalPlot, Sides
+from lmprobe.results.estimate import Claim, EstimateRow
 from lmprobe.results.format import describe_interval, format_percent, format_signed
 from lmprobe.results.result import Result
-
-T = TypeVar("T")
 
 LIMITS = (
     "A disparity is a difference of mean costs between groups in these rows. It does not show "
@@ -37,56 +42,38 @@ LIMITS = (
 )
 """What this measures and what it does not; every report carries it."""
 
-_COLUMNS: tuple[Column, ...] = (
-    Column("protected"),
-    Column("measure"),
-    Column("rows", ColumnKind.COUNT),
-    Column("others", ColumnKind.COUNT),
-    Column("value", ColumnKind.SIGNED),
-    Column("interval", ColumnKind.INTERVAL),
-    Column("verdict", ColumnKind.VERDICT),
-)
+
+class LargestComponent(NamedTuple):
+    """The larger of the |TPR| and |FPR| differences, and its interval."""
+
+    value: float
+    interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Disparity:
+class Disparity(EstimateRow):
     """The mean cost of the protected group minus that of the other, with its interval."""
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "protected", "measure", "estimate", "mean_costs", "group_sizes", "group_share",
+        "components", "largest_component",
+    )  # fmt: skip
 
     protected: str
     """The group, or several joined by " + "."""
     measure: str
-    estimate: Estimate
     mean_costs: tuple[float, float]
     """Of the protected group and of the other."""
     group_sizes: tuple[int, int]
     """The rows that count, of the protected group and of the other."""
     group_share: float
     """The lower bound on the share of the smaller group that the bound was made with."""
+    estimate: Estimate = json_field(flat=True)
     components: tuple[Disparity, ...] = ()
     """For equalized odds: the TPR and FPR differences, whose intervals cover both at once."""
 
     @property
-    def value(self) -> float:
-        """The mean cost of the protected group minus that of the other."""
-        return self.estimate.value
-
-    @property
-    def interval(self) -> Interval:
-        """The interval of the value."""
-        return self.estimate.interval
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the interval allows to be claimed."""
-        return self.estimate.verdict
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What a reader must know beside the value."""
-        return self.estimate.notes
-
-    @property
-    def largest_component(self) -> tuple[float, Interval] | None:
+    def largest_component(self) -> LargestComponent | None:
         """The larger of the |TPR| and |FPR| differences with its interval, or None.
 
         This is what fairlearn calls the equalized odds difference. The interval covers it
@@ -96,39 +83,9 @@ class Disparity:
             return None
         value = max(abs(component.value) for component in self.components)
         ranges = [_absolute(component.interval) for component in self.components]
-        low, high = max(low for low, _ in ranges), max(high for _, high in ranges)
-        return value, Interval(low, high, self.interval.confidence, self.interval.method)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        largest = self.largest_component
-        return {
-            "protected": self.protected,
-            "measure": self.measure,
-            **self.estimate.to_dict(),
-            "mean_costs": list(self.mean_costs),
-            "group_sizes": list(self.group_sizes),
-            "group_share": self.group_share,
-            "components": [component.to_dict() for component in self.components],
-            "largest_component": None
-            if largest is None
-            else {"value": largest[0], "interval": largest[1].to_dict()},
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Disparity:
-        """Read the JSON form."""
-        protected, other = document["mean_costs"]
-        sizes = document["group_sizes"]
-        return cls(
-            str(document["protected"]),
-            str(document["measure"]),
-            Estimate.from_dict(document),
-            (float(protected), float(other)),
-            (int(sizes[0]), int(sizes[1])),
-            float(document["group_share"]),
-            tuple(cls.from_dict(component) for component in document["components"]),
-        )
+        low, high = map(max, zip(*ranges, strict=True))
+        ends = Interval(low, high, self.interval.confidence, self.interval.method)
+        return LargestComponent(value, ends)
 
 
 def _absolute(interval: Interval) -> tuple[float, float]:
@@ -142,6 +99,8 @@ class DisparityResult(Result):
     """The result of `group_disparities`: one row per protected group, simultaneous intervals."""
 
     kind: ClassVar[str] = "disparity"
+    limits: ClassVar[tuple[str, ...]] = LIMITS
+    json_keys: ClassVar[tuple[str, ...]] = ("rows", "notes", "limits", "provenance")
 
     rows: tuple[Disparity, ...]
     notes: tuple[Note, ...] = ()
@@ -152,6 +111,11 @@ class DisparityResult(Result):
         """What is compared."""
         return self.rows[0].measure
 
+    def validate(self) -> None:
+        """Refuse a document without rows."""
+        if not self.rows:
+            raise ValueError("it has no rows")
+
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimate of every group; of two groups in turn, the mirrored one too."""
         claims = [Claim(row.estimate, subject=row.protected) for row in self.rows]
@@ -161,22 +125,27 @@ class DisparityResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the one table; the components of equalized odds follow their row."""
-        rows = tuple(cells for row in self.rows for cells in _cells(row))
-        columns = _COLUMNS
-        if not any(row.components for row in self.rows):
-            columns, rows = _without_measure(columns), tuple(map(_without_measure, rows))
-        known = {str(name): measure.description for name, measure in MEASURES.items()}
-        title = ": ".join([self.measure, *([known[self.measure]] if self.measure in known else [])])
+        measures = any(row.components for row in self.rows)
+        columns = (
+            ColumnOf("protected", itemgetter(0)),
+            ColumnOf("measure", lambda cells: cells[1] if measures else None),
+            ColumnOf("rows", itemgetter(2), ColumnKind.COUNT),
+            ColumnOf("others", itemgetter(3), ColumnKind.COUNT),
+            ColumnOf("value", itemgetter(4), ColumnKind.SIGNED),
+            ColumnOf("interval", itemgetter(5), ColumnKind.INTERVAL),
+            ColumnOf("verdict", itemgetter(6), ColumnKind.VERDICT),
+        )
+        descriptions = {str(name): measure.description for name, measure in MEASURES.items()}
+        title = ": ".join(filter(None, [self.measure, descriptions.get(self.measure)]))
         methods = ", ".join(dict.fromkeys(row.interval.method for row in self.rows))
-        confidence = format_percent(self.rows[0].interval.confidence)
-        caption = f"intervals: {methods}, at {confidence}"
-        return (Table("disparity", columns, rows, title=title, caption=caption),)
+        caption = f"intervals: {methods}, at {format_percent(self.rows[0].interval.confidence)}"
+        cells = (line for row in self.rows for line in _cells(row))
+        return (table_of("disparity", cells, columns, title=title, caption=caption),)
 
     def page(self) -> Page:
         """Return the whole report."""
-        command = self.provenance.get("command")
         facts = {key: str(value) for key, value in self.provenance.items() if key != "command"}
-        notes = dict.fromkeys(note for row in _all(self.rows) for note in row.notes)
+        notes = (*self.notes, *(note for row in _all(self.rows) for note in row.notes))
         return Page(
             title=f"Disparity of {self.provenance.get('subject', 'predictions')}",
             subtitle="mean cost of the protected group minus that of all others",
@@ -187,9 +156,7 @@ class DisparityResult(Result):
             ),
             sections=(
                 Section("Groups", tables=self.tables(), figures=(self._figure(),)),
-                Section("Notes", notes=(*self.notes, *notes)),
-                Section("Provenance", facts=facts, collapsed=True),
-                *([Section("Run it again", commands=(command,))] if command else []),
+                *closing_sections(notes, facts, self.provenance.get("command", "")),
             ),
             limits=LIMITS,
             source="Ethayarajh 2020, Is Your Classifier Actually Biased? (ACL)",
@@ -213,31 +180,10 @@ class DisparityResult(Result):
             sides=Sides("lower", "higher"),
         )
 
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "rows": [row.to_dict() for row in self.rows],
-            "notes": [note.to_dict() for note in self.notes],
-            "limits": list(LIMITS),
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form."""
-        if not document["rows"]:
-            raise ValueError("it has no rows")
-        return cls(
-            tuple(Disparity.from_dict(row) for row in document["rows"]),
-            tuple(Note.from_dict(note) for note in document["notes"]),
-            document["provenance"],
-        )
-
 
 def _all(rows: tuple[Disparity, ...]) -> Iterator[Disparity]:
     for row in rows:
-        yield row
-        yield from row.components
+        yield from (row, *row.components)
 
 
 def _mirrored(estimate: Estimate) -> Estimate:
@@ -253,16 +199,11 @@ def _mirrored(estimate: Estimate) -> Estimate:
 
 
 def _cells(row: Disparity) -> Iterator[tuple[Cell, ...]]:
-    for each in (row, *row.components):
-        sizes = each.group_sizes
-        yield (row.protected, each.measure, *sizes, each.value, each.interval, each.verdict)
+    for part in (row, *row.components):
+        sizes = part.group_sizes
+        yield (row.protected, part.measure, *sizes, part.value, part.interval, part.verdict)
     if row.largest_component is not None:
-        value, interval = row.largest_component
-        yield (row.protected, "larger difference", None, None, value, interval, None)
-
-
-def _without_measure(cells: tuple[T, ...]) -> tuple[T, ...]:
-    return cells[:1] + cells[2:]
+        yield (row.protected, "larger difference", None, None, *row.largest_component, None)
 
 
 def _sentence(row: Disparity) -> str:

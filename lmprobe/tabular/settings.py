@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, check_confidence
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.results.settings import Settings, setting
 
@@ -89,10 +89,7 @@ class AmplifySettings(Settings):
 
         intervals.refuse_removed(self.interval)
         Settings.__post_init__(self)
-        if not 0 < self.confidence < 1:
-            raise InputError(
-                f"`confidence` must lie between 0 and 1, both excluded: found {self.confidence}"
-            )
+        check_confidence(self.confidence)
         if not self.score and (self.threshold or self.validation):
             raise InputError("--threshold and --validation need --score")
         if self.validation and self.fixed_threshold is not None:
@@ -136,6 +133,11 @@ class DisparitySettings(Settings):
     )
     confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
     seed: int = setting(0, "Random seed.", minimum=0)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        Settings.__post_init__(self)
+        check_confidence(self.confidence)
 
 
 @dataclass(frozen=True, slots=True)

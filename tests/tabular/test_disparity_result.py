@@ -20,7 +20,7 @@ def disparity(
     verdict = decide(interval, above=Verdict.HIGHER, below=Verdict.LOWER)
     note = Note(NoteKind.ASSUMPTION, f"of {group}, {measure}")
     estimate = Estimate(value, interval, verdict, notes=(note,))
-    return Disparity(group, measure, estimate, (0.5 + value, 0.5), (30, 70), 0.3, **more)
+    return Disparity(group, measure, (0.5 + value, 0.5), (30, 70), 0.3, estimate, **more)
 
 
 PLAIN = disparity("a", "demographic_parity", 0.2, (0.1, 0.3))
@@ -150,7 +150,7 @@ def test_the_page() -> None:
     assert sections["Run it again"].commands == ("lmprobe x",)
     assert (page.title, page.limits) == ("Disparity of loans.csv", LIMITS)
     plain = DisparityResult((PLAIN,)).page()
-    assert [section.title for section in plain.sections] == ["Groups", "Notes", "Provenance"]
+    assert [section.title for section in plain.sections] == ["Groups", "Notes"]
     assert plain.title == "Disparity of predictions"
 
 
