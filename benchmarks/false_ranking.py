@@ -14,7 +14,7 @@ from scipy import stats
 from lmprobe.metrics.direction import Direction
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Choices
-from lmprobe.sweeping.ranking import Contest, rank
+from lmprobe.sweeping.summary import Contest, rank
 
 TEMPLATES, TASKS, COPIES = 20, 32, 20
 NOISE = {

@@ -12,8 +12,8 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.results import Estimate, Interval, decide
 from lmprobe.sweeping.jobs import Subject
-from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult, SweepRow
-from lmprobe.sweeping.summary import Entry, summarise
+from lmprobe.sweeping.result import Failure, Order, SweepResult, SweepRow, TrainingCurve
+from lmprobe.sweeping.summary import SubjectProbe, summarise
 
 Made = Callable[..., ProbeResult]
 
@@ -37,7 +37,7 @@ def made_up_sweep(
         for templates in sets:
             probe = made(model=name, bases=bases, seed=3)
             shifted = _shifted(probe, float(level[number]), rng)
-            entries.append(Entry(Subject(name, name, **run), templates, shifted))
+            entries.append(SubjectProbe(Subject(name, name, **run), templates, shifted))
     failed = [
         Failure(f"acme/broken-{number}", sets[0], "acme/broken: no model of that name")
         for number in range(failures)
@@ -86,7 +86,7 @@ def plain_row(model: str, value: float = 0.1, **changes: Any) -> SweepRow:
 def plain_sweep(
     *rows: SweepRow,
     groups: Sequence[Sequence[str]] | None = None,
-    curves: Sequence[Curve] = (),
+    curves: Sequence[TrainingCurve] = (),
     **more: Any,
 ) -> SweepResult:
     """Return a sweep of these rows; `groups` are those of each question, lowest models first."""

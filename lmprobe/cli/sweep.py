@@ -8,7 +8,7 @@ import typer
 
 from lmprobe.cli.options import Base, Json, NoCache, Output, Quiet, Templates, settings_options
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
-from lmprobe.sweeping.settings import SweepSettings
+from lmprobe.sweeping.jobs import SweepSettings
 
 
 @settings_options(ProbeSettings, model_settings=ModelSettings, sweep_settings=SweepSettings)

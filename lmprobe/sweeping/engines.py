@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from lmprobe.io.work import ray_session
 from lmprobe.registry import Registry
-from lmprobe.sweeping.jobs import Job, Subject
-from lmprobe.sweeping.worker import ENVIRONMENT, keep
+from lmprobe.sweeping.jobs import ProbeJob, Subject
+from lmprobe.sweeping.worker import ENVIRONMENT, Prober, probe_path, save_probe
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """How one job ended: its result is in the folder, or an error says why not."""
 
-    job: Job
+    job: ProbeJob
     error: str | None = None
 
 
@@ -35,7 +35,9 @@ class SweepEngine(Protocol):
     The first line of the docstring is what `lmprobe ls sweep_engines` shows.
     """
 
-    def __call__(self, jobs: Sequence[Job], folder: Path, *, workers: int) -> Iterator[Outcome]:
+    def __call__(
+        self, jobs: Sequence[ProbeJob], folder: Path, *, workers: int
+    ) -> Iterator[JobOutcome]:
         """Yield the outcome of every job once; results are files `KEY.json` in the folder."""
         ...
 
@@ -51,67 +53,62 @@ RETRIES = 2
 
 
 @sweep_engines.register("local")
-def local(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Iterator[Outcome]:
+def local(jobs: Sequence[ProbeJob], folder: Path, *, workers: int = 1) -> Iterator[JobOutcome]:
     """Processes of this machine, one thread each, one per GPU where there are any."""
-    waiting = _Queue(jobs)
-    done: queue.Queue[Outcome] = queue.Queue()
-    threads = [_Worker(waiting, folder, device, done) for device in _devices(jobs, workers)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in jobs:
-            yield done.get()
-    finally:
-        waiting.close()
-        for thread in threads:
-            while thread.is_alive():
-                # What it kept is whole: files are written whole or not at all.
-                thread.kill()
-                thread.join(timeout=0.1)
+    waiting, begun = list(jobs), set[Subject]()
+    processes = [_Worker(folder, device) for device in _devices(jobs, workers)]
+    idle = list(processes)
+    running: dict[Future[JobOutcome], _Worker] = {}
+    with ThreadPoolExecutor(len(idle)) as threads:
+
+        def start_jobs() -> None:
+            while waiting and idle:
+                worker = idle.pop()
+                job = _next_job(waiting, worker.subject, begun)
+                running[threads.submit(worker.run, job)] = worker
+
+        try:
+            start_jobs()
+            while running:
+                done = wait(running, return_when=FIRST_COMPLETED).done
+                idle += [running.pop(future) for future in done]
+                # Before the caller reads the results, so that no worker waits for that.
+                start_jobs()
+                yield from [future.result() for future in done]
+        finally:
+            for worker in processes:
+                worker.stopped = True
+            while wait(running, timeout=0.1).not_done:
+                # What they saved is whole: files are written whole or not at all.
+                for worker in running.values():
+                    worker.kill()
+            for worker in processes:
+                worker.end()
 
 
-class _Queue:
-    """The jobs that wait; a worker is given one of the model that it has loaded, if any."""
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self._jobs = list(jobs)
-        self._begun: set[Subject] = set()
-        self._lock = threading.Lock()
-        self.closed = False
-
-    def next(self, last: Job | None) -> Job | None:
-        with self._lock:
-            if not self._jobs or self.closed:
-                return None
-            same = [job for job in self._jobs if last and job.subject == last.subject]
-            # Otherwise a model that nobody has begun, so that no two load the same.
-            new = [job for job in self._jobs if job.subject not in self._begun]
-            job = (same or new or self._jobs)[0]
-            self._begun.add(job.subject)
-            self._jobs.remove(job)
-            return job
-
-    def close(self) -> None:
-        with self._lock:
-            self.closed = True
+def _next_job(waiting: list[ProbeJob], loaded: Subject | None, begun: set[Subject]) -> ProbeJob:
+    """Take a job of the model that the worker has loaded, or of one that no other has begun."""
+    same = (job for job in waiting if job.subject == loaded)
+    new = (job for job in waiting if job.subject not in begun)
+    job = next(same, None) or next(new, waiting[0])
+    waiting.remove(job)
+    begun.add(job.subject)
+    return job
 
 
-def _devices(jobs: Sequence[Job], workers: int) -> list[Mapping[str, str]]:
+def _devices(jobs: Sequence[ProbeJob], workers: int) -> list[Mapping[str, str]]:
     """Return the environment of each process: a GPU of its own, or one thread of the CPU."""
-    gpus = _gpus() if any(job.model.get("device", "auto") in _GPU_NAMES for job in jobs) else []
-    if gpus:
+    on_gpu = any(job.model.get("device", "auto") in ("auto", "cuda") for job in jobs)
+    if gpus := _gpus() if on_gpu else []:
         return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[:workers]]
     return [{}] * min(workers, len(jobs))
 
 
-_GPU_NAMES = ("auto", "cuda")
-
-
 def _gpus() -> list[str]:
-    """Return the numbers of the GPUs, asked of the driver: torch is not loaded here."""
+    """Return the numbers of the GPUs from the driver: torch is not loaded here."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
-        return [one for one in visible.split(",") if one.strip() and one.strip() != "-1"]
+        return [gpu for gpu in visible.split(",") if gpu.strip() and gpu.strip() != "-1"]
     if shutil.which("nvidia-smi") is None:
         return []
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
@@ -119,65 +116,48 @@ def _gpus() -> list[str]:
     return [str(number) for number in range(len(lines))]
 
 
-class _Worker(threading.Thread):
-    """Feeds one process with jobs until none is left; starts it again when it dies."""
+class _Worker:
+    """A process that runs one job at a time, and is started again when it dies.
 
-    def __init__(
-        self,
-        waiting: _Queue,
-        folder: Path,
-        device: Mapping[str, str],
-        done: queue.Queue[Outcome],
-    ) -> None:
-        super().__init__(daemon=True)
-        self._waiting, self._folder, self._device, self._done = waiting, folder, device, done
+    Not a process of `ProcessPoolExecutor`: those import the caller's script, which then has to
+    be guarded, share one environment, and are lost together when one of them dies.
+    """
+
+    def __init__(self, folder: Path, device: Mapping[str, str]) -> None:
+        self._command = [*COMMAND, str(folder)]
+        self._environment = {**os.environ, **ENVIRONMENT, **device}
         self._process: subprocess.Popen[str] | None = None
+        self.subject: Subject | None = None
+        """The model that the process has loaded."""
+        self.stopped = False
+        """Whether no process may be started any more."""
 
-    def run(self) -> None:
-        """Serve the queue."""
-        last: Job | None = None
-        while (job := self._waiting.next(last)) is not None:
-            self._done.put(Outcome(job, self._error(job)))
-            last = job
-        self._end()
+    def run(self, job: ProbeJob) -> JobOutcome:
+        """Run the job; one whose process dies every time is a failed model."""
+        self.subject = job.subject
+        code = None
+        for _ in range(RETRIES + 1):
+            if self.stopped:
+                return JobOutcome(job, "the sweep was interrupted")
+            try:
+                return JobOutcome(job, self._error(job))
+            except OSError as problem:
+                reason = f"no process could be started for it ({problem.strerror})"
+                return JobOutcome(job, reason)
+            except EOFError:
+                code = self.end()
+        return JobOutcome(
+            job,
+            f"its process ended {RETRIES + 1} times (exit code {code}); there may not be enough "
+            "memory",
+        )
 
     def kill(self) -> None:
         """End the process at once, if there is one."""
         if self._process is not None:
             self._process.kill()
 
-    def _error(self, job: Job) -> str | None:
-        """Have the job done; return why it could not be, None if it is done."""
-        code = None
-        for _ in range(RETRIES + 1):
-            if self._waiting.closed:
-                return "the sweep was interrupted"
-            try:
-                return self._ask(job)
-            except OSError as problem:
-                return f"no process could be started for it ({problem.strerror})"
-            except EOFError:
-                code = self._end()
-        return (
-            f"its process ended {RETRIES + 1} times (exit code {code}); there may not be enough "
-            "memory"
-        )
-
-    def _ask(self, job: Job) -> str | None:
-        """Return the worker's answer; EOFError if its process died over the job."""
-        if self._process is None:
-            self._process = _start(self._folder, self._device)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(job.to_json() + "\n")
-            self._process.stdin.flush()
-            answer = json.loads(self._process.stdout.readline())
-        except (OSError, ValueError):
-            raise EOFError from None
-        return None if answer.get("error") is None else str(answer["error"])
-
-    def _end(self) -> int | None:
+    def end(self) -> int | None:
         """Close the pipes, at which a worker ends, and wait for it; return its exit code."""
         if self._process is None:
             return None
@@ -186,27 +166,37 @@ class _Worker(threading.Thread):
         code, self._process = self._process.returncode, None
         return code
 
-
-def _start(folder: Path, device: Mapping[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **ENVIRONMENT, **device},
-    )
+    def _error(self, job: ProbeJob) -> str | None:
+        """Return the worker's answer; EOFError if its process died over the job."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+                env=self._environment,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(job.to_json() + "\n")
+            self._process.stdin.flush()
+            error: str | None = json.loads(self._process.stdout.readline())
+        except (OSError, ValueError):
+            raise EOFError from None
+        return error
 
 
 RAY_RETRIES = 3
 
 
 @sweep_engines.register("ray")
-def ray_cluster(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Iterator[Outcome]:
+def ray_cluster(
+    jobs: Sequence[ProbeJob], folder: Path, *, workers: int = 1
+) -> Iterator[JobOutcome]:
     """Tasks of a Ray cluster, with a GPU each where it has any; results come back here."""
-    from lmprobe.io.work import ray_session
-
     with ray_session(workers, environment=ENVIRONMENT) as ray:
         gpus = 1 if ray.cluster_resources().get("GPU", 0) else 0
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RAY_RETRIES)(_probe)
@@ -214,27 +204,26 @@ def ray_cluster(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Itera
         while waiting:
             ready, _ = ray.wait(list(waiting), num_returns=1)
             job = waiting.pop(ready[0])
-            yield _outcome(ray, ready[0], job, folder)
+            yield JobOutcome(job, _collect(ray, ready[0], job, folder))
 
 
-def _outcome(ray: Any, reference: Any, job: Job, folder: Path) -> Outcome:
-    """Keep what a task brought back; one that died every time is a failed model."""
+def _collect(ray: Any, reference: Any, job: ProbeJob, folder: Path) -> str | None:
+    """Save what a task brought back; one that died every time is a failed model."""
     try:
         text, error = ray.get(reference)
     except ray.exceptions.RayError as problem:
         first = str(problem).strip().splitlines()[0]
-        return Outcome(job, f"its Ray task failed ({type(problem).__name__}: {first})")
+        return f"its Ray task failed ({type(problem).__name__}: {first})"
     if error is None:
-        keep(job, folder, text)
-    return Outcome(job, error)
+        save_probe(job, folder, text)
+        return None
+    return str(error)
 
 
-def _probe(line: str) -> tuple[str | None, str | None]:
-    """Run one job where the task runs; return the result's text or the error."""
-    from lmprobe.sweeping.worker import Prober, answer
-
+def _probe(line: str) -> tuple[str, str | None]:
+    """Run one job where the task runs; return the result's text and the error."""
+    job = ProbeJob.from_json(line)
     with TemporaryDirectory() as folder:
-        found = answer(Prober(), Job.from_json(line), Path(folder))
-        if "error" in found:
-            return None, str(found["error"])
-        return Path(folder, str(found["file"])).read_text(encoding="utf-8"), None
+        error = Prober().run(job, Path(folder))
+        text = "" if error else probe_path(job, Path(folder)).read_text(encoding="utf-8")
+        return text, error

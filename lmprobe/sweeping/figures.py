@@ -16,7 +16,7 @@ from lmprobe.results.figure import (
     Sides,
 )
 from lmprobe.results.format import format_signed, plural
-from lmprobe.sweeping.result import Curve, Order, Question, SweepResult, SweepRow
+from lmprobe.sweeping.result import Order, Question, SweepResult, SweepRow, TrainingCurve
 
 # A forest with more lines is drawn as its two ends: nobody reads the middle.
 _MOST_LINES = 60
@@ -104,14 +104,14 @@ def heat_map(result: SweepResult, question: Question) -> HeatMap:
 
 
 def _cell(row: SweepRow, task: str) -> float | None:
-    """Return the number of a task, NaN where it is undefined, None where it was not asked."""
+    """Return the number of a task, NaN where it is undefined, None where the model lacks it."""
     if task not in row.by_task:
         return None
     value = row.by_task[task]
     return float("nan") if value is None else value
 
 
-def curve(result: SweepResult, run: Curve) -> SeriesPlot:
+def training_figure(result: SweepResult, run: TrainingCurve) -> SeriesPlot:
     """Return the value over training steps with its simultaneous band, and what it may reach."""
     own = {row.model: row for row in result.of(run.question)}
     rows = [own[model] for model in run.models]
@@ -135,7 +135,7 @@ def curve(result: SweepResult, run: Curve) -> SeriesPlot:
         Series(f"{name} ({format_signed(level)})", steps, (level,) * len(steps), style="dashed")
         for name, level in ({"the base": 0.0} | dict(run.levels)).items()
     ]
-    runs = list(dict.fromkeys(one.run for one in result.curves))
+    runs = list(dict.fromkeys(curve.run for curve in result.curves))
     number = f"-{runs.index(run.run) + 1}" if len(runs) > 1 else ""
     which = f"{run.run}, " if len(runs) > 1 else ""
     return SeriesPlot(

@@ -1,11 +1,11 @@
-"""The probes of a sweep: every model with every template set, each one job."""
+"""The jobs of a sweep: each model with each template set is one probe."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from lmprobe import __version__
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.files import refuse_pipe
+from lmprobe.results.settings import Settings, setting
 from lmprobe.sources.load import find_source
 
 # checkpoint-500, step_500, 500: what a folder of checkpoints is called ends in its step.
@@ -21,6 +22,29 @@ _FOLDER_STEP = re.compile(r"(\d+)$")
 _REVISION_STEP = re.compile(r"(?:step|checkpoint|iter|epoch)[-_]?(\d+)(?![\d.])", re.IGNORECASE)
 # A checkpoint has one of these; the second is that of an adapter.
 _MODEL = ("config.json", "adapter_config.json")
+
+
+@dataclass(frozen=True)
+class SweepSettings(Settings):
+    """Which models, and where they are probed."""
+
+    revisions: tuple[str, ...] | None = setting(
+        None, "Probe each model at these revisions, such as step1000,step2000,main."
+    )
+    checkpoints: str | None = setting(
+        None, "A folder of checkpoints of one training run, such as checkpoint-500."
+    )
+    runs: bool = setting(
+        False, "The models are training runs of one model: also report their mean over runs."
+    )
+    engine: str = setting("local", "Where the probes run: see `lmprobe ls sweep_engines`.")
+    workers: int = setting(1, "Number of probes that run in parallel.", minimum=1)
+
+    def __post_init__(self) -> None:
+        """Check that the choices go together."""
+        Settings.__post_init__(self)
+        if self.runs and self.checkpoints:
+            raise InputError("the checkpoints of a folder are steps of one run: give --runs models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +63,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ProbeJob:
     """One model on one template set, against every base; what a worker is given."""
 
     subject: Subject
@@ -54,7 +78,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The name of the job's file: the same for the same job, and for no other."""
+        """The name of the job's file, which no other job has."""
         text = json.dumps([asdict(self), __version__], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -63,7 +87,7 @@ class Job:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, line: str) -> Job:
+    def from_json(cls, line: str) -> ProbeJob:
         """Read a job back."""
         document = json.loads(line)
         document["subject"] = Subject(**document["subject"])
@@ -86,7 +110,7 @@ def subjects(
         raise InputError("give revisions or checkpoints, not both")
     subjects = [
         subject
-        for model in _listed(models)
+        for model in _names(models)
         for subject in (
             [_at_revision(model, revision) for revision in revisions] or [Subject(model, model)]
         )
@@ -106,7 +130,7 @@ def refuse_twice(what: str, names: Sequence[str]) -> None:
             raise InputError(f'the {what} "{name}" appears twice in the sweep; give it once')
 
 
-def _listed(models: Sequence[str | Path]) -> Iterable[str]:
+def _names(models: Sequence[str | Path]) -> Iterator[str]:
     """Yield the models; a `.txt` file stands for the lines in it, # begins a comment."""
     for model in map(str, models):
         if not model.endswith(".txt"):
@@ -144,11 +168,13 @@ def _checkpoints(folder: Path) -> list[Subject]:
         match = _FOLDER_STEP.search(path.name)
         step, run = (int(match[1]), str(folder)) if match else (None, None)
         subjects.append(Subject(str(path), path.name, step=step, run=run))
-    return sorted(subjects, key=lambda one: (one.step is None, one.step or 0, one.label))
+    return sorted(
+        subjects, key=lambda subject: (subject.step is None, subject.step or 0, subject.label)
+    )
 
 
 def file_states(name: str) -> list[tuple[str, int, int]]:
-    """Return what tells a changed folder or file of the same name apart, without reading it."""
+    """Return names, sizes and times: they change with a file, which need not be read."""
     path = Path(name).expanduser()
     files = [path] if path.is_file() else sorted(path.iterdir()) if path.is_dir() else []
     states = [(file.name, file.stat()) for file in files if file.is_file()]
@@ -156,17 +182,15 @@ def file_states(name: str) -> list[tuple[str, int, int]]:
 
 
 def base_facts(name: str) -> Any:
-    """Return all that base rates of that name say, so that a changed table is another."""
+    """Return the content of base rates of that name, so that an edited table gets a new key."""
     source = find_source(name)
     return asdict(source) if is_dataclass(source) else dict(source.provenance)
 
 
 def identity(*facts: Any) -> str:
-    """Return a short text that is another if any of the facts is."""
-    text = json.dumps(facts, default=_plain)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """Return a short hash of the facts; of an object that has no JSON form, its type counts."""
 
+    def plain(fact: Any) -> Any:
+        return fact.tolist() if hasattr(fact, "tolist") else type(fact).__qualname__
 
-def _plain(fact: Any) -> Any:
-    """Return an array as lists; another object as its type, which is the same in every process."""
-    return fact.tolist() if hasattr(fact, "tolist") else type(fact).__qualname__
+    return hashlib.sha256(json.dumps(facts, default=plain).encode()).hexdigest()[:16]

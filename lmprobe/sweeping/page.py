@@ -1,38 +1,63 @@
-"""The report of a sweep: ranks that the data allow, one forest per question, tasks, steps."""
+"""The report of a sweep: tables of models and ranks, a forest per question, tasks, steps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lmprobe.probing.page import LIMITS, verdict_counts
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
-from lmprobe.results import Page, Section, Statement
+from lmprobe.results import (
+    ColumnKind,
+    ColumnOf,
+    Page,
+    Section,
+    Statement,
+    Table,
+    closing_sections,
+    table_of,
+)
 from lmprobe.results.format import format_signed, plural
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.sweeping.figures import curve, forest, heat_map
-from lmprobe.sweeping.result import Order, Question, SweepResult
-from lmprobe.sweeping.settings import SweepSettings
-from lmprobe.sweeping.tables import all_rows, failures, run_table
+from lmprobe.sweeping.figures import forest, heat_map, training_figure
+from lmprobe.sweeping.jobs import SweepSettings
+from lmprobe.sweeping.result import Order, Question, SweepResult, SweepRow
 
 # Lines of all forests and cells of all heat maps on one page: more is slow to open, and the
 # table and the CSV have every number.
 _MOST_LINES = 1_200
 _MOST_CELLS = 30_000
+# More statements than this are no headline.
+_MOST_STATEMENTS = 6
+
+_BAND = (
+    "The band covers the values of all steps at once. Zero is the base: a model on it neither "
+    "exaggerates nor weakens what the base says. A model without any link between groups and tasks "
+    "is below zero, at the line of no association."
+)
+_BRACKETS = (
+    "Models beside one bracket cannot be told apart with these templates and tasks, whatever the "
+    "order of their values; brackets may overlap, and pass by a model along dots. Models that no "
+    "bracket joins can be told apart."
+)
+_SIGN = "Positive: the model exaggerates the base."
+_RANKS = (
+    "The rank is the range that the data allow, 1 being the lowest value. Models that share a "
+    "letter cannot be told apart with these templates and tasks; all others can."
+)
 
 
 def sweep_page(result: SweepResult) -> Page:
     """Return the whole report of a sweep."""
-    sections = [Section("Models", text=_lead(result), tables=(all_rows(result),), searchable=True)]
+    lead = f"{_SIGN} {_RANKS}" if result.orders else _SIGN
+    sections = [Section("Models", text=(lead,), tables=(all_rows(result),), searchable=True)]
     if result.curves:
-        figures = tuple(curve(result, one) for one in result.curves)
-        sections.append(Section("Over the training run", text=_BAND, figures=figures))
+        figures = tuple(training_figure(result, curve) for curve in result.curves)
+        sections.append(Section("Over the training run", text=(_BAND,), figures=figures))
     if result.run_means:
-        sections.append(Section("Over training runs", tables=(run_table(result.run_means),)))
+        sections.append(Section("Over training runs", tables=(_run_table(result),)))
     sections += [_forests(result), _tasks(result)]
     if result.failures:
-        sections.append(Section("Models that could not be probed", tables=(failures(result),)))
-    sections += [
-        Section("Notes", notes=result.notes),
-        Section("Run it again", commands=(_again(result),)),
-    ]
+        sections.append(Section("Models that could not be probed", tables=(_failures(result),)))
     models = plural(len(result.models), "checkpoint" if result.over_steps else "model")
     facts = (
         models,
@@ -45,42 +70,17 @@ def sweep_page(result: SweepResult) -> Page:
         else f"Does {', '.join(result.models) or 'no model'} exaggerate the base rates?",
         subtitle=" · ".join(facts),
         headline=_headline(result),
-        sections=tuple(section for section in sections if _says_something(section)),
+        sections=(
+            *(section for section in sections if section.tables or section.figures),
+            *closing_sections(result.notes, command=_again(result)),
+        ),
         limits=LIMITS,
         topic="lmprobe sweep",
     )
 
 
-def _lead(result: SweepResult) -> tuple[str, ...]:
-    sign = "Positive: the model exaggerates the base."
-    if not result.orders:
-        return (sign,)
-    return (
-        f"{sign} The rank is the range that the data allow, 1 being the lowest value. Models that "
-        "share a letter cannot be told apart with these templates and tasks; all others can.",
-    )
-
-
-_BAND = (
-    "The band covers the values of all steps at once. Zero is the base: a model on it neither "
-    "exaggerates nor weakens what the base says. A model without any link between groups and tasks "
-    "is below zero, at the line of no association.",
-)
-_BRACKETS = (
-    "Models beside one bracket cannot be told apart with these templates and tasks, whatever the "
-    "order of their values; brackets may overlap, and pass by a model along dots. Models that no "
-    "bracket joins can be told apart."
-)
-# More statements than this are no headline.
-_MOST_STATEMENTS = 6
-
-
-def _says_something(section: Section) -> bool:
-    return any((section.tables, section.figures, section.notes, section.commands, section.parts))
-
-
 def _headline(result: SweepResult) -> tuple[Statement, ...]:
-    """Return what was found for each question, or the sum of it where there are many."""
+    """Return a sentence for each question, or one for all where there are many."""
     if len(result.models) == 1:
         return (verdict_counts([row.estimate.verdict for row in result.rows]),)
     if len(result.orders) <= _MOST_STATEMENTS:
@@ -96,7 +96,6 @@ def _headline(result: SweepResult) -> tuple[Statement, ...]:
 
 
 def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
-    """Return what the sweep found for one question, in one sentence."""
     where = _where(order.question)
     if len(order.groups) == 1:
         return Statement(f"{where}: no two of {len(order.models)} models can be told apart.")
@@ -115,7 +114,7 @@ def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
 
 def _first_to_last(result: SweepResult, order: Order) -> Statement:
     rows = {row.model: row for row in result.of(order.question)}
-    (steps,) = (one.models for one in result.curves if one.question == order.question)
+    (steps,) = (curve.models for curve in result.curves if curve.question == order.question)
     first, last = rows[steps[0]], rows[steps[-1]]
     moved = order.separates(first.model, last.model)
     return Statement(
@@ -177,3 +176,107 @@ def _again(result: SweepResult) -> str:
     for kind in (SweepSettings, ProbeSettings, ModelSettings):
         words += from_mapping(kind, settings).words()
     return command_line("sweep", words, ["--output", "sweep"])
+
+
+# ---- tables -----------------------------------------------------------------------------------
+
+
+def all_rows(result: SweepResult) -> Table:
+    """Return every row of the sweep: the table that a page lets its reader search and sort."""
+    rows = [row for question in result.questions for row in _in_order(result, question)]
+    names = (ColumnOf("set", "templates"), ColumnOf("base", "base"))
+    columns = [
+        # A column with the same word in every row says nothing.
+        *(column for column in names if len(set(column.cells(rows))) > 1),
+        ColumnOf("direction", "direction", ColumnKind.DIRECTION),
+    ]
+    return _table("sweep", result, rows, columns)
+
+
+def question_tables(result: SweepResult) -> tuple[Table, ...]:
+    """Return one table per question, models by value, for a terminal."""
+    tables = [
+        _table(question.slug, result, _in_order(result, question), title=_title(question))
+        for question in result.questions
+    ]
+    if result.run_means:
+        tables.append(_run_table(result))
+    if result.failures:
+        tables.append(_failures(result))
+    return tuple(tables)
+
+
+def _in_order(result: SweepResult, question: Question) -> Sequence[SweepRow]:
+    """Return the rows of a question: a training run from its beginning, models by value."""
+    return result.of(question) if result.over_steps else result.by_value(question)
+
+
+def _title(question: Question) -> str:
+    direction = question.direction
+    return f"{direction}, {question.base}, {question.templates}: {direction.question}"
+
+
+def _table(
+    name: str,
+    result: SweepResult,
+    rows: Sequence[SweepRow],
+    columns: Sequence[ColumnOf] = (),
+    title: str = "",
+) -> Table:
+    names = result.short_names
+    letters = {
+        (order.question, model): order.letters(model)
+        for order in result.orders
+        for model in order.models
+    }
+    columns = [
+        ColumnOf("model", lambda row: names[row.model]),
+        *columns,
+        ColumnOf("value", "estimate.claimed", ColumnKind.SIGNED),
+        ColumnOf("interval", "estimate.interval", ColumnKind.INTERVAL),
+        ColumnOf("verdict", "estimate.verdict", ColumnKind.VERDICT),
+        # A range such as 2–5 is written as it is, and sorted by its first number.
+        ColumnOf("rank", _rank, ColumnKind.COUNT),
+        ColumnOf("group", lambda row: letters.get((row.question, row.model)), essential=False),
+        ColumnOf("association", "association.value", ColumnKind.SIGNED, essential=False),
+        ColumnOf("mass", "candidate_mass", ColumnKind.PERCENT, "candidate_mass", False),
+        ColumnOf("perplexity", _perplexity, ColumnKind.NUMBER, essential=False),
+    ]
+    return table_of(name, rows, columns, title=title)
+
+
+def _rank(row: SweepRow) -> int | str | None:
+    if row.ranks is None:
+        return None
+    low, high = row.ranks
+    return low if low == high else f"{low}–{high}"
+
+
+def _perplexity(row: SweepRow) -> str | None:
+    """Return three digits: more say nothing of a model."""
+    if row.perplexity is None:
+        return None
+    return f"{row.perplexity:,.0f}" if row.perplexity >= 100 else f"{row.perplexity:.3g}"
+
+
+def _run_table(result: SweepResult) -> Table:
+    columns = (
+        ColumnOf("set", "question.templates"),
+        ColumnOf("base", "question.base"),
+        ColumnOf("direction", "question.direction", ColumnKind.DIRECTION),
+        ColumnOf("mean", "estimate.claimed", ColumnKind.SIGNED, "value"),
+        ColumnOf(
+            "interval over templates and runs",
+            "estimate.interval",
+            ColumnKind.INTERVAL,
+            "interval",
+        ),
+        ColumnOf("verdict", "estimate.verdict", ColumnKind.VERDICT),
+    )
+    title = f"The mean of {result.run_means[0].runs} training runs"
+    return table_of("runs", result.run_means, columns, title=title)
+
+
+def _failures(result: SweepResult) -> Table:
+    columns = (ColumnOf("model", "model"), ColumnOf("set", "templates"), ColumnOf("error", "error"))
+    return table_of("failures", result.failures, columns, title="could not be probed")

@@ -1,27 +1,28 @@
-"""What a sweep found: a row per model, set, base and direction, and what ranks the data allow."""
+"""The result of a sweep: a row per model, set, base and direction, and the ranks of the models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.result import ProbeRow
-from lmprobe.results import Estimate, Note, Page, Table
+from lmprobe.results import Estimate, Interval, Note, Page, Table, json_field
 from lmprobe.results.estimate import Claim, nullable
 from lmprobe.results.result import Result
-from lmprobe.results.verdict import Interval
+from lmprobe.results.table import frame_of
 from lmprobe.sweeping.jobs import Subject
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Question(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Question:
     """A template set, a base and a direction: models are compared within one question."""
 
     templates: str
@@ -33,22 +34,22 @@ class Question(NamedTuple):
         """The question in the names of tables and figures."""
         return f"{self.templates}-{self.base}-{self.direction.slug}"
 
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Read the question out of whatever else the document holds."""
-        return cls(document["templates"], document["base"], Direction(document["direction"]))
-
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
     """The numbers of one probe against one base in one direction, without its tables."""
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "model", "step", "templates", "base", "attributes", "direction", "estimate", "association",
+        "preference", "strength", "candidate_mass", "perplexity", "undefined_pairs", "by_task",
+        "ranks",
+    )  # fmt: skip
 
     model: str
     templates: str
     base: str
     direction: Direction
     attributes: tuple[str, ...]
-    estimate: Estimate
     association: Estimate | None
     preference: Estimate | None
     candidate_mass: float
@@ -56,6 +57,7 @@ class SweepRow:
     undefined_pairs: int
     by_task: Mapping[str, float | None]
     """The amplification of each task, the mean over its groups and templates."""
+    estimate: Estimate = json_field(flat=True)
     step: int | None = None
     """The training step of a checkpoint."""
     strength: Estimate | None = None
@@ -72,7 +74,7 @@ class SweepRow:
     def of(
         cls, subject: Subject, templates: str, row: ProbeRow, perplexity: float | None
     ) -> SweepRow:
-        """Return what a sweep keeps of a probe's row."""
+        """Return the row of a sweep for a row of a probe."""
         by_task = np.asarray(defined_mean(row.cells, axis=(0, 1)))
         return cls(
             model=subject.label,
@@ -84,59 +86,21 @@ class SweepRow:
             association=row.association,
             preference=row.preference,
             strength=row.strength,
-            candidate_mass=float(row.candidate_mass.mean()),
+            candidate_mass=row.mean_mass,
             perplexity=perplexity,
             undefined_pairs=row.undefined_pairs,
             by_task=dict(zip(row.tasks, map(nullable, by_task), strict=True)),
             step=subject.step,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form: a probe's row with the model before it."""
-        return {
-            "model": self.model,
-            "step": self.step,
-            "templates": self.templates,
-            "base": self.base,
-            "attributes": list(self.attributes),
-            "direction": self.direction.value,
-            **self.estimate.to_dict(),
-            "association": self.association and self.association.to_dict(),
-            "preference": self.preference and self.preference.to_dict(),
-            "strength": self.strength and self.strength.to_dict(),
-            "candidate_mass": self.candidate_mass,
-            "perplexity": nullable(self.perplexity),
-            "undefined_pairs": self.undefined_pairs,
-            "by_task": dict(self.by_task),
-            "ranks": self.ranks and list(self.ranks),
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> SweepRow:
-        """Read the JSON form."""
-        values: dict[str, Any] = {
-            # Documents of earlier versions have no strength.
-            field.name: document.get(field.name)
-            if field.name == "strength"
-            else document[field.name]
-            for field in fields(cls)
-            if field.name != "estimate"
-        }
-        for name in ("association", "preference", "strength"):
-            values[name] = values[name] and Estimate.from_dict(values[name])
-        for name in ("attributes", "ranks"):
-            values[name] = values[name] and tuple(values[name])
-        values["direction"] = Direction(values["direction"])
-        return cls(estimate=Estimate.from_dict(document), **values)
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """The models of one question by value, and the groups of them that cannot be told apart."""
 
-    question: Question
-    models: tuple[str, ...]
-    groups: tuple[tuple[str, ...], ...]
+    question: Question = json_field(flat=True)
+    models: tuple[str, ...] = json_field()
+    groups: tuple[tuple[str, ...], ...] = json_field()
     """Two models are separated if and only if no group has both."""
 
     def separates(self, first: str, second: str) -> bool:
@@ -148,54 +112,26 @@ class Order:
         return "".join(self.letter(group) for group in self.groups if model in group)
 
     def letter(self, group: tuple[str, ...]) -> str:
-        """Return the letter of a group, the first being a."""
-        return _letter(self.groups.index(group))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        groups = [list(group) for group in self.groups]
-        return {**self.question._asdict(), "models": list(self.models), "groups": groups}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Order:
-        """Read the JSON form."""
-        groups = tuple(map(tuple, document["groups"]))
-        return cls(Question.from_dict(document), tuple(document["models"]), groups)
+        """Return the letter of a group: a, b, ..., z, aa, ab, ..."""
+        text, number = "", self.groups.index(group) + 1
+        while number:
+            number, rest = divmod(number - 1, 26)
+            text = chr(ord("a") + rest) + text
+        return text
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class TrainingCurve:
     """A training run in one question: its checkpoints by step."""
 
-    question: Question
-    run: str
+    question: Question = json_field(flat=True)
+    run: str = json_field()
     """The model, or the folder of its checkpoints."""
-    models: tuple[str, ...]
-    band: tuple[Interval, ...]
+    models: tuple[str, ...] = json_field()
+    band: tuple[Interval, ...] = json_field()
     """Intervals that cover the values of all steps at once."""
-    levels: Mapping[str, float]
+    levels: Mapping[str, float] = json_field()
     """What the curve is compared with, such as the value without association."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            **self.question._asdict(),
-            "run": self.run,
-            "models": list(self.models),
-            "band": [one.to_dict() for one in self.band],
-            "levels": dict(self.levels),
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Curve:
-        """Read the JSON form."""
-        return cls(
-            Question.from_dict(document),
-            document["run"],
-            tuple(document["models"]),
-            tuple(map(Interval.from_dict, document["band"])),
-            document["levels"],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,29 +147,17 @@ class Failure:
 class RunMean:
     """The mean over training runs for one template set, base and direction."""
 
-    question: Question
-    runs: int
-    estimate: Estimate
+    json_keys: ClassVar[tuple[str, ...]] = ("question", "runs", "estimate", "over_runs")
+
+    question: Question = json_field(flat=True)
+    runs: int = json_field()
+    estimate: Estimate = json_field(flat=True)
     """The interval covers what that of a probe covers, and other training runs."""
 
     @property
     def over_runs(self) -> Estimate:
         """The estimate, by the name that the other jobs have for it."""
         return self.estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            **self.question._asdict(),
-            "runs": self.runs,
-            **self.estimate.to_dict(),
-            "over_runs": self.over_runs.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> RunMean:
-        """Read the JSON form."""
-        return cls(Question.from_dict(document), document["runs"], Estimate.from_dict(document))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -242,10 +166,13 @@ class SweepResult(Result):
 
     kind: ClassVar[str] = "sweep"
     file_stem: ClassVar[str] = "sweep"
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "rows", "orders", "curves", "failures", "notes", "run_means", "provenance",
+    )  # fmt: skip
 
     rows: tuple[SweepRow, ...]
     orders: tuple[Order, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[TrainingCurve, ...]
     """For checkpoints: their values over the steps of each training run."""
     failures: tuple[Failure, ...]
     provenance: Mapping[str, Any]
@@ -300,7 +227,7 @@ class SweepResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return one table per question."""
-        from lmprobe.sweeping.tables import question_tables
+        from lmprobe.sweeping.page import question_tables
 
         return question_tables(self)
 
@@ -316,33 +243,29 @@ class SweepResult(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per model, template set, base and direction."""
-        import pandas as pd
-
-        return pd.DataFrame([_line(row) for row in self.rows])
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        return {
-            "rows": [row.to_dict() for row in self.rows],
-            "orders": [order.to_dict() for order in self.orders],
-            "curves": [curve.to_dict() for curve in self.curves],
-            "failures": [asdict(one) for one in self.failures],
-            "notes": [note.to_dict() for note in self.notes],
-            "run_means": [one.to_dict() for one in self.run_means],
-            "provenance": dict(self.provenance),
-        }
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form."""
-        return cls(
-            rows=tuple(map(SweepRow.from_dict, document["rows"])),
-            orders=tuple(map(Order.from_dict, document["orders"])),
-            curves=tuple(map(Curve.from_dict, document["curves"])),
-            failures=tuple(Failure(**failure) for failure in document["failures"]),
-            provenance=document["provenance"],
-            notes=tuple(map(Note.from_dict, document["notes"])),
-            run_means=tuple(map(RunMean.from_dict, document.get("run_means", ()))),
+        frame = frame_of(
+            self.rows,
+            model="model",
+            step="step",
+            templates="templates",
+            base="base",
+            direction="direction.value",
+            value="estimate.value",
+            low="estimate.interval.low",
+            high="estimate.interval.high",
+            verdict="estimate.verdict.value",
+            corrected="estimate.corrected",
+            strength="strength.value",
+            association="association.value",
+            candidate_mass="candidate_mass",
+            perplexity="perplexity",
+            undefined_pairs="undefined_pairs",
+        )
+        # An interval without ends has empty cells.
+        frame[["low", "high"]] = frame[["low", "high"]].replace([np.inf, -np.inf], np.nan)
+        ranks: list[Any] = [row.ranks or (None, None) for row in self.rows]
+        return frame.assign(
+            rank_low=[low for low, _ in ranks], rank_high=[high for _, high in ranks]
         )
 
 
@@ -360,48 +283,10 @@ def _short_names(models: Sequence[str]) -> dict[str, str]:
         # One slash is the id of a hub, not a path.
         lengths = range(1, len(parts)) if len(parts) > 2 else ()
         endings = ("/".join(parts[-length:]) for length in lengths)
-        unique = (end for end in endings if sum(_ends(one, end) for one in models) == 1)
+        unique = (end for end in endings if sum(_ends(other, end) for other in models) == 1)
         names[model] = next(unique, model)
     return names
 
 
 def _ends(model: str, ending: str) -> bool:
     return model == ending or model.endswith(f"/{ending}")
-
-
-def _line(row: SweepRow) -> dict[str, Any]:
-    ranks = row.ranks or (None, None)
-    association = row.association
-    return {
-        "model": row.model,
-        "step": row.step,
-        "templates": row.templates,
-        "base": row.base,
-        "direction": row.direction.value,
-        "value": row.estimate.value,
-        "low": nullable(row.estimate.interval.low),
-        "high": nullable(row.estimate.interval.high),
-        "verdict": row.estimate.verdict.value,
-        "corrected": row.estimate.corrected,
-        "strength": row.strength and nullable(row.strength.value),
-        "association": None if association is None else association.value,
-        "candidate_mass": row.candidate_mass,
-        "perplexity": row.perplexity,
-        "undefined_pairs": row.undefined_pairs,
-        "rank_low": ranks[0],
-        "rank_high": ranks[1],
-    }
-
-
-def _letter(number: int) -> str:
-    """Return a, b, ..., z, aa, ab, ... for 0, 1, ...
-
-    >>> [_letter(number) for number in (0, 25, 26, 51, 52, 701, 702)]
-    ['a', 'z', 'aa', 'az', 'ba', 'zz', 'aaa']
-    """
-    text = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        text = chr(ord("a") + rest) + text
-    return text

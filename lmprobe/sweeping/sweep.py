@@ -1,6 +1,6 @@
-"""Probes many models on many template sets: each probe is kept as it ends.
+"""Probes many models on many template sets; each probe is saved when it ends.
 
-A sweep that was killed goes on where it stopped, and a model that fails stops nothing. The
+A sweep that was killed continues where it stopped, and a model that fails stops nothing. The
 result does not depend on the engine, the number of workers or the order in which probes end.
 """
 
@@ -24,14 +24,23 @@ from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
 from lmprobe.sources.load import find_source
 from lmprobe.sweeping.engines import SweepEngine, sweep_engines
-from lmprobe.sweeping.jobs import Job, base_facts, file_states, identity, refuse_twice, subjects
+from lmprobe.sweeping.jobs import (
+    ProbeJob,
+    Subject,
+    SweepSettings,
+    base_facts,
+    file_states,
+    identity,
+    refuse_twice,
+    subjects,
+)
 from lmprobe.sweeping.result import Failure, SweepResult
-from lmprobe.sweeping.settings import SweepSettings
-from lmprobe.sweeping.summary import Entry, summarise
+from lmprobe.sweeping.summary import SubjectProbe, summarise
+from lmprobe.sweeping.worker import probe_path
 from lmprobe.templates import load_templates
 
 PROBES = "probes"
-"""The sub-folder of a sweep's output that keeps each probe."""
+"""The sub-folder of a sweep's output that has the probes."""
 
 
 def sweep(
@@ -87,11 +96,11 @@ def sweep(
         if settings.revisions:
             raise InputError("give a revision or several revisions, not both")
         settings = replace(settings, revisions=(loading.revision,))
-    names = _listed(models)
-    sets = _default_templates(names, settings, loading.kind) if templates is None else templates
-    given = {"models": names, "templates": _listed(sets), "base": _listed(base)}
+    names, bases = _listed(models), _listed(base)
+    members = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
+    sets = _listed(_default_templates(members, loading.kind) if templates is None else templates)
     cache = bool(options.get("cache", True))
-    jobs = _jobs(**given, settings=settings, probing=probing, loading=loading, cache=cache)
+    jobs = _jobs(members, sets, bases, probing, loading, cache=cache)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
         results, errors = _run(run, jobs, folder, settings.workers, progress)
@@ -104,13 +113,13 @@ def sweep(
         raise LmprobeError(f"no model of the sweep could be probed; the first: {failures[0].error}")
     return summarise(
         [
-            Entry(job.subject, load_templates(job.templates).name, results[job.key])
+            SubjectProbe(job.subject, load_templates(job.templates).name, results[job.key])
             for job in jobs
             if job.key in results
         ],
         failures=failures,
         settings={
-            **given,
+            **{"models": names, "templates": sets, "base": bases},
             **{name: value for name, value in settings.to_dict().items() if name in _DECIDING},
             **{name: value for name, value in loading.to_dict().items() if name != "revision"},
             **probing.to_dict(),
@@ -127,101 +136,92 @@ _DECIDING = ("revisions", "checkpoints", "runs")
 
 def _listed(given: str | Path | Sequence[str | Path]) -> list[str]:
     several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    for one in several:
-        if not isinstance(one, str | Path):
+    for name in several:
+        if not isinstance(name, str | Path):
             raise InputError(
-                f"a sweep takes names and paths, which its workers can read; found {one!r}"
+                f"a sweep takes names and paths, which its workers can read; found {name!r}"
             )
-    return [str(one) for one in several]
+    return [str(name) for name in several]
 
 
 def _options(options: Mapping[str, Any]) -> tuple[ProbeSettings, ModelSettings]:
     """Return the choices of the probes and of loading the models, checked."""
     kinds = (ProbeSettings, ModelSettings)
-    known = {option.name for kind in kinds for option in options_of(kind)}
-    refuse_unknown("sweep", options, known | {"cache"})
+    names = {option.name for kind in kinds for option in options_of(kind)}
+    refuse_unknown("sweep", options, names | {"cache"})
     values = dict(options)
     if isinstance(values.get("batch_size"), int):
         values["batch_size"] = str(values["batch_size"])
     return from_mapping(ProbeSettings, values), from_mapping(ModelSettings, values)
 
 
-def _default_templates(models: list[str], settings: SweepSettings, kind: str) -> str:
+def _default_templates(models: Sequence[Subject], kind: str) -> str:
     """Return the set for all models; one that cannot be read fails when it is probed."""
-    revisions, checkpoints, names = settings.revisions or (), settings.checkpoints, []
-    for subject in subjects(models, revisions=revisions, checkpoints=checkpoints):
+    names = []
+    for subject in models:
         with suppress(LmprobeError, OSError):
             names.append(find_kind(subject.model, kind=kind, revision=subject.revision))
     return default_templates(*names)
 
 
 def _jobs(
-    *,
-    models: list[str],
+    models: Sequence[Subject],
     templates: list[str],
-    base: list[str],
-    settings: SweepSettings,
+    bases: list[str],
     probing: ProbeSettings,
     loading: ModelSettings,
+    *,
     cache: bool,
-) -> list[Job]:
+) -> list[ProbeJob]:
     """Return every probe; a mistake in a name, a set or a table is found before a model is loaded.
 
-    What the names stand for is part of each job: a changed file is another probe.
+    What the names stand for is part of each job: an edited file gets a new key.
     """
-    found = subjects(models, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
     sets = [load_templates(name) for name in templates]
-    for one in sets:
-        resolved(probing, one)
-    refuse_twice("template set", [one.name for one in sets])
-    refuse_twice("base", [find_source(name).name for name in base])
-    sources = [base_facts(name) for name in (*base, *filter(None, [probing.lean]))]
+    for template_set in sets:
+        resolved(probing, template_set)
+    refuse_twice("template set", [template_set.name for template_set in sets])
+    refuse_twice("base", [find_source(name).name for name in bases])
+    sources = [base_facts(name) for name in (*bases, *filter(None, [probing.lean]))]
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.arguments().items() if name != "revision"}
     return [
-        Job(
+        ProbeJob(
             subject,
             name,
-            tuple(base),
+            tuple(bases),
             {**probing.to_dict(), "cache": cache},
             load,
-            identity(file_states(subject.model), tokenizer, one.sha256, sources),
+            identity(file_states(subject.model), tokenizer, template_set.sha256, sources),
         )
-        for subject in found
-        for name, one in zip(templates, sets, strict=True)
+        for subject in models
+        for name, template_set in zip(templates, sets, strict=True)
     ]
 
 
 def _run(
-    run: SweepEngine, jobs: Sequence[Job], folder: Path, workers: int, progress: Progress
+    run: SweepEngine, jobs: Sequence[ProbeJob], folder: Path, workers: int, progress: Progress
 ) -> tuple[dict[str, ProbeResult], dict[str, str]]:
-    """Run the jobs that are not kept yet; return results, and the errors of those that failed."""
+    """Run the jobs that are not saved yet; return the results and the errors, by the job's key."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"cannot write to {folder}: {problem.strerror}") from problem
-    results = {job.key: kept for job in jobs if (kept := _kept(job, folder)) is not None}
-    waiting = [job for job in jobs if job.key not in results]
-    for job in waiting:
-        # What is there and cannot be read is damaged.
-        (folder / f"{job.key}.json").unlink(missing_ok=True)
+    results, errors, waiting = {}, {}, []
+    for job in jobs:
+        try:
+            results[job.key] = ProbeResult.from_json(probe_path(job, folder))
+        except LmprobeError:
+            # What is there and cannot be read is damaged.
+            probe_path(job, folder).unlink(missing_ok=True)
+            waiting.append(job)
     progress(len(results), len(jobs))
-    errors: dict[str, str] = {}
     for outcome in run(waiting, folder, workers=workers) if waiting else ():
+        key = outcome.job.key
         if outcome.error is not None:
-            errors[outcome.job.key] = outcome.error
+            errors[key] = outcome.error
         else:
-            kept = _kept(outcome.job, folder)
-            assert kept is not None, outcome.job.key
-            results[outcome.job.key] = kept
+            results[key] = ProbeResult.from_json(probe_path(outcome.job, folder))
         progress(len(results) + len(errors), len(jobs))
     remove_leftovers(folder)
     return results, errors
-
-
-def _kept(job: Job, folder: Path) -> ProbeResult | None:
-    """Return the probe that was kept; a damaged file is made anew."""
-    try:
-        return ProbeResult.from_json(folder / f"{job.key}.json")
-    except LmprobeError:
-        return None

@@ -1,6 +1,6 @@
-"""A process that probes: reads jobs from standard input, keeps results, answers on its output.
+"""A process that runs jobs: it reads them from standard input and answers on standard output.
 
-One job is one line of JSON; the answer is one line too. The result itself is written to the
+A job is one line of JSON; so is the answer, the error or null. The result is written to the
 sweep's folder, whole or not at all, so that nothing is lost when the driver ends. When standard
 input closes, because the driver is done or was killed, the worker ends.
 """
@@ -13,14 +13,13 @@ import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmprobe.errors import LmprobeError
 from lmprobe.io.files import write_text
-from lmprobe.sweeping.jobs import Job
-
-if TYPE_CHECKING:
-    from lmprobe.models import LanguageModel
+from lmprobe.models import LanguageModel, load_model
+from lmprobe.probing.probe import probe
+from lmprobe.sweeping.jobs import ProbeJob
 
 THREADS = 1
 """Threads of every probe on a CPU: results do not depend on how many run beside each other."""
@@ -30,23 +29,27 @@ ENVIRONMENT = {"OMP_NUM_THREADS": str(THREADS), "MKL_NUM_THREADS": str(THREADS)}
 
 
 class Prober:
-    """Runs jobs one after the other and keeps the last model, which the next may need again."""
+    """Runs jobs one after the other; the last model stays loaded for the next job."""
 
     def __init__(self) -> None:
         """Start without a model."""
         self._key: Any = None
         self._model: LanguageModel | None = None
 
-    def run(self, job: Job, folder: Path) -> str:
-        """Probe and keep the result; return the file's name."""
-        from lmprobe.probing.probe import probe
+    def run(self, job: ProbeJob, folder: Path) -> str | None:
+        """Save the result of a job in the folder; return the error if the model fails."""
+        try:
+            result = probe(self._loaded(job), job.templates, list(job.base), **job.probe)
+            save_probe(job, folder, result.to_json())
+        except LmprobeError as problem:
+            return str(problem)
+        except MemoryError:
+            return "not enough memory for this model"
+        except Exception as problem:  # A model's own code may raise anything.
+            return f"{type(problem).__name__}: {problem}"
+        return None
 
-        result = probe(self._loaded(job), job.templates, list(job.base), **job.probe)
-        return keep(job, folder, result.to_json())
-
-    def _loaded(self, job: Job) -> LanguageModel:
-        from lmprobe.models import load_model
-
+    def _loaded(self, job: ProbeJob) -> LanguageModel:
         key = (job.subject, json.dumps(dict(job.model), sort_keys=True))
         if self._model is None or self._key != key:
             self._model = None
@@ -55,33 +58,24 @@ class Prober:
         return self._model
 
 
-def keep(job: Job, folder: Path, text: str) -> str:
-    """Write the result of a job, unless it is there already; return the file's name.
+def probe_path(job: ProbeJob, folder: Path) -> Path:
+    """Return where the result of a job is saved."""
+    return folder / f"{job.key}.json"
 
-    A worker whose driver was killed ends its job first, and by then the next sweep may have kept
+
+def save_probe(job: ProbeJob, folder: Path, text: str) -> None:
+    """Write the result of a job, unless it is there already.
+
+    A worker whose driver was killed ends its job first, and by then the next sweep may have saved
     the same result.
     """
-    path = folder / f"{job.key}.json"
+    path = probe_path(job, folder)
     if not path.exists():
         write_text(path, text)
-    return path.name
-
-
-def answer(prober: Prober, job: Job, folder: Path) -> dict[str, Any]:
-    """Run one job; a model that fails is an answer, not an end."""
-    try:
-        return {"key": job.key, "file": prober.run(job, folder)}
-    except LmprobeError as problem:
-        return {"key": job.key, "error": str(problem)}
-    except MemoryError:
-        return {"key": job.key, "error": "not enough memory for this model"}
-    except Exception as problem:  # A model's own code may raise anything.
-        return {"key": job.key, "error": f"{type(problem).__name__}: {problem}"}
 
 
 def main() -> None:
     """Serve jobs until standard input closes."""
-    folder = Path(sys.argv[1])
     # An interrupt from the terminal reaches every process; the driver ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever a library prints must not be taken for an answer.
@@ -90,9 +84,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     prober = Prober()
     for line in sys.stdin:
-        job = Job.from_json(line)
-        answers.write(json.dumps(answer(prober, job, folder)) + "\n")
-        answers.flush()
+        error = prober.run(ProbeJob.from_json(line), Path(sys.argv[1]))
+        print(json.dumps(error), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from lmprobe import compare, language_leakage, load_templates, probe, sweep
 from lmprobe.models import find_kind
 from lmprobe.models.checkpoint import find_checkpoint
 from lmprobe.probing.settings import run_again
-from lmprobe.sweeping.engines import Outcome, sweep_engines
-from lmprobe.sweeping.jobs import Job
-from lmprobe.sweeping.worker import Prober, answer
+from lmprobe.sweeping.engines import JobOutcome, sweep_engines
+from lmprobe.sweeping.jobs import ProbeJob
+from lmprobe.sweeping.worker import Prober
 from tests.checkpoints import own_cache
 
 __all__ = ["own_cache"]
@@ -62,10 +62,10 @@ def inline(own_registries: None) -> str:
     """An engine without processes of its own, which take seconds to start."""
 
     @sweep_engines.register("inline")
-    def run(jobs: Sequence[Job], folder: Path, *, workers: int) -> Iterator[Outcome]:
+    def run(jobs: Sequence[ProbeJob], folder: Path, *, workers: int) -> Iterator[JobOutcome]:
         prober = Prober()
         for job in jobs:
-            yield Outcome(job, answer(prober, job, folder).get("error"))
+            yield JobOutcome(job, prober.run(job, folder))
 
     return "inline"
 

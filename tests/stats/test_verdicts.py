@@ -21,7 +21,7 @@ from lmprobe.results import NoteKind, Obstacle, Verdict
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Choices, RowEstimates, estimate_rows
 from lmprobe.sweeping.jobs import Subject
-from lmprobe.sweeping.summary import Entry, summarise
+from lmprobe.sweeping.summary import SubjectProbe, summarise
 from tests.conftest import Made
 from tests.stats.tables import moved_tables, random_tables, row_tables
 
@@ -164,7 +164,7 @@ def test_a_model_without_a_verdict_has_no_rank(
 ) -> None:
     results = [forbidden(small("a"), obstacle), small("b", 1), small("c", 2)]
     entries = [
-        Entry(Subject(name, name), "fitbert", result)
+        SubjectProbe(Subject(name, name), "fitbert", result)
         for name, result in zip("abc", results, strict=True)
     ]
     swept = summarise(entries)

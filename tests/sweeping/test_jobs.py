@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmprobe.errors import LmprobeError
-from lmprobe.sweeping.jobs import Job, Subject, file_states, subjects
+from lmprobe.sweeping.jobs import ProbeJob, Subject, file_states, subjects
 
 
 def test_names_lists_and_comments(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_the_step_of_a_revision(revision: str, step: int | None) -> None:
 
 def test_a_job_has_one_name_and_every_change_another() -> None:
     options = {"seed": 0, "cache": True}
-    job = Job(Subject("m", "m"), "fitbert", ("labor",), options, {"dtype": "float32"})
-    assert Job.from_json(job.to_json()) == job
-    assert Job.from_json(job.to_json()).key == job.key
+    job = ProbeJob(Subject("m", "m"), "fitbert", ("labor",), options, {"dtype": "float32"})
+    assert ProbeJob.from_json(job.to_json()) == job
+    assert ProbeJob.from_json(job.to_json()).key == job.key
     assert replace(job, probe={"cache": True, "seed": 0}).key == job.key
     others = [
         replace(job, templates="neutral"),

@@ -13,7 +13,7 @@ import pytest
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult
-from lmprobe.sweeping.ranking import levels_of, no_association
+from lmprobe.sweeping.summary import levels_of, no_association
 
 T_TO_A, A_TO_T = Direction.TASK_TO_ATTRIBUTE, Direction.ATTRIBUTE_TO_TASK
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lmprobe.sweeping import engines as local
-from lmprobe.sweeping.jobs import Job, Subject
+from lmprobe.sweeping.jobs import ProbeJob, Subject
 
 # Does what the name of the model says, and writes down each job with its process and device.
 WORKER = """
@@ -30,7 +30,7 @@ for line in sys.stdin:
         os._exit(9)
     if name == "endless":
         time.sleep(600)
-    answer = {"error": "no such model"} if name == "broken" else {"file": "x"}
+    answer = "no such model" if name == "broken" else None
     if name.startswith("meets-"):
         # Two models are begun at once: wait for the other.
         other = {"meets-a": "meets-b", "meets-b": "meets-a"}[name]
@@ -39,13 +39,13 @@ for line in sys.stdin:
                 break
             time.sleep(0.02)
         else:
-            answer = {"error": "the other model was not begun"}
+            answer = "the other model was not begun"
     print(json.dumps(answer), flush=True)
 """
 
 
-def job(name: str, templates: str = "x", **load: Any) -> Job:
-    return Job(Subject(name, name), templates, (), {}, load)
+def job(name: str, templates: str = "x", **load: Any) -> ProbeJob:
+    return ProbeJob(Subject(name, name), templates, (), {}, load)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return tmp_path
 
 
-def errors(folder: Path, *jobs: Job, workers: int = 1) -> dict[tuple[str, str], str | None]:
+def errors(folder: Path, *jobs: ProbeJob, workers: int = 1) -> dict[tuple[str, str], str | None]:
     outcomes = local.local(jobs, folder, workers=workers)
     return {(one.job.subject.model, one.job.templates): one.error for one in outcomes}
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lmprobe.results import Estimate, Interval, Section, decide
-from lmprobe.sweeping.figures import curve, forest, heat_map
-from lmprobe.sweeping.result import Curve, SweepResult
+from lmprobe.sweeping.figures import forest, heat_map, training_figure
+from lmprobe.sweeping.result import SweepResult, TrainingCurve
 from tests.made_up_sweeps import made_up_sweep, plain_row, plain_sweep
 
 # ---- figures ----------------------------------------------------------------------------------
@@ -70,8 +70,8 @@ def test_a_curve_has_its_value_its_band_and_its_levels() -> None:
     ends = [Interval(value - 1, value + 1, 0.95, "t") for value in (0.0, 0.1)]
     names = tuple(row.model for row in rows)
     band = (*ends, Interval.undefined(0.95, "t"))
-    drawn = Curve(rows[0].question, "run", names, band, {"planted": 0.25})
-    plot = curve(plain_sweep(*rows, curves=[drawn]), drawn)
+    drawn = TrainingCurve(rows[0].question, "run", names, band, {"planted": 0.25})
+    plot = training_figure(plain_sweep(*rows, curves=[drawn]), drawn)
     value, base, planted = plot.series
     assert value.x == base.x == planted.x == (10.0, 20.0, 40.0)
     assert value.y == (0.0, 0.1, 0.2)
@@ -112,7 +112,7 @@ def test_a_training_run_is_told_from_its_first_to_its_last_step() -> None:
     rows = [plain_row(f"s{step}", step / 1000, step=step) for step in (1000, 100, 10)]
     names = tuple(row.model for row in reversed(rows))
     band = (Interval(0.0, 1.0, 0.95, "t"),) * 3
-    curves = [Curve(rows[0].question, "run", names, band, {})]
+    curves = [TrainingCurve(rows[0].question, "run", names, band, {})]
     said = "fitbert, labor, task->attribute: from +0.0100 at step 10 to +1.0000 at step 1,000"
     told_apart = plain_sweep(*rows, groups=[names[:2], names[2:]], curves=curves)
     assert sentences(told_apart) == [f"{said}."]

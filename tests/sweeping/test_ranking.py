@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from lmprobe.stats.verdicts import Choices
-from lmprobe.sweeping.ranking import Contest, Ranking, bands, rank
+from lmprobe.sweeping.summary import Contest, Ranking, band, rank
 from tests.stats.tables import moved_tables
 
 SHAPE = (10, 12)
@@ -106,14 +106,15 @@ def test_more_claims_need_more_evidence() -> None:
 def test_a_band_covers_every_step_at_once() -> None:
     rng = np.random.default_rng(8)
     steps = contest(*(noisy(rng, shift, 0.05) for shift in (0.0, 0.1, 0.2)))
-    (band,), (alone,) = (
-        bands([steps], Choices(confidence=0.9, simultaneous=together)) for together in (True, False)
+    together, alone = (
+        band(steps, Choices(confidence=0.9, simultaneous=simultaneous))
+        for simultaneous in (True, False)
     )
-    for wide, single, table in zip(band, alone, steps.tables, strict=True):
+    for wide, single, table in zip(together, alone, steps.tables, strict=True):
         assert single.low - 1e-12 > wide.low
         assert table.published()["value"].mean() in single
         assert (wide.confidence, wide.method) == (0.9, "bootstrap")
-    ((step,),) = bands([contest(np.full(SHAPE, 0.25))], Choices(simultaneous=True))
+    (step,) = band(contest(np.full(SHAPE, 0.25)), Choices(simultaneous=True))
     assert not step.bounded
 
 

@@ -13,9 +13,8 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.results import Interval, Obstacle, Verdict
 from lmprobe.sweeping.jobs import Subject, subjects
-from lmprobe.sweeping.ranking import levels_of
 from lmprobe.sweeping.result import Question, SweepResult, SweepRow
-from lmprobe.sweeping.summary import Entry, run_mean, summarise
+from lmprobe.sweeping.summary import SubjectProbe, levels_of, run_mean, summarise
 from tests.conftest import OCCUPATIONS
 
 TASKS = ("nurse", "baker", "cook")
@@ -33,11 +32,11 @@ def probe(made: Any) -> Any:
     return probed
 
 
-def entry(label: str, result: ProbeResult, **subject: Any) -> Entry:
-    return Entry(Subject(f"path/{label}", label, **subject), "fitbert", result)
+def entry(label: str, result: ProbeResult, **subject: Any) -> SubjectProbe:
+    return SubjectProbe(Subject(f"path/{label}", label, **subject), "fitbert", result)
 
 
-def compared(*entries: Entry) -> list[tuple[str, ...]]:
+def compared(*entries: SubjectProbe) -> list[tuple[str, ...]]:
     """The models of each order, in the order given."""
     given = [one.subject.label for one in entries]
     orders = summarise(entries).orders
@@ -96,7 +95,7 @@ def test_ranks_belong_to_their_models_and_the_note_says_the_risk(probe: Any) -> 
 def test_each_training_run_has_its_own_curve_by_step(probe: Any) -> None:
     """Revisions of two models, of which one has no step; given in any order."""
     revisions = subjects(["acme/a", "acme/b"], revisions=["step200", "step0", "main"])
-    entries = [Entry(one, "fitbert", probe(n)) for n, one in enumerate(revisions)]
+    entries = [SubjectProbe(one, "fitbert", probe(n)) for n, one in enumerate(revisions)]
     result = summarise([*entries, entry("no step", probe(8)), entry("alone", probe(9), run="q")])
     assert not result.over_steps
     assert [(one.run, one.models) for one in result.curves] == [

@@ -11,11 +11,11 @@ import pytest
 from lmprobe import ProbeResult, probe
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.models.forward import torch_threads
-from lmprobe.sweeping.engines import Outcome, sweep_engines
-from lmprobe.sweeping.jobs import Job, Subject
+from lmprobe.sweeping.engines import JobOutcome, sweep_engines
+from lmprobe.sweeping.jobs import ProbeJob, Subject
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.sweep import sweep
-from lmprobe.sweeping.worker import THREADS, Prober, answer, keep
+from lmprobe.sweeping.worker import THREADS, Prober, probe_path, save_probe
 from tests.checkpoints import own_cache, save_checkpoint
 
 __all__ = ["own_cache"]
@@ -31,26 +31,30 @@ class Ready:
 
     def __init__(self, made: Made) -> None:
         self.made, self.workers = made, 0
-        self.jobs: list[Job] = []
+        self.jobs: list[ProbeJob] = []
 
-    def __call__(self, jobs: Sequence[Job], folder: Path, *, workers: int) -> Iterator[Outcome]:
+    def __call__(
+        self, jobs: Sequence[ProbeJob], folder: Path, *, workers: int
+    ) -> Iterator[JobOutcome]:
         self.jobs += jobs
         self.workers = workers
         for number, job in enumerate(jobs):
             if "broken" in job.subject.model:
-                yield Outcome(job, "no such model")
+                yield JobOutcome(job, "no such model")
                 continue
             result = self.made(tasks=("nurse", "baker"), bases=job.base, seed=number)
             (folder / f"{job.key}.json").write_text(result.to_json())
-            yield Outcome(job)
+            yield JobOutcome(job)
 
 
-def in_this_process(jobs: Sequence[Job], folder: Path, *, workers: int = 1) -> Iterator[Outcome]:
+def in_this_process(
+    jobs: Sequence[ProbeJob], folder: Path, *, workers: int = 1
+) -> Iterator[JobOutcome]:
     """Probe without a process of its own, which takes seconds to start."""
     prober = Prober()
     for job in jobs:
         with torch_threads(THREADS):
-            yield Outcome(job, answer(prober, job, folder).get("error"))
+            yield JobOutcome(job, prober.run(job, folder))
 
 
 @pytest.fixture(autouse=True)
@@ -118,9 +122,10 @@ def test_what_is_kept_is_not_made_again(ready: Ready, tmp_path: Path) -> None:
 
 
 def test_a_worker_keeps_what_another_kept_already(tmp_path: Path) -> None:
-    job = Job(Subject("m", "m"), "fitbert", ("labor",), {}, {})
-    assert keep(job, tmp_path, "first") == keep(job, tmp_path, "second") == f"{job.key}.json"
-    assert (tmp_path / f"{job.key}.json").read_text() == "first"
+    job = ProbeJob(Subject("m", "m"), "fitbert", ("labor",), {}, {})
+    for text in ("first", "second"):
+        save_probe(job, tmp_path, text)
+    assert probe_path(job, tmp_path).read_text() == "first"
 
 
 def test_without_an_output_nothing_is_left(

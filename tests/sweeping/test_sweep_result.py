@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lmprobe.results import Estimate, Interval, Table
-from lmprobe.sweeping.result import Curve, Failure, Order, SweepResult
-from lmprobe.sweeping.tables import all_rows
+from lmprobe.sweeping.page import all_rows
+from lmprobe.sweeping.result import Failure, Order, SweepResult, TrainingCurve
 from tests.made_up_sweeps import plain_row, plain_sweep
 
 QUESTION = plain_row("a").question
@@ -48,7 +48,7 @@ def test_rows_of_a_question_by_value_or_by_the_order() -> None:
 def test_models_are_steps_if_all_are_of_one_run(models: tuple[str, ...], over_steps: bool) -> None:
     """Then they are listed by step, else by value."""
     rows = [plain_row("a", 0.3, step=1), plain_row("b", 0.1, step=2)]
-    result = plain_sweep(*rows, curves=[Curve(QUESTION, "r", models, (), {})])
+    result = plain_sweep(*rows, curves=[TrainingCurve(QUESTION, "r", models, (), {})])
     assert result.over_steps is over_steps
     assert column(result.tables()[0], "model") == (["a", "b"] if over_steps else ["b", "a"])
 
@@ -82,7 +82,9 @@ def test_json_comes_back_whole() -> None:
         "a", association=PART, preference=PART, perplexity=12.5, step=3, ranks=(1, 2),
         by_task={"nurse": 0.5, "baker": None},
     )  # fmt: skip
-    curve = Curve(QUESTION, "run", ("a",), (Interval(0.0, 1.0, 0.95, "t"),), {"planted": 0.5})
+    curve = TrainingCurve(
+        QUESTION, "run", ("a",), (Interval(0.0, 1.0, 0.95, "t"),), {"planted": 0.5}
+    )
     result = replace(
         plain_sweep(full, plain_row("b"), groups=[["a", "b"]], curves=[curve]),
         failures=(Failure("c", "fitbert", "no model"),),

@@ -14,8 +14,7 @@ from lmprobe import probe
 from lmprobe.models.checkpoint import TRUTH_FILE
 from lmprobe.models.forward import torch_threads
 from lmprobe.sweeping.jobs import subjects
-from lmprobe.sweeping.ranking import NO_ASSOCIATION, PLANTED
-from lmprobe.sweeping.summary import Entry, summarise
+from lmprobe.sweeping.summary import NO_ASSOCIATION, PLANTED, SubjectProbe, summarise
 from tests.models.test_reference_models import shipped_truth_file
 from tools.reference import masking, vocabulary
 from tools.reference.corpus import Planted, generate, planted
@@ -111,7 +110,9 @@ def test_the_curve_begins_at_no_association_and_knows_what_was_planted(tmp_path:
     trained(checkpoints=checkpoint_steps(RECIPE, 3), keep=keep)
     states = subjects([], checkpoints=tmp_path)
     probes = [probe(state.model, "fitbert", "labor", cache=False) for state in states]
-    entries = [Entry(state, "fitbert", made) for state, made in zip(states, probes, strict=True)]
+    entries = [
+        SubjectProbe(state, "fitbert", made) for state, made in zip(states, probes, strict=True)
+    ]
     result = summarise(entries)
     for curve in result.curves:
         first, *_, last = result.of(curve.question)
