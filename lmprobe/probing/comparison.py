@@ -12,8 +12,8 @@ import numpy as np
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.probing.exhibits import by_direction, interval_column
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
-from lmprobe.probing.tables import by_direction, interval_column
 from lmprobe.results import (
     ColumnKind,
     ColumnOf,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lmprobe import __version__
+from lmprobe.probing.exhibits import direction_tables
 from lmprobe.probing.page import LIMITS, mass_warnings, uses_masks
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import run_again
-from lmprobe.probing.tables import direction_tables
 from lmprobe.report.markup import escaped, fenced, table_lines
 from lmprobe.results import Obstacle
 

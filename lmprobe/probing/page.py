@@ -11,20 +11,21 @@ import numpy as np
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models.kind import kinds
-from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
-from lmprobe.probing.settings import run_again
-from lmprobe.probing.tables import (
+from lmprobe.probing.exhibits import (
     by_direction,
     direction_tables,
-    error_table,
+    interval_figure,
     margin_tables,
+    pair_figure,
     pair_table,
-    part_table,
-    robustness_table,
-    strength_table,
+    part_tables,
+    robustness_tables,
+    task_figure,
+    template_figure,
     verdict_table,
     words_table,
 )
+from lmprobe.probing.settings import run_again
 from lmprobe.results import Note, NoteKind, Page, Section, Statement, Verdict
 from lmprobe.results.figure import MOST_DOTS
 from lmprobe.results.format import (
@@ -103,16 +104,15 @@ def probe_page(result: ProbeResult) -> Page:
 
 def headline(rows: Sequence[ProbeRow]) -> tuple[Statement, ...]:
     """Return what the probe found: each comparison of a few, or how many of each verdict."""
+    verdicts = [Statement(_sentence(row), row.verdict) for row in rows]
+    if len(rows) > 2:
+        verdicts = [verdict_counts([row.verdict for row in rows])]
+    strengths = [Statement(text) for text in _strength_sentences(rows)]
     warnings = [Statement(text, Verdict.UNINFORMED) for text in mass_warnings(rows)]
-    strengths = [Statement(text) for text in strength_sentences(rows)]
-    if len(rows) <= 2:
-        found = [Statement(_sentence(row), row.verdict) for row in rows]
-    else:
-        found = [verdict_counts([row.verdict for row in rows])]
-    return (*found, *strengths, *warnings)
+    return (*verdicts, *strengths, *warnings)
 
 
-def strength_sentences(rows: Sequence[ProbeRow]) -> list[str]:
+def _strength_sentences(rows: Sequence[ProbeRow]) -> list[str]:
     """Return how many times as strong the links are as those of each base, given the task.
 
     Against a base without links, such as uniform, it is how far shares are from the base's.
@@ -179,10 +179,10 @@ def _verdicts(result: ProbeResult, rows: Rows) -> Section:
             Section(
                 direction,
                 (f"{direction.question.capitalize()}.",),
-                tables=(verdict_table(direction, its_rows),),
-                figures=(interval_figure(its_rows),),
+                tables=(verdict_table(direction, group),),
+                figures=(interval_figure(group),),
             )
-            for direction, its_rows in rows.items()
+            for direction, group in rows.items()
         ),
     )
 
@@ -197,9 +197,7 @@ def _parts(result: ProbeResult) -> Section:
         "Strength is how many times as strong the model's links are as the base's: the slope of "
         "its log odds on those of the base. 1 is the base itself, 0 no links."
     )
-    tables = tuple(
-        table for table in (part_table(result.rows), strength_table(result.rows)) if table.rows
-    )
+    tables = part_tables(result.rows)
     return Section("Association and preference", (text, strength), tables=tables, name="parts")
 
 
@@ -255,10 +253,10 @@ def _templates(result: ProbeResult, rows: Rows) -> Section:
         parts=tuple(
             Section(
                 direction,
-                tables=(robustness_table(direction, its_rows), error_table(direction, its_rows)),
-                figures=(template_figure(its_rows, result.templates),),
+                tables=robustness_tables(direction, group),
+                figures=(template_figure(group, result.templates),),
             )
-            for direction, its_rows in rows.items()
+            for direction, group in rows.items()
         ),
         name="templates",
     )
@@ -273,7 +271,7 @@ def _pairs(result: ProbeResult, rows: Rows) -> Section:
             "the link; blue: it weakens it.",
         ),
         tables=(pair_table(measured),) if measured else (),
-        figures=tuple(pair_figure(its_rows) for its_rows in rows.values()),
+        figures=tuple(map(pair_figure, rows.values())),
         searchable=True,
         name="pairs",
     )

@@ -19,9 +19,9 @@ from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.probing.comparison import ComparisonRow, compare_results
+from lmprobe.probing.exhibits import probe_tables
 from lmprobe.probing.page import LIMITS, probe_page
 from lmprobe.probing.settings import CompareSettings, settings_of
-from lmprobe.probing.tables import probe_tables
 from lmprobe.results import (
     Estimate,
     Interval,

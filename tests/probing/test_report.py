@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from lmprobe.metrics.direction import DIRECTIONS
-from lmprobe.probing.figures import interval_figure, pair_figure, task_figure, template_figure
+from lmprobe.probing.exhibits import (
+    by_direction,
+    interval_figure,
+    pair_figure,
+    pair_table,
+    part_tables,
+    robustness_tables,
+    task_figure,
+    template_figure,
+)
 from lmprobe.probing.model_card import eval_results
 from lmprobe.probing.page import gathered_notes, headline
 from lmprobe.probing.result import GroupedWord, Margin, ProbeResult
 from lmprobe.probing.settings import ProbeSettings, run_again, settings_of
-from lmprobe.probing.tables import by_direction, pair_table, part_table, robustness_table
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
 from lmprobe.stats.verdicts import Robustness, Unevenness
@@ -90,7 +98,7 @@ def test_the_parts_of_all_rows_forward_first() -> None:
         made_row(PLAIN, association=PART, preference=replace(PART, value=0.5, corrected=0.75)),
         made_row(PLAIN, base="none"),
     ]
-    assert [cells[:4] for cells in part_table(rows).rows] == [
+    assert [cells[:4] for cells in part_tables(rows)[0].rows] == [
         (FORWARD, "labor", "association", 0.25),
         (FORWARD, "labor", "preference", 0.75),
         (BACKWARD, "labor", "association", 0.25),
@@ -101,7 +109,7 @@ def test_robustness_is_that_of_the_templates() -> None:
     cells = np.full((3, 2, 2), 0.1) * np.array([1.0, 4.0, -2.0])[:, None, None]
     flips = {"families": 1, "of_families": 3, "tasks": 0, "of_tasks": 2}
     found = Robustness(float(np.std([0.1, 0.4, -0.2])), (-0.05, 0.25), 1 / 3, 1 / 3, flips)
-    (line,) = robustness_table(FORWARD, [made_row(cells, robustness=found)]).rows
+    (line,) = robustness_tables(FORWARD, [made_row(cells, robustness=found)])[0].rows
     # 0.1, 0.4 and -0.2: without one the mean is between -0.05 and 0.25.
     assert line == (
         "labor",

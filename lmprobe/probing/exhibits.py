@@ -1,0 +1,431 @@
+"""The tables and figures of a probe, one per direction, because values compare within one only."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.results import (
+    Column,
+    ColumnKind,
+    ColumnOf,
+    DotPlot,
+    Dots,
+    HeatBlock,
+    HeatMap,
+    IntervalLine,
+    IntervalPlot,
+    Series,
+    SeriesPlot,
+    Sides,
+    Strip,
+    StripPlot,
+    Table,
+    table_of,
+)
+from lmprobe.results.estimate import Claim
+from lmprobe.results.format import (
+    describe_interval,
+    format_number,
+    format_percent,
+    format_range,
+    format_signed,
+    listed,
+    plural,
+)
+from lmprobe.results.metric_values import metric_table
+
+if TYPE_CHECKING:
+    from lmprobe.probing.comparison import ComparisonRow
+    from lmprobe.probing.result import GroupedWord, ProbeResult, ProbeRow
+
+R = TypeVar("R", "ProbeRow", "ComparisonRow")
+
+_SIDES = Sides("weakens", "exaggerates")
+MOST_TASKS = 64
+"""More tasks than this are cut to those with the largest amplification."""
+_MOST_DOTS = 40
+
+_BASE = ColumnOf("base", "base")
+_DIRECTION = ColumnOf("direction", "direction", ColumnKind.DIRECTION)
+_VERDICT = ColumnOf("verdict", "verdict", ColumnKind.VERDICT)
+
+
+def by_direction(rows: Sequence[R]) -> dict[Direction, list[R]]:
+    """Return the rows of each direction among them, bases in their order."""
+    groups = {
+        direction: [row for row in rows if row.direction is direction] for direction in DIRECTIONS
+    }
+    return {direction: group for direction, group in groups.items() if group}
+
+
+def probe_tables(result: ProbeResult) -> tuple[Table, ...]:
+    """Return the tables of the directions, of crossed attributes, of groups' words, of metrics."""
+    # A key with one word, such as nurse for infirmière, is in the page; it carries all there is.
+    sizes = Counter((word.axis, word.group) for word in result.words)
+    shared = tuple(word for word in result.words if sizes[word.axis, word.group] > 1)
+    words = (words_table(shared),) if shared else ()
+    metrics = (metric_table(result.metrics),) if result.metrics else ()
+    return (*direction_tables(result.rows), *margin_tables(result), *words, *metrics)
+
+
+def direction_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
+    """Return every base with its value, interval and verdict, direction by direction.
+
+    Bases for which no lean is known have a table of their own.
+    """
+    measured = [row for row in rows if row.unevenness is None]
+    with_undefined = any(row.undefined_pairs for row in measured)
+    uneven = [row for row in rows if row.unevenness is not None]
+    return (
+        *(
+            _direction_table(direction, group, with_undefined=with_undefined)
+            for direction, group in by_direction(measured).items()
+        ),
+        *(_unevenness_table(*group) for group in by_direction(uneven).items()),
+    )
+
+
+def margin_tables(result: ProbeResult) -> tuple[Table, ...]:
+    """Return the tables of each crossed attribute by itself."""
+    names = dict.fromkeys(margin.attribute for margin in result.margins)
+    return tuple(
+        replace(table, name=f"{name}_{table.name}", title=f"{name} alone: {table.title}")
+        for name in names
+        for table in direction_tables(
+            [margin.row for margin in result.margins if margin.attribute == name]
+        )
+    )
+
+
+def words_table(words: tuple[GroupedWord, ...]) -> Table:
+    """Return the words behind each group and what each carried."""
+    columns = (
+        ColumnOf("axis", "axis", essential=False),
+        ColumnOf("group", "group"),
+        ColumnOf("word", "word"),
+        ColumnOf("share", "share", ColumnKind.PERCENT),
+    )
+    title = "words behind the groups, and the part of the group's probability that each carried"
+    return table_of("words", words, columns, title=title)
+
+
+def interval_column(
+    rows: Sequence[Any], path: str = "interval", kind: ColumnKind = ColumnKind.INTERVAL
+) -> ColumnOf:
+    """Return the column of the intervals, with their confidence level as heading."""
+    level = format_percent(rows[0].interval.confidence)
+    return ColumnOf(f"{level} interval", path, kind, "interval")
+
+
+def _unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
+    columns = (
+        _BASE,
+        ColumnOf("absolute", "absolute", ColumnKind.NUMBER),
+        interval_column(rows, "unevenness.interval", ColumnKind.RANGE),
+        ColumnOf("p", "unevenness.p_value", ColumnKind.P_VALUE, "p_value"),
+        _VERDICT,
+    )
+    title = f"{direction}: {direction.question}; no lean is known, so only its size"
+    return table_of(f"{direction.slug}_unevenness", rows, columns, title=title)
+
+
+def _direction_table(
+    direction: Direction, rows: list[ProbeRow], *, with_undefined: bool = False
+) -> Table:
+    """Return the table of one direction; what no row has is left out."""
+
+    def undefined(row: ProbeRow) -> str | None:
+        return f"{row.undefined_pairs} of {row.by_pair.size}" if with_undefined else None
+
+    signed, interval = ColumnKind.SIGNED, ColumnKind.INTERVAL
+    columns = (
+        _BASE,
+        ColumnOf("value", "value", signed),
+        ColumnOf("corrected", "corrected", signed),
+        interval_column(rows),
+        _VERDICT,
+        ColumnOf("association", "association.claimed", signed),
+        ColumnOf("association interval", "association.interval", interval, essential=False),
+        ColumnOf("preference", "preference.claimed", signed, essential=False),
+        ColumnOf("preference interval", "preference.interval", interval, essential=False),
+        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
+        ColumnOf("undefined", undefined, key="undefined_pairs", essential=False),
+    )
+    return table_of(direction.slug, rows, columns, title=f"{direction}: {direction.question}")
+
+
+def verdict_table(direction: Direction, rows: list[ProbeRow]) -> Table:
+    """Return the verdicts of one direction alone, for a narrow column of a page."""
+    table = _direction_table(direction, rows)
+    return table.select("base", "value", "corrected", "interval", "verdict")
+
+
+def part_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
+    """Return the association and preference of each value, and the strength of the links.
+
+    What no row has is left out.
+    """
+    ordered = [row for group in by_direction(rows).values() for row in group]
+    parts = [
+        Claim(part, row.base, row.direction, name)
+        for row in ordered
+        for name, part in (("association", row.association), ("preference", row.preference))
+        if part is not None
+    ]
+    columns = (
+        _DIRECTION,
+        _BASE,
+        ColumnOf("part", "subject"),
+        ColumnOf("value", "estimate.claimed", ColumnKind.SIGNED),
+        interval_column(rows, "estimate.interval"),
+        ColumnOf("verdict", "estimate.verdict", ColumnKind.VERDICT),
+    )
+    strength_columns = (
+        _DIRECTION,
+        _BASE,
+        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
+        interval_column(rows, "strength.interval", ColumnKind.RANGE),
+        ColumnOf("verdict", "strength.verdict", ColumnKind.VERDICT),
+    )
+    strong = [row for row in ordered if row.strength is not None]
+    tables = table_of("parts", parts, columns), table_of("strength", strong, strength_columns)
+    return tuple(table for table in tables if table.rows)
+
+
+def robustness_tables(direction: Direction, rows: Sequence[ProbeRow]) -> tuple[Table, Table]:
+    """Return how much each value depends on the templates, and what they add to its error."""
+
+    def without_one(row: ProbeRow) -> str:
+        assert row.robustness is not None
+        low, high = (math.nan if end is None else end for end in row.robustness.leave_one_out)
+        return format_range(low, high)
+
+    columns = (
+        _BASE,
+        ColumnOf("SD", "robustness.template_sd", ColumnKind.NUMBER, "template_sd"),
+        ColumnOf("without one template", without_one, key="leave_one_out"),
+        ColumnOf(
+            "other sign",
+            "robustness.sign_flip_templates",
+            ColumnKind.PERCENT,
+            "sign_flip_templates",
+        ),
+        ColumnOf(
+            "verdict flips", lambda row: _flips(row.robustness.verdict_flips), key="verdict_flips"
+        ),
+    )
+    errors = (
+        ColumnOf(f"error by {part}", f"standard_errors.{part}", ColumnKind.NUMBER, f"error_{part}")
+        for part in ("templates", "tasks", "both")
+    )
+    robust = [row for row in rows if row.robustness is not None]
+    estimated = [row for row in rows if row.standard_errors]
+    return (
+        table_of(f"templates_{direction.slug}", robust, columns),
+        table_of(f"errors_{direction.slug}", estimated, (_BASE, *errors)),
+    )
+
+
+def _flips(flips: Mapping[str, int]) -> str:
+    """Return how many families and tasks change the verdict if they are left out alone."""
+    return ", ".join(
+        f"{flips[axis]} of {flips[f'of_{axis}']} {axis}" for axis in ("families", "tasks") if flips
+    )
+
+
+def pair_table(rows: Sequence[ProbeRow]) -> Table:
+    """Return every pair of every row, the mean over templates, the largest first."""
+    pairs = [pair for row in rows for pair in _pairs(row)]
+    # An undefined pair is not equal to itself, and comes last.
+    pairs.sort(key=lambda pair: -abs(pair[4]) if pair[4] == pair[4] else 1.0)
+    columns = (
+        Column("base"),
+        Column("direction", ColumnKind.DIRECTION),
+        Column("attribute"),
+        Column("task"),
+        Column("amplification", ColumnKind.SIGNED),
+        Column("model", ColumnKind.NUMBER, "predicted"),
+        Column("base rate", ColumnKind.NUMBER),
+        Column("lean", ColumnKind.COUNT),
+    )
+    return Table("pairs", columns, tuple(pairs), title="All pairs, the largest first")
+
+
+def _pairs(row: ProbeRow) -> Iterator[tuple[str, Direction, str, str, float, float, float, float]]:
+    predicted, amplified = row.predicted.mean(axis=0), row.by_pair
+    for i, attribute in enumerate(row.attributes):
+        for j, task in enumerate(row.tasks):
+            numbers = (amplified[i, j], predicted[i, j], row.base_rate[i, j], row.lean[i, j])
+            value, model, base, lean = map(float, numbers)
+            yield row.base, row.direction, attribute, task, value, model, base, lean
+
+
+def interval_figure(rows: Sequence[ProbeRow]) -> IntervalPlot:
+    """Return the values of one direction with their intervals, a line per base."""
+    direction = rows[0].direction
+    level = format_percent(rows[0].interval.confidence)
+    words = listed(
+        f"compared with {row.base}, the model {row.verdict.predicate.format(base=row.base)} "
+        f"({format_signed(row.value)}, {describe_interval(row.interval)})"
+        for row in rows
+    )
+    return IntervalPlot(
+        name=f"intervals-{direction.slug}",
+        title=f"Amplification, {direction}, with {level} intervals",
+        alternative=f"{words}.",
+        lines=tuple(
+            IntervalLine(row.base, row.value, row.interval, row.verdict.tone) for row in rows
+        ),
+        sides=_SIDES,
+    )
+
+
+def template_figure(rows: Sequence[ProbeRow], templates: Sequence[str]) -> StripPlot:
+    """Return the value of every template, a strip per base."""
+    direction = rows[0].direction
+    words = listed(
+        f"compared with {row.base}, {format_number(row.per_template.min())} to "
+        f"{format_number(row.per_template.max())} with a standard deviation of "
+        f"{format_number(row.template_sd)}"
+        for row in rows
+    )
+    return StripPlot(
+        name=f"templates-{direction.slug}",
+        title=f"Each template's value, {direction}",
+        alternative=f"The values of {plural(len(templates), 'template')}: {words}.",
+        strips=tuple(
+            Strip(row.base, tuple(row.per_template.tolist()), tuple(templates), row.value)
+            for row in rows
+        ),
+        sides=_SIDES,
+    )
+
+
+def pair_figure(rows: Sequence[ProbeRow]) -> HeatMap:
+    """Return the amplification of every pair, tasks down, a block of attributes per base."""
+    direction = rows[0].direction
+    sizes: dict[str, float] = {}
+    for row in rows:
+        largest = np.nan_to_num(np.abs(row.by_pair)).max(axis=0)
+        for task, size in zip(row.tasks, largest.tolist(), strict=True):
+            sizes[task] = max(sizes.get(task, 0.0), size)
+    shown = set(sorted(sizes, key=lambda task: -sizes[task])[:MOST_TASKS])
+    tasks, left_out = [task for task in sizes if task in shown], len(sizes) - len(shown)
+    cut = f" Left out: {plural(left_out, 'task')} with the smallest." if left_out else ""
+    columns = sum(len(row.attributes) for row in rows)
+    return HeatMap(
+        name=f"pairs-{direction.slug}",
+        title=f"Amplification of each pair, {direction}",
+        alternative=(
+            f"{plural(len(tasks), 'task')} by {columns} attributes and bases, mean over templates, "
+            f"from {_extreme(rows, largest=False)} to {_extreme(rows, largest=True)}; the numbers "
+            f"are in the table of pairs.{cut}"
+        ),
+        rows=tuple(tasks),
+        blocks=tuple(_block(row, tasks) for row in rows),
+    )
+
+
+def _block(row: ProbeRow, tasks: Sequence[str]) -> HeatBlock:
+    cells = dict(zip(row.tasks, map(tuple, row.by_pair.T.tolist()), strict=True))
+    empty = (None,) * len(row.attributes)
+    return HeatBlock(row.base, row.attributes, tuple(cells.get(task, empty) for task in tasks))
+
+
+def _extreme(rows: Sequence[ProbeRow], *, largest: bool) -> str:
+    """Return the largest or smallest pair in words."""
+    pairs = []
+    for row in rows:
+        values = row.by_pair
+        flat = int(np.nanargmax(values) if largest else np.nanargmin(values))
+        attribute, task = divmod(flat, len(row.tasks))
+        pair = f"{row.attributes[attribute]}, {row.tasks[task]} ({row.base})"
+        pairs.append((float(values.ravel()[flat]), pair))
+    value, pair = (max if largest else min)(pairs, key=lambda pair: pair[0])
+    return f"{format_number(value)} for {pair}"
+
+
+def task_figure(row: ProbeRow) -> SeriesPlot | DotPlot:
+    """Return what the model gives each attribute for every task, against the base.
+
+    Figure 5 of Wang & Russakovsky 2021: on the diagonal the model says what the base says.
+    Against a base that gives all tasks the same, such a plot is a vertical line of points;
+    the tasks are sorted by what the model gives instead.
+    """
+    # Of two attributes, the second is one minus the first.
+    shown = [0] if len(row.attributes) == 2 else list(range(len(row.attributes)))
+    group = row.attributes[0] if len(shown) == 1 else "group"
+    base = row.base_rate[np.isfinite(row.base_rate)]
+    if base.size and float(np.ptp(base)) < 1e-9:
+        return _sorted_tasks(row, shown, group, float(base.min()))
+    return _scatter(row, shown, group)
+
+
+def _scatter(row: ProbeRow, shown: Sequence[int], group: str) -> SeriesPlot:
+    model = row.predicted.mean(axis=0)
+    unknown = [
+        task
+        for number, task in enumerate(row.tasks)
+        if not np.isfinite(row.base_rate[:, number]).all()
+    ]
+    missing = f" Not shown, undefined: {listed(unknown)}." if unknown else ""
+    above = listed(
+        f"{row.attributes[place]} for {int((model[place] > row.base_rate[place]).sum())}"
+        for place in shown
+    )
+    return SeriesPlot(
+        name=f"tasks-{row.base}",
+        title=f"P({group}): the model against {row.base}",
+        alternative=(
+            f"{plural(len(row.tasks) - len(unknown), 'task')}: the model gives more than "
+            f"{row.base} does to {above} of them.{missing}"
+        ),
+        x_label=f"P({group} | task) in {row.base}",
+        y_label=f"P({group} | task) by the model",
+        series=tuple(
+            Series(
+                name=row.attributes[place],
+                x=tuple(row.base_rate[place].tolist()),
+                y=tuple(model[place].tolist()),
+                labels=row.tasks,
+                style="points",
+            )
+            for place in shown
+        ),
+        diagonal=True,
+    )
+
+
+def _sorted_tasks(row: ProbeRow, shown: Sequence[int], group: str, even: float) -> DotPlot:
+    model = row.predicted.mean(axis=0)
+    order = np.argsort(-model[0], kind="stable")
+    left_out = max(0, len(order) - _MOST_DOTS)
+    if left_out:
+        half = _MOST_DOTS // 2
+        order = np.concatenate([order[:half], order[-half:]])
+    cut = f" Left out: {plural(left_out, 'task')} between." if left_out else ""
+    low, high = (
+        f"{row.tasks[task]} ({format_number(model[0, task])})" for task in (order[0], order[-1])
+    )
+    return DotPlot(
+        name=f"tasks-{row.base}",
+        title=f"P({group}) of each task by the model, {row.base} the same for all",
+        alternative=(
+            f"The model gives {row.attributes[0]} from {low} to {high}; {row.base} gives "
+            f"{format_number(even)} to every task.{cut}"
+        ),
+        categories=tuple(row.tasks[task] for task in order),
+        dots=tuple(
+            Dots(row.attributes[place], tuple(model[place, order].tolist())) for place in shown
+        ),
+        x_label=f"P({group} | task) by the model",
+        reference=even,
+        reference_label=row.base,
+    )
