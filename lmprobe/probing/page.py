@@ -82,19 +82,7 @@ def probe_page(result: ProbeResult) -> Page:
         headline=headline(result.rows),
         sections=tuple(
             section
-            for section in (
-                _verdicts(result, rows),
-                _parts(result),
-                _unevenness(result),
-                _margins(result),
-                _metrics(result),
-                Section("Notes", notes=gathered_notes(result), name="notes"),
-                _tasks(rows),
-                _templates(result, rows),
-                _pairs(result, rows),
-                _measured(result),
-                _again(result),
-            )
+            for section in _sections(result, rows)
             if section.tables or section.figures or section.parts or section.notes
         ),
         limits=LIMITS,
@@ -162,9 +150,10 @@ def _sentence(row: ProbeRow) -> str:
     return f"{row.direction}: the model {claim} ({numbers})."
 
 
-def _verdicts(result: ProbeResult, rows: Rows) -> Section:
+def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
+    """Yield every section, also those that have nothing to show."""
     bases: Mapping[str, Any] = result.provenance["bases"]
-    return Section(
+    yield Section(
         "Verdict",
         (
             "A positive value means that the model exaggerates the links between groups and tasks "
@@ -185,65 +174,58 @@ def _verdicts(result: ProbeResult, rows: Rows) -> Section:
             for direction, group in rows.items()
         ),
     )
-
-
-def _parts(result: ProbeResult) -> Section:
-    text = (
-        "The value is the sum of two parts. Association is the amplification that remains when "
-        "the model's overall preferences for single words are removed. Preference is the rest: it "
-        "comes from preferring a word in every sentence."
+    yield Section(
+        "Association and preference",
+        (
+            "The value is the sum of two parts. Association is the amplification that remains when "
+            "the model's overall preferences for single words are removed. Preference is the rest: "
+            "it comes from preferring a word in every sentence.",
+            "Strength is how many times as strong the model's links are as the base's: the slope "
+            "of its log odds on those of the base. 1 is the base itself, 0 no links.",
+        ),
+        tables=part_tables(result.rows),
+        name="parts",
     )
-    strength = (
-        "Strength is how many times as strong the model's links are as the base's: the slope of "
-        "its log odds on those of the base. 1 is the base itself, 0 no links."
+    yield Section(
+        "Unevenness",
+        (
+            "No source has a lean for these words, so no direction counts as amplification. "
+            "Absolute is the mean absolute difference between a pair's probability and its base "
+            "rate; p is the share of random permutations of the groups that are at least as "
+            "uneven.",
+        ),
+        tables=direction_tables([row for row in result.rows if row.unevenness is not None]),
+        name="unevenness",
     )
-    tables = part_tables(result.rows)
-    return Section("Association and preference", (text, strength), tables=tables, name="parts")
-
-
-def _unevenness(result: ProbeResult) -> Section:
-    """Return the section about the bases for which no lean is known."""
-    tables = direction_tables([row for row in result.rows if row.unevenness is not None])
-    text = (
-        "No source has a lean for these words, so no direction counts as amplification. Absolute "
-        "is the mean absolute difference between a pair's probability and its base rate; p is the "
-        "share of random permutations of the groups that are at least as uneven."
+    yield Section(
+        "Each attribute alone",
+        ("The same predictions and bases, with the groups that share a value combined.",),
+        tables=margin_tables(result),
+        name="margins",
     )
-    return Section("Unevenness", (text,), tables=tables, name="unevenness")
-
-
-def _margins(result: ProbeResult) -> Section:
-    """Return the section about each of several crossed attributes by itself."""
-    text = "The same predictions and bases, with the groups that share a value combined."
-    return Section("Each attribute alone", (text,), tables=margin_tables(result), name="margins")
-
-
-def _metrics(result: ProbeResult) -> Section:
-    tables = (metric_table(result.metrics),) if result.metrics else ()
-    return Section("Other metrics", tables=tables, name="metrics")
-
-
-def _tasks(rows: Rows) -> Section:
-    figures = tuple(task_figure(row) for row in rows.get(Direction.TASK_TO_ATTRIBUTE, ()))
-    text = (
-        "The probability that the model gives to a group for each task, against the share in the "
-        "base. On the dashed line the two are equal."
+    yield Section(
+        "Other metrics",
+        tables=(metric_table(result.metrics),) if result.metrics else (),
+        name="metrics",
     )
-    return Section("Task by task", (text,), figures=figures, name="tasks")
-
-
-def _templates(result: ProbeResult, rows: Rows) -> Section:
+    yield Section("Notes", notes=gathered_notes(result), name="notes")
+    yield Section(
+        "Task by task",
+        (
+            "The probability that the model gives to a group for each task, against the share in "
+            "the base. On the dashed line the two are equal.",
+        ),
+        figures=tuple(map(task_figure, rows.get(Direction.TASK_TO_ATTRIBUTE, ()))),
+        name="tasks",
+    )
     number = len(result.templates)
-    dots = (
-        f"The bar is the mean of {number:,} templates; each dot is a group of neighbours."
-        if number > MOST_DOTS
-        else "Each dot is one template, the bar is their mean. If a few sentences decide the "
-        "result, it is visible here."
-    )
-    return Section(
+    yield Section(
         "Template by template",
         (
-            dots,
+            f"The bar is the mean of {number:,} templates; each dot is a group of neighbours."
+            if number > MOST_DOTS
+            else "Each dot is one template, the bar is their mean. If a few sentences decide the "
+            "result, it is visible here.",
             "SD is the standard deviation over templates, not an interval. “Without one template” "
             "is the range of the value when any one template is left out. “Other sign” is the "
             "share of templates whose value has the opposite sign. “Verdict flips” counts the "
@@ -260,11 +242,8 @@ def _templates(result: ProbeResult, rows: Rows) -> Section:
         ),
         name="templates",
     )
-
-
-def _pairs(result: ProbeResult, rows: Rows) -> Section:
     measured = [row for row in result.rows if row.unevenness is None]
-    return Section(
+    yield Section(
         "Pair by pair",
         (
             "The mean over templates for each attribute and task. Orange: the model exaggerates "
@@ -275,6 +254,8 @@ def _pairs(result: ProbeResult, rows: Rows) -> Section:
         searchable=True,
         name="pairs",
     )
+    yield _measured(result)
+    yield _again(result)
 
 
 def _measured(result: ProbeResult) -> Section:

@@ -22,7 +22,7 @@ from lmprobe.probing.exhibits import (
 from lmprobe.probing.model_card import eval_results
 from lmprobe.probing.page import gathered_notes, headline
 from lmprobe.probing.result import GroupedWord, Margin, ProbeResult
-from lmprobe.probing.settings import ProbeSettings, run_again, settings_of
+from lmprobe.probing.settings import RunSettings, run_again, settings_of
 from lmprobe.report.terminal import table_text
 from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
 from lmprobe.stats.verdicts import Robustness, Unevenness
@@ -281,4 +281,4 @@ def test_version_1_had_the_scorer_and_the_seed_beside_the_settings() -> None:
     assert (found.scorer, found.seed, found.confidence) == ("joint", 3, 0.9)
     later = settings_of({"scorer": "joint", "seed": 3, "settings": {"scorer": "auto", "seed": 1}})
     assert (later.scorer, later.seed) == ("auto", 1)
-    assert settings_of({}) == ProbeSettings()
+    assert settings_of({}) == RunSettings()
