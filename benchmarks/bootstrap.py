@@ -23,7 +23,7 @@ from scipy import stats
 
 import lmprobe
 from lmprobe.metrics.direction import Direction
-from lmprobe.reproduce.shipped import shipped_table
+from lmprobe.reproduce.experiment import shipped_table
 from lmprobe.stats.method import resampled
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Choices, estimate_rows

@@ -99,8 +99,7 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
     from lmprobe.io.files import write_text
     from lmprobe.report.charts import svg
     from lmprobe.report.markup import section_lines
-    from lmprobe.reproduce.experiment import in_order, reproduce
-    from lmprobe.reproduce.result import LIMITS, ReproductionSet
+    from lmprobe.reproduce.experiment import LIMITS, ReproductionSet, in_order, reproduce
     from lmprobe.reproduce.settings import ExperimentSettings
 
     # The bundled model, so that the page does not depend on what this machine can download.

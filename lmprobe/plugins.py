@@ -44,13 +44,11 @@ if TYPE_CHECKING:
     from lmprobe.models.scorers import Scorer as Scorer, scorers as scorers
     from lmprobe.reproduce.experiment import (
         Experiment as Experiment,
-        experiment as experiment,
-        experiments as experiments,
-    )
-    from lmprobe.reproduce.result import (
         ReproducedRow as ReproducedRow,
         Reproduction as Reproduction,
         comparison_table as comparison_table,
+        experiment as experiment,
+        experiments as experiments,
         grid_table as grid_table,
     )
     from lmprobe.reproduce.settings import ExperimentSettings as ExperimentSettings

@@ -14,10 +14,15 @@ import numpy as np
 import lmprobe
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
+from lmprobe.reproduce.experiment import (
+    ReproducedRow,
+    Reproduction,
+    experiment,
+    figure_texts,
+    published,
+    reproduction,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import figure_texts, published
 from lmprobe.results import Figure, Interval, Series, SeriesPlot
 
 GENRES: dict[str, tuple[float, float]] = published("bernstein")["genres"]
@@ -36,17 +41,14 @@ def bernstein(settings: ExperimentSettings, progress: Progress = silent) -> Repr
     """Ethayarajh 2020: 11,903 examples for a claim of 0.05, and how often the bound covers."""
     rows = []
     for method, (size, effect) in PRINTED.items():
+        needed = lmprobe.sample_size(0.05, method=method)
+        claimable = lmprobe.claimable_effect(WINOBIAS, method=method)
         for name, value, paper in (
-            ("examples to claim 0.05", lmprobe.sample_size(0.05, method=method), size),
-            (
-                f"claimable with WinoBias ({WINOBIAS})",
-                lmprobe.claimable_effect(WINOBIAS, method=method),
-                effect,
-            ),
+            ("examples to claim 0.05", needed, size),
+            (f"claimable with WinoBias ({WINOBIAS})", claimable, effect),
         ):
-            rows.append(
-                ReproducedRow(f"{method}: {name}", value, paper, details={"method": method})
-            )
+            row = ReproducedRow(f"{method}: {name}", value, paper, details={"method": method})
+            rows.append(row)
     rng = np.random.default_rng(settings.seed)
     plans = [(n, 0.1) for n in SIZES] + [(500, share) for share in SHARES[1:]]
     shown = {}
@@ -91,13 +93,11 @@ def _intervals(genre: str, n: int, share: float, rng: np.random.Generator) -> li
 
 def _figure_1(name: str, intervals: Mapping[float, Interval]) -> Figure:
     """Return one side of Figure 1: intervals of one sample each, and the true bias."""
-    truth, x = BIAS["government"], tuple(intervals)
-    low, high = zip(
-        *((interval.low, interval.high) for interval in intervals.values()), strict=True
-    )
-    middle = tuple(sum(ends) / 2 for ends in zip(low, high, strict=True))
-    widths = [interval.width for interval in intervals.values()]
-    texts = figure_texts("bernstein", name, truth=truth, widths=(widths[0], widths[-1]))
+    truth, x, samples = BIAS["government"], tuple(intervals), tuple(intervals.values())
+    low, high = (tuple(getattr(sample, end) for sample in samples) for end in ("low", "high"))
+    middle = tuple((sample.low + sample.high) / 2 for sample in samples)
+    widths = (samples[0].width, samples[-1].width)
+    texts = figure_texts("bernstein", name, truth=truth, widths=widths)
     series = (
         Series("estimate, 95 % interval", x, middle, low=low, high=high, style="points"),
         Series("true bias", x, (truth,) * len(x), style="dashed"),

@@ -13,10 +13,15 @@ from scipy import sparse
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
+from lmprobe.reproduce.experiment import (
+    ReproducedRow,
+    Reproduction,
+    experiment,
+    published,
+    reproduction,
+    shipped_table,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import ColumnKind, ColumnOf, Interval, Table, Verdict, decide, table_of
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_interval, format_signed

@@ -7,10 +7,16 @@ import pandas as pd
 import lmprobe
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.disparity import group_rates
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
+from lmprobe.reproduce.experiment import (
+    ReproducedRow,
+    Reproduction,
+    experiment,
+    figure_texts,
+    grid_table,
+    reproduction,
+    shipped_table,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import figure_texts, shipped_table
 from lmprobe.results import Figure, Series, SeriesPlot
 
 # High risk is a decile above the threshold: 0 makes everybody high risk, 10 nobody.

@@ -7,10 +7,15 @@ import numpy as np
 import lmprobe
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.disparity import group_rates
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, grid_table, reproduction
+from lmprobe.reproduce.experiment import (
+    ReproducedRow,
+    Reproduction,
+    experiment,
+    figure_texts,
+    grid_table,
+    reproduction,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import figure_texts
 from lmprobe.results import Series, SeriesPlot
 
 # The majority pairs have 30 images each, the minority pairs 10 (section 2).

@@ -20,18 +20,19 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Association, lean
 from lmprobe.metrics.direction import Direction
 from lmprobe.probing.result import ProbeResult, ProbeRow
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import (
+from lmprobe.reproduce.experiment import (
     INTERVAL,
     PAPER,
     ReproducedRow,
     Reproduction,
     comparison_table,
+    experiment,
+    figure_texts,
+    published,
     reproduction,
     texts_as_notes,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import figure_texts, published
 from lmprobe.results import Column, ColumnKind, Figure, Series, SeriesPlot, Table
 from lmprobe.results.codec import to_json
 from lmprobe.results.format import format_number

@@ -12,14 +12,14 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.inputs import f1_score
 from lmprobe.leakage.result import LeakageRow
 from lmprobe.reproduce.captions import MODELS, caption_data
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import (
+from lmprobe.reproduce.experiment import (
     INTERVAL,
     OURS,
     PAPER,
     ReproducedRow,
     Reproduction,
     comparison_table,
+    experiment,
     reproduction,
 )
 from lmprobe.reproduce.settings import ExperimentSettings

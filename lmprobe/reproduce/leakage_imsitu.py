@@ -21,17 +21,18 @@ from lmprobe.leakage.rounds import (
     read_split,
     score_guesses,
 )
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import (
+from lmprobe.reproduce.experiment import (
     OURS,
     PAPER,
     ReproducedRow,
     Reproduction,
     comparison_table,
+    experiment,
+    published,
     reproduction,
+    shipped_table,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results import Column, ColumnKind
 
 # Images of each gender in train, dev and test: what the authors' published code draws,

@@ -8,10 +8,15 @@ import pandas as pd
 
 import lmprobe
 from lmprobe.io.work import Progress, silent
-from lmprobe.reproduce.experiment import experiment
-from lmprobe.reproduce.result import ReproducedRow, Reproduction, reproduction
+from lmprobe.reproduce.experiment import (
+    ReproducedRow,
+    Reproduction,
+    experiment,
+    figure_texts,
+    published,
+    reproduction,
+)
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import figure_texts, published
 from lmprobe.results import DotPlot, Dots
 
 METRICS = ("MALS", "attribute->task", "task->attribute")

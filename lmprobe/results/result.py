@@ -196,8 +196,8 @@ KINDS = {
     "leakage-tradeoff": "lmprobe.leakage.removal.Tradeoff",
     "plan": "lmprobe.probing.plan.PlanResult",
     "probe": "lmprobe.probing.result.ProbeResult",
-    "reproduction": "lmprobe.reproduce.result.Reproduction",
-    "reproductions": "lmprobe.reproduce.result.ReproductionSet",
+    "reproduction": "lmprobe.reproduce.experiment.Reproduction",
+    "reproductions": "lmprobe.reproduce.experiment.ReproductionSet",
     "sweep": "lmprobe.sweeping.result.SweepResult",
 }
 """Where the result of each job is defined, by the `kind` of its JSON document."""

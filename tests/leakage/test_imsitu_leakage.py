@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from lmprobe.leakage.attackers import Mlp
+from lmprobe.reproduce.experiment import Reproduction, shipped_table
 from lmprobe.reproduce.leakage_imsitu import leakage_imsitu
-from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.shipped import shipped_table
 from lmprobe.results.codec import to_json
 from tests.reference_data import REFERENCE
 

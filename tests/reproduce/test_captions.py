@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lmprobe.reproduce.captions import MODELS, caption_data, captions
+from lmprobe.reproduce.experiment import Reproduction
 from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, leakage_coco
-from lmprobe.reproduce.result import Reproduction
 from lmprobe.reproduce.settings import ExperimentSettings
 
 pytestmark = pytest.mark.xdist_group("captions")

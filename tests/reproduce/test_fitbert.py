@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.reproduce.experiment import reproduce
-from lmprobe.reproduce.result import Reproduction
+from lmprobe.reproduce.experiment import Reproduction, reproduce
 from lmprobe.reproduce.settings import ExperimentSettings
 
 MEN = ["janitor", "cook", "mover", "laborer", "constructor", "chief", "developer", "carpenter",

@@ -13,15 +13,15 @@ from typer.testing import CliRunner
 from lmprobe.cli.main import app
 from lmprobe.errors import LmprobeError
 from lmprobe.metrics.direction import Direction
-from lmprobe.reproduce.result import (
+from lmprobe.reproduce.experiment import (
     ReproducedRow,
     Reproduction,
     ReproductionSet,
     comparison_table,
     grid_table,
+    published,
     texts_as_notes,
 )
-from lmprobe.reproduce.shipped import published
 from lmprobe.results import Column, ColumnKind, Figure, Interval, Series, SeriesPlot, Table, Verdict
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_cell

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmprobe.reproduce.experiment import experiments, reproduce
+from lmprobe.reproduce.experiment import experiments, published, reproduce, shipped_table
 from lmprobe.reproduce.figure_2 import measures
-from lmprobe.reproduce.shipped import published, shipped_table
 from lmprobe.results.codec import to_json
 
 
