@@ -18,10 +18,10 @@ from lmprobe.io.table_files import explaining, open_text, write_table
 from lmprobe.io.tables import column_names, read_columns
 
 IMAGE = "image_id"
-_KINDS: dict[type, str] = {list: "list", str: "text"}
+_KINDS: dict[type, str] = {list: "list", str: "text", int: "whole number"}
 
 
-def read_json(path: str | Path) -> Any:
+def _read_json(path: str | Path) -> Any:
     """Return the content of a JSON file, compressed or not."""
     place = Path(path)
     with explaining(place), open_text(place) as lines:
@@ -33,30 +33,21 @@ def read_json(path: str | Path) -> Any:
             raise DataFileError(f"{place}: not JSON ({problem})") from None
 
 
-def field(row: Any, name: str, path: str | Path, what: str, kind: type | None = None) -> Any:
-    """Return a field of a JSON object, of a type where one is asked for, or say what is wrong."""
+def _field(row: Any, name: str, path: str | Path, what: str, *kinds: type) -> Any:
+    """Return a field of a JSON object, of one of these types, or say what is wrong."""
     if not isinstance(row, dict) or name not in row:
         raise DataFileError(f'{path}: {what} has no "{name}"; this is not the published format')
-    if kind is not None and not isinstance(row[name], kind):
+    value = row[name]
+    if type(value) not in kinds or (type(value) is int and abs(value) >= 2**63):
+        expected = " or a ".join(_KINDS[kind] for kind in kinds)
         raise DataFileError(
-            f'{path}: the "{name}" of {what} must be a {_KINDS[kind]}, '
-            f"found {shortened(repr(row[name]), 60)}"
+            f'{path}: the "{name}" of {what} must be a {expected}, '
+            f"found {shortened(repr(value), 60)}"
         )
-    return row[name]
+    return value
 
 
-def identifier(row: Any, name: str, path: str | Path, what: str) -> int | str:
-    """Return a field that tells images or categories apart: a whole number or a text."""
-    value = field(row, name, path, what)
-    if type(value) is str or (type(value) is int and abs(value) < 2**63):
-        return value
-    raise DataFileError(
-        f'{path}: the "{name}" of {what} must be a whole number or a text, '
-        f"found {shortened(repr(value), 60)}"
-    )
-
-
-def check_images(images: Sequence[Any], path: str | Path) -> None:
+def _check_images(images: Sequence[Any], path: str | Path) -> None:
     """Refuse an image that is listed twice, and numbers beside names."""
     twice = [image for image, times in Counter(images).items() if times > 1]
     if twice:
@@ -65,7 +56,7 @@ def check_images(images: Sequence[Any], path: str | Path) -> None:
         raise DataFileError(f'{path}: some images have a number and some a text as "id"')
 
 
-def joined(table: pd.DataFrame, predictions: Any) -> pd.DataFrame:
+def _joined(table: pd.DataFrame, predictions: Any) -> pd.DataFrame:
     """Return the table with the columns of the predictions, matched by `image_id`."""
     if predictions is None:
         return table
@@ -93,8 +84,8 @@ def joined(table: pd.DataFrame, predictions: Any) -> pd.DataFrame:
     )
 
 
-Rule = Literal["published", "word"]
-RULES: tuple[Rule, ...] = get_args(Rule)
+CaptionRule = Literal["published", "word"]
+RULES: tuple[CaptionRule, ...] = get_args(CaptionRule)
 
 # The word lists of the published caption code (Wang & Russakovsky 2021, after Hendricks et al.).
 _PUBLISHED = {
@@ -111,14 +102,12 @@ _INSIDE = {"car": "carrot", "dog": "hotdog"}
 _PUNCTUATION = re.compile(r"[^\w\s]")
 
 
-def checked_rule(rule: Rule) -> Rule:
-    """Return the rule, or say which there are."""
+def _check_rule(rule: str) -> None:
     if rule not in RULES:
         raise InputError(f'no rule "{rule}"; {did_you_mean(rule, RULES)}')
-    return rule
 
 
-def gender_of(texts: Iterable[str], rule: Rule = "published") -> str:
+def gender_of(texts: Iterable[str], rule: CaptionRule = "published") -> str:
     """Return `man` or `woman` if the texts mention one of them, else `both` or `neither`.
 
     >>> gender_of(["A man rides.", "Somebody rides a horse."])
@@ -126,13 +115,13 @@ def gender_of(texts: Iterable[str], rule: Rule = "published") -> str:
     """
     words = {word for text in texts for word in _plain(text).split()}
     lists = _WORD if rule == "word" else _PUBLISHED
-    named = [gender for gender, known in lists.items() if words & known]
-    if len(named) == 1:
-        return named[0]
-    return "both" if named else "neither"
+    named = [gender for gender, names in lists.items() if words & names]
+    return named[0] if len(named) == 1 else "both" if named else "neither"
 
 
-def object_finder(names: Iterable[str], rule: Rule = "published") -> Callable[[str], list[bool]]:
+def object_finder(
+    names: Iterable[str], rule: CaptionRule = "published"
+) -> Callable[[str], list[bool]]:
     """Return a function that tells which of the objects a caption mentions.
 
     `published`: the name without spaces is somewhere in the caption without spaces, so that
@@ -187,7 +176,7 @@ def celeba(
     if isinstance(predictions, str | Path) and Path(predictions).suffix == ".txt":
         guesses = _listed(Path(predictions)).add_prefix("predicted.")
         predictions = guesses.rename(columns={f"predicted.{IMAGE}": IMAGE})
-    return joined(frame, predictions)
+    return _joined(frame, predictions)
 
 
 def _listed(path: Path) -> pd.DataFrame:
@@ -228,7 +217,7 @@ def coco(
     captions: str | Path,
     *,
     predictions: Any = None,
-    rule: Rule = "published",
+    rule: CaptionRule = "published",
     boxes: bool = False,
 ) -> pd.DataFrame:
     """Return one row per image that shows a man or a woman, by its captions.
@@ -251,27 +240,27 @@ def coco(
     The columns are `image_id`, `gender` (`man` or `woman`: images whose captions mention both
     or neither are left out, as published) and `object.NAME` for every category but `person`.
     """
-    document = read_json(instances)
+    document = _read_json(instances)
     texts = _captions(captions)
-    checked_rule(rule)
+    _check_rule(rule)
     categories: dict[Any, str] = {}
-    for row in field(document, "categories", instances, "the file", list):
-        number = identifier(row, "id", instances, "a category")
-        categories[number] = field(row, "name", instances, "a category", str)
+    for row in _field(document, "categories", instances, "the file", list):
+        number = _field(row, "id", instances, "a category", int, str)
+        categories[number] = _field(row, "name", instances, "a category", str)
     seen: dict[Any, set[str]] = defaultdict(set)
     people: dict[Any, list[tuple[float, ...]]] = defaultdict(list)
-    for row in field(document, "annotations", instances, "the file", list):
-        category = identifier(row, "category_id", instances, "an annotation")
+    for row in _field(document, "annotations", instances, "the file", list):
+        category = _field(row, "category_id", instances, "an annotation", int, str)
         if category not in categories:
             raise DataFileError(f'{instances}: an annotation has the unknown category "{category}"')
-        image = identifier(row, IMAGE, instances, "an annotation")
+        image = _field(row, IMAGE, instances, "an annotation", int, str)
         seen[image].add(categories[category])
         if boxes and categories[category] == PERSON:
             people[image].append(_box(row, instances))
     genders = {image: gender_of(lines, rule) for image, lines in texts.items()}
-    listed = field(document, "images", instances, "the file", list)
-    images = [identifier(row, "id", instances, "an image") for row in listed]
-    check_images(images, instances)
+    listed = _field(document, "images", instances, "the file", list)
+    images = [_field(row, "id", instances, "an image", int, str) for row in listed]
+    _check_images(images, instances)
     shown = [image for image in images if genders.get(image) in ("man", "woman")]
     if not shown:
         raise DataFileError(f"{captions}: no caption of these images mentions a man or a woman")
@@ -283,19 +272,19 @@ def coco(
         rectangles = [_around(people.get(image, [])) for image in shown]
         names = [f"{PERSON}.{name}" for name in ("left", "top", "width", "height")]
         frame[names] = rectangles
-    return joined(frame, predictions)
+    return _joined(frame, predictions)
 
 
 def _captions(path: str | Path) -> dict[Any, list[str]]:
     texts: dict[Any, list[str]] = defaultdict(list)
-    for row in field(read_json(path), "annotations", path, "the file", list):
-        text = field(row, "caption", path, "an annotation", str)
-        texts[identifier(row, IMAGE, path, "an annotation")].append(text)
+    for row in _field(_read_json(path), "annotations", path, "the file", list):
+        text = _field(row, "caption", path, "an annotation", str)
+        texts[_field(row, IMAGE, path, "an annotation", int, str)].append(text)
     return texts
 
 
 def _box(annotation: Any, path: str | Path) -> tuple[float, ...]:
-    box = field(annotation, "bbox", path, "an annotation", list)
+    box = _field(annotation, "bbox", path, "an annotation", list)
     if len(box) != 4 or not all(type(number) in (int, float) for number in box):
         raise DataFileError(f'{path}: a "bbox" must be four numbers, found {shortened(box, 60)}')
     return tuple(map(float, box))
@@ -310,7 +299,7 @@ def _around(boxes: list[tuple[float, ...]]) -> tuple[float, ...]:
 
 
 # WordNet 3.0: "man, adult male" and "woman, adult female", as Zhao et al. 2017 take them.
-MAN, WOMAN = "n10287213", "n10787470"
+_GENDERS = {"n10287213": "man", "n10787470": "woman"}
 
 
 def imsitu(*annotations: str | Path, predictions: Any = None) -> pd.DataFrame:
@@ -328,35 +317,29 @@ def imsitu(*annotations: str | Path, predictions: Any = None) -> pd.DataFrame:
         raise DataFileError("name at least one annotation file, such as train.json")
     rows = []
     for path in annotations:
-        document = read_json(path)
+        document = _read_json(path)
         if not isinstance(document, dict):
             raise DataFileError(f"{path}: must be an object with one key per image")
-        for image, one in document.items():
+        for image, annotation in document.items():
             what = f'the image "{image}"'
-            verb = field(one, "verb", path, what, str)
-            frames = field(one, "frames", path, what, list)
-            agents = [frame.get("agent") if isinstance(frame, dict) else None for frame in frames]
-            gender = _gender(one for one in agents if isinstance(one, str))
-            if gender is not None:
-                rows.append((image, Path(path).name.split(".")[0], gender, verb))
+            verb = _field(annotation, "verb", path, what, str)
+            frames = _field(annotation, "frames", path, what, list)
+            agents = {str(frame.get("agent")) for frame in frames if isinstance(frame, dict)}
+            genders = [_GENDERS[agent] for agent in _GENDERS if agent in agents]
+            if len(genders) == 1:
+                rows.append((image, Path(path).name.split(".")[0], genders[0], verb))
     if not rows:
         raise DataFileError(f"{annotations[0]}: no image has a man or a woman as agent")
-    check_images([image for image, *_ in rows], annotations[-1])
+    _check_images([image for image, *_ in rows], annotations[-1])
     frame = pd.DataFrame(rows, columns=[IMAGE, "split", "gender", "verb"])
-    return joined(frame, predictions)
-
-
-def _gender(agents: Iterable[str]) -> str | None:
-    named = {MAN: "man", WOMAN: "woman"}
-    found = {named[agent] for agent in agents if agent in named}
-    return found.pop() if len(found) == 1 else None
+    return _joined(frame, predictions)
 
 
 _OBJECT = "object."
 
 
 def captions(
-    generated: Any, labels: Any, *, rule: Rule = "published", keep_unclear: bool = False
+    generated: Any, labels: Any, *, rule: CaptionRule = "published", keep_unclear: bool = False
 ) -> pd.DataFrame:
     """Return the labelled images with what a generated caption mentions of them.
 
@@ -378,7 +361,7 @@ def captions(
     -----
     Adds `gender_predicted` and `predicted.NAME` for every object.
     """
-    checked_rule(rule)
+    _check_rule(rule)
     table = labels if hasattr(labels, "columns") else read_columns(labels)
     names = [name.removeprefix(_OBJECT) for name in table.columns if name.startswith(_OBJECT)]
     if not names:
@@ -388,18 +371,18 @@ def captions(
     mentioned = pd.DataFrame(objects, columns=names).astype("int8").add_prefix("predicted.")
     mentioned.insert(0, IMAGE, texts[IMAGE].to_numpy())
     mentioned.insert(1, "gender_predicted", [gender_of([text], rule) for text in texts["caption"]])
-    images = joined(table, mentioned)
+    images = _joined(table, mentioned)
     clear = images["gender_predicted"].isin(["man", "woman"]) | keep_unclear
     return images[clear].reset_index(drop=True)
 
 
 def _texts(generated: Any) -> pd.DataFrame:
     if isinstance(generated, str | Path) and ".json" in Path(generated).suffixes:
-        rows = read_json(generated)
+        rows = _read_json(generated)
         if not isinstance(rows, list):
             raise DataFileError(f"{generated}: must be a list of objects with image_id and caption")
-        images = [str(identifier(row, IMAGE, generated, "a caption")) for row in rows]
-        texts = [field(row, "caption", generated, "a caption", str) for row in rows]
+        images = [str(_field(row, IMAGE, generated, "a caption", int, str)) for row in rows]
+        texts = [_field(row, "caption", generated, "a caption", str) for row in rows]
         return pd.DataFrame({IMAGE: images, "caption": texts})
     if not {IMAGE, "caption"} <= set(column_names(generated)):
         raise DataFileError("generated captions need the columns image_id and caption")
@@ -421,7 +404,7 @@ def convert(
     table: Path,
     *,
     predictions: Path | None = None,
-    rule: Rule = "published",
+    rule: CaptionRule = "published",
     keep_unclear: bool = False,
     boxes: bool = False,
 ) -> int:
