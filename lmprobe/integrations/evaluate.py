@@ -47,19 +47,17 @@ class BiasAmplification(evaluate.Metric):  # type: ignore[misc]  # evaluate has 
         super().__init__(config_name="default", keep_in_memory=True)
 
     def _info(self) -> Any:
-        def features(kind: str, group: str) -> Any:
-            label = datasets.Value(kind)
-            return datasets.Features(
-                {"predictions": label, "references": label, "attributes": datasets.Value(group)}
-            )
-
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
             # Numbers are tried first: 0/1 is one task, present or not; words are classes.
             features=[
-                features(kind, group)
+                datasets.Features(
+                    predictions=datasets.Value(kind),
+                    references=datasets.Value(kind),
+                    attributes=datasets.Value(group),
+                )
                 for group in ("string", "int64")
                 for kind in ("float64", "string")
             ],
@@ -72,20 +70,17 @@ class BiasAmplification(evaluate.Metric):  # type: ignore[misc]  # evaluate has 
         attributes: Sequence[Any],
         predicted_attributes: Sequence[Any] | None = None,
     ) -> dict[str, float | int]:
-        def groups(names: Sequence[Any]) -> Any:
-            return np.array([str(one) for one in names], dtype=object)
+        def groups(names: Sequence[Any] | None) -> Any:
+            return None if names is None else np.array([str(name) for name in names], dtype=object)
 
-        found = directional_amplification(
+        amplification = directional_amplification(
             groups(attributes),
             np.array(references),
             task_predictions=np.array(predictions),
-            attribute_predictions=(
-                None if predicted_attributes is None else groups(predicted_attributes)
-            ),
+            attribute_predictions=groups(predicted_attributes),
         )
         values: dict[str, float | int] = {}
-        for one in found.directions:
-            name = one.direction.replace("->", "_to_")
-            values[name] = one.value
-            values[f"{name}_undefined_pairs"] = one.undefined_pairs
+        for measured in amplification.directions:
+            name = measured.direction.slug
+            values |= {name: measured.value, f"{name}_undefined_pairs": measured.undefined_pairs}
         return values

@@ -30,11 +30,10 @@ def bias_amplification(
     0.25
     """
     groups = cross(sensitive_features) if is_frame(sensitive_features) else sensitive_features
-    found = directional_amplification(
+    amplification = directional_amplification(
         groups, y_true, task_predictions=y_pred, sample_weight=sample_weight
     )
-    assert found.attribute_to_task is not None
-    return found.attribute_to_task.value
+    return amplification.values["attribute->task"]
 
 
 def disparity(
@@ -49,12 +48,5 @@ def disparity(
 
     The measures are those of `lmprobe.group_disparity`, which also gives the interval.
     """
-    found = group_disparity(
-        y_true,
-        y_pred,
-        sensitive_features=sensitive_features,
-        protected=protected,
-        measure=measure,
-        method="bernstein",
-    )
-    return found.value
+    groups = {"sensitive_features": sensitive_features, "protected": protected}
+    return group_disparity(y_true, y_pred, **groups, measure=measure, method="bernstein").value

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from transformers import TrainerCallback
 
@@ -31,7 +29,10 @@ _log = logging.getLogger(__name__)
 
 
 class ProbeCallback(TrainerCallback):  # type: ignore[misc]
-    """Probes after every evaluation, or every `every` steps, and logs what it finds.
+    """Probes after every evaluation, or every `every` steps, and logs the values.
+
+    `eval_lmprobe/labor/task_to_attribute` is the value; `/low`, `/high`, `/association` and `/mass`
+    follow it. Each probe is in `results` with its step, each that failed in `errors`.
 
     Parameters
     ----------
@@ -47,8 +48,6 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
     **options
         Any other option of `probe`, such as `attributes`, `tasks` or `scorer`.
 
-    Each probe is in `results` with the step it was made at, each that failed in `errors`.
-
     >>> ProbeCallback(base="labor", every=100).every
     100
     """
@@ -63,7 +62,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         tokenizer: Any = None,
         **options: Any,
     ) -> None:
-        """Check the choices: a mistake should not wait for the first probe."""
+        """Check the options, so that a mistake is an error before the training."""
         if every is not None and (not isinstance(every, int) or every < 1):
             raise InputError(f"`every` must be a positive number of steps, found {every!r}")
         refuse_unknown("ProbeCallback", options, [each.name for each in options_of(ProbeSettings)])
@@ -79,7 +78,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         self.errors: list[tuple[int, str]] = []
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **events: Any) -> None:
-        """Refuse to begin with a model that cannot be probed, rather than fail at every probe."""
+        """Refuse a model that cannot be probed."""
         if getattr(args, "fsdp", None) or getattr(args, "deepspeed", None):
             raise InputError(
                 "ProbeCallback cannot probe a model whose weights are spread over processes (FSDP, "
@@ -102,7 +101,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
             self._probe(state, events)
 
     def _load(self, events: dict[str, Any]) -> LanguageModel:
-        tokenizer = self.tokenizer if self.tokenizer is not None else events["processing_class"]
+        tokenizer = events["processing_class"] if self.tokenizer is None else self.tokenizer
         if tokenizer is None:
             raise InputError(
                 "ProbeCallback needs the model's tokenizer: give `tokenizer=`, or the Trainer a "
@@ -113,26 +112,22 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
     def _probe(self, state: Any, events: dict[str, Any]) -> dict[str, float]:
         """Probe and log; several evaluations of the same weights are one probe.
 
-        What goes wrong is logged and kept: a training run is worth more than a probe of it. Every
-        random generator gets back its state, so that the training goes on as without us.
+        A probe that fails is logged as a warning: it must not end the training. lmprobe draws from
+        no global generator, and torch's get back their state, so the training is unchanged.
         """
-        step, states = int(state.global_step), (random.getstate(), np.random.get_state())  # noqa: NPY002
-        last = self.results[-1][1] if self.results else None
+        step, last = int(state.global_step), self.results[-1][1] if self.results else None
         try:
             with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
                 model = self._load(events)
                 if last is not None and last.provenance["content_hash"] == model.content_hash:
-                    return logged(last)
+                    return _logged(last)
                 result = probe(model, self.templates, self.base, cache=False, **self.options)
         except Exception as problem:  # A model's own code may raise anything.
             self.errors.append((step, str(problem)))
             _log.warning("lmprobe: no probe at step %d: %s", step, problem)
             return {}
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])  # noqa: NPY002
         self.results.append((step, result))
-        values = logged(result)
+        values = _logged(result)
         if self.trainer is not None:
             self.trainer.log(dict(values))
         else:
@@ -144,13 +139,8 @@ def _is_name(given: Any) -> bool:
     return isinstance(given, str | Path)
 
 
-def logged(result: ProbeResult) -> dict[str, float]:
-    """Return the numbers of a probe under the names that a Trainer logs.
-
-    `eval_lmprobe/labor/task_to_attribute` is the value; `/low`, `/high`, `/association` and
-    `/mass` follow it. What is not defined is left out: a logger cannot show it. The prefix lets a
-    Trainer choose its best model by one of them.
-    """
+def _logged(result: ProbeResult) -> dict[str, float]:
+    """Return the defined numbers of a probe; the prefix lets a Trainer choose its best model."""
     values: dict[str, float] = {}
     for row in result.rows:
         name = f"eval_lmprobe/{row.base}/{row.direction.slug}"
@@ -159,6 +149,6 @@ def logged(result: ProbeResult) -> dict[str, float]:
             f"{name}/low": row.interval.low,
             f"{name}/high": row.interval.high,
             f"{name}/association": math.nan if row.association is None else row.association.value,
-            f"{name}/mass": float(row.candidate_mass.mean()),
+            f"{name}/mass": row.mean_mass,
         }
     return {name: value for name, value in values.items() if math.isfinite(value)}
