@@ -87,16 +87,19 @@ def check_confidence(confidence: float) -> float:
     return confidence
 
 
-def did_you_mean(found: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the end of an error message: the nearest known name, then all of them.
 
     >>> did_you_mean("unifrom", ["labor", "uniform"])
     'did you mean "uniform"? Known: labor, uniform'
     """
-    names = sorted(known)
+    known_names = sorted(names)
     # Not every name that is given is a text. Likeness is measured in quadratic time: no name
     # that was meant is much longer than these.
-    near = difflib.get_close_matches(str(found)[:100], names[:1000], n=1)
+    near = difflib.get_close_matches(str(name)[:100], known_names[:1000], n=1)
     hint = f'did you mean "{near[0]}"? ' if near else ""
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"{hint}Known: {', '.join(names[:_MOST_NAMES])}{more}" if names else "it has none"
+    if not known_names:
+        return "it has none"
+    rest = len(known_names) - _MOST_NAMES
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return f"{hint}Known: {', '.join(known_names[:_MOST_NAMES])}{more}"

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, ModelError
-from lmprobe.metrics.association import Floats
 from lmprobe.models.language_model import WORD_START, TokenQuery
 
 Position = tuple[int, int]
@@ -117,7 +116,7 @@ class Batch:
     """The inputs of a network, and where in them each query is answered."""
 
     inputs: Mapping[str, Any]
-    asked: Mapping[TokenQuery, Position]
+    positions: Mapping[TokenQuery, Position]
     word_start: NDArray[np.bool_] | None = None
     """Whether each token begins a word, for queries of `WORD_START`."""
 
@@ -127,13 +126,17 @@ def run_batch(network: Any, batch: Batch) -> dict[TokenQuery, float]:
     import torch
 
     # Several tokens may be asked for at one position.
-    numbers = {place: number for number, place in enumerate(dict.fromkeys(batch.asked.values()))}
+    numbers = {
+        place: number for number, place in enumerate(dict.fromkeys(batch.positions.values()))
+    }
     logits = logits_at(network, list(numbers), **batch.inputs)
     whole = logits.logsumexp(dim=-1)
-    rows = torch.tensor([numbers[place] for place in batch.asked.values()], device=logits.device)
-    tokens = torch.tensor([max(query.token, 0) for query in batch.asked], device=logits.device)
+    rows = torch.tensor(
+        [numbers[place] for place in batch.positions.values()], device=logits.device
+    )
+    tokens = torch.tensor([max(query.token, 0) for query in batch.positions], device=logits.device)
     values = (logits[rows, tokens] - whole[rows]).double().cpu().tolist()
-    starts = [number for number, query in enumerate(batch.asked) if query.token == WORD_START]
+    starts = [number for number, query in enumerate(batch.positions) if query.token == WORD_START]
     if starts and batch.word_start is not None:
         # A table of logits may be longer than the vocabulary: those tokens are never read.
         begins = np.flatnonzero(batch.word_start[: logits.shape[1]])
@@ -141,7 +144,7 @@ def run_batch(network: Any, batch: Batch) -> dict[TokenQuery, float]:
         part = logits[rows[starts]][:, columns].logsumexp(dim=-1) - whole[rows[starts]]
         for number, value in zip(starts, part.double().cpu().tolist(), strict=True):
             values[number] = value
-    return dict(zip(batch.asked, values, strict=True))
+    return dict(zip(batch.positions, values, strict=True))
 
 
 def logits_at(network: Any, places: Sequence[Position], **inputs: Any) -> Any:
@@ -200,16 +203,6 @@ def is_out_of_memory(problem: Exception) -> bool:
         isinstance(problem, RuntimeError)
         and ("out of memory" in text or "can't allocate memory" in text)
     )
-
-
-def check_finite(answers: Floats) -> Floats:
-    """Return the answers, or raise if any is not a number or minus infinity."""
-    if not np.isfinite(answers).all():
-        raise ModelError(
-            f"the model gave {int((~np.isfinite(answers)).sum())} probabilities that are not "
-            "numbers or are zero; its weights are damaged or need the dtype float32"
-        )
-    return answers
 
 
 def resolve_device(name: str) -> str:

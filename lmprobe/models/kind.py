@@ -15,7 +15,6 @@ from lmprobe.models.cache import write_record
 from lmprobe.models.forward import (
     BatchSize,
     Reader,
-    check_finite,
     most_positions,
     run_batch,
     suppress_out_of_memory,
@@ -30,29 +29,13 @@ from lmprobe.models.language_model import (
 from lmprobe.registry import Registry
 
 if TYPE_CHECKING:
-    from lmprobe.models.load import Weights
+    from lmprobe.models.load import OpenableWeights
 
 AUTO = "auto"
 
 # No published model has near as many; building one from a damaged config would never end.
 _MOST_LAYERS = 1000
-_SIZES = (
-    "num_hidden_layers",
-    "hidden_size",
-    "num_attention_heads",
-    "intermediate_size",
-    "vocab_size",
-)
-
-
-def is_encoder_decoder(config: Any) -> bool:
-    """Tell whether neither masks nor the next token have one probability in such a model."""
-    return bool(getattr(config, "is_encoder_decoder", False))
-
-
-def is_vision(config: Any) -> bool:
-    """Tell whether a model reads pictures."""
-    return hasattr(config, "vision_config") or hasattr(config, "image_size")
+_SIZES = "num_hidden_layers hidden_size num_attention_heads intermediate_size vocab_size"
 
 
 class TransformersModel:
@@ -81,12 +64,12 @@ class TransformersModel:
         """Return the class of transformers for a configuration, None if it is another kind."""
         from transformers.models.auto import modeling_auto
 
-        if is_encoder_decoder(config) or is_vision(config):
+        if _other_purpose(cls.kind, config):
             return None
         name = getattr(modeling_auto, cls.architectures).get(config.model_type)
         return None if name is None else str(name)
 
-    def __init__(self, weights: Weights, *, batch_size: int | str) -> None:
+    def __init__(self, weights: OpenableWeights, *, batch_size: int | str) -> None:
         """Keep what `load_model` found and checked; weights are read for the first query."""
         self.weights = weights
         self.name, self.revision, self.origin = weights.name, weights.revision, weights.origin
@@ -146,7 +129,13 @@ class TransformersModel:
                     rows = rows[len(batch) :]
                     done += sentences
                     progress(done, len(reader.sentences))
-        return check_finite(np.array([answers[query] for query in read]))
+        log_probability = np.array([answers[query] for query in read])
+        if wrong := int((~np.isfinite(log_probability)).sum()):
+            raise ModelError(
+                f"the model gave {wrong} probabilities that are not numbers or are zero; its "
+                "weights are damaged or need the dtype float32"
+            )
+        return log_probability
 
     def __repr__(self) -> str:
         """Return the name and where it runs."""
@@ -181,14 +170,13 @@ class TransformersModel:
 
     def _check_lengths(self, clozes: Sequence[Cloze], encoded: Sequence[EncodedCloze]) -> None:
         """Raise if the longest sentence is longer than the model allows."""
-        longest = max(range(len(clozes)), key=lambda n: len(encoded[n].ids), default=None)
-        if longest is None:
-            return
-        length, text = len(encoded[longest].ids), clozes[longest].text
+        lengths = [len(cloze.ids) for cloze in encoded]
+        length = max(lengths, default=0)
         limit = min(self.tokenizer.model_max_length, most_positions(self.weights.config) or length)
         if limit // 2 < length <= limit:
             limit = self._true_limit(limit)
         if length > limit:
+            text = clozes[lengths.index(length)].text
             raise ModelError(
                 f"{self.name} reads at most {limit} tokens; a sentence has {length}: "
                 f"{text if len(text) <= 80 else text[:77] + '...'!r}"
@@ -210,12 +198,6 @@ kinds: Registry[type[TransformersModel]] = Registry("kinds", "lmprobe.models.kin
 """The kinds by name; each is a class that says what it can read and how it answers."""
 
 
-def check_kind(kind: str) -> None:
-    """Raise if `kind` is neither `auto` nor the name of a kind."""
-    if kind != AUTO:
-        kinds.get(kind)
-
-
 def default_templates(*names: str) -> str:
     """Return the template set for models of these kinds.
 
@@ -228,13 +210,18 @@ def default_templates(*names: str) -> str:
 def kind_of(name: str, config: Any, wanted: str, architectures: Sequence[str] = ()) -> str:
     """Return the kind of the model that a configuration describes.
 
-    `architectures` are the names of the model's class or those that its configuration gives; a
-    type such as BERT can be of more than one kind, and they decide.
+    `architectures` are the names of the model's class, by default those that its configuration
+    gives; a type such as BERT can be of more than one kind, and they decide.
     """
+    architectures = architectures or getattr(config, "architectures", None) or ()
     _check_sizes(name, config)
     classes = {kind: made for kind in kinds.names() if (made := kinds.get(kind).class_of(config))}
     if not classes:
-        raise ModelError(_no_kind(name, config))
+        raise ModelError(
+            _other_purpose(name, config)
+            or f"{name} is a {config.model_type} model, which neither fills masks nor continues "
+            "text; lmprobe probes masked models such as BERT and causal ones such as GPT-2"
+        )
     masking = [kind for kind in classes if kinds.get(kind).masks]
     kind = wanted if wanted != AUTO else _likeliest(config, classes, masking, architectures)
     if kind not in classes:
@@ -266,7 +253,7 @@ def _reads_one_way(config: Any) -> bool:
 
 def _check_sizes(name: str, config: Any) -> None:
     """Raise if a size of the model is not a number that a model can have."""
-    values = {size: getattr(config, size, None) for size in _SIZES}
+    values = {size: getattr(config, size, None) for size in _SIZES.split()}
     values["max_position_embeddings"] = most_positions(config)
     for size, value in values.items():
         if value is None or (isinstance(value, list) and value):
@@ -279,18 +266,16 @@ def _check_sizes(name: str, config: Any) -> None:
             )
 
 
-def _no_kind(name: str, config: Any) -> str:
-    if is_encoder_decoder(config):
+def _other_purpose(name: str, config: Any) -> str:
+    """Return why a model is no language model that has one probability of a token, or nothing."""
+    if getattr(config, "is_encoder_decoder", False):
         return (
-            f"{name} is an encoder-decoder model ({config.model_type}), in which neither masks nor "
-            "the next token have one probability; lmprobe probes masked and causal models"
+            f"{name} is an encoder-decoder model ({config.model_type}), in which neither masks "
+            "nor the next token have one probability; lmprobe probes masked and causal models"
         )
-    if is_vision(config):
+    if hasattr(config, "vision_config") or hasattr(config, "image_size"):
         return (
-            f"{name} is a vision model ({config.model_type}); lmprobe probes language models, and "
-            "measures the predictions of others with `lmprobe amplify`"
+            f"{name} is a vision model ({config.model_type}); lmprobe probes language models, "
+            "and measures the predictions of others with `lmprobe amplify`"
         )
-    return (
-        f"{name} is a {config.model_type} model, which neither fills masks nor continues "
-        "text; lmprobe probes masked models such as BERT and causal ones such as GPT-2"
-    )
+    return ""

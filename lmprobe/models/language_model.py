@@ -160,41 +160,26 @@ class WordTokens:
 class LanguageModel(Protocol):
     """A model ready to be probed; `load_model` makes the ones that lmprobe has."""
 
-    @property
-    def name(self) -> str:
-        """What the user called it."""
+    name: str
+    """What the user called it."""
+    revision: str | None
+    """The commit on the hub, for a model that came from there."""
+    origin: Origin
+    """Where it was found, and what was chosen to load it."""
+    content_hash: str
+    """The hash of all that decides its answers: weights, configuration, tokenizer."""
+    device: str
+    """Where it runs, such as "cpu" or "cuda:0"."""
+    dtype: str
+    """The precision it runs in, such as "float32"."""
+    tokenizer_name: str
+    """The class of its tokenizer."""
+    batch_policy: str
+    """How many sentences run together: "auto" or a number."""
 
     @property
     def kind(self) -> str:
         """The name of its kind: "masked" fills masks, "causal" reads from left to right."""
-
-    @property
-    def revision(self) -> str | None:
-        """The commit on the hub, for a model that came from there."""
-
-    @property
-    def origin(self) -> Origin:
-        """Where it was found, and what was chosen to load it."""
-
-    @property
-    def content_hash(self) -> str:
-        """The hash of all that decides its answers: weights, configuration, tokenizer."""
-
-    @property
-    def device(self) -> str:
-        """Where it runs, such as "cpu" or "cuda:0"."""
-
-    @property
-    def dtype(self) -> str:
-        """The precision it runs in, such as "float32"."""
-
-    @property
-    def tokenizer_name(self) -> str:
-        """The class of its tokenizer."""
-
-    @property
-    def batch_policy(self) -> str:
-        """How many sentences run together: "auto" or a number."""
 
     @property
     def threads(self) -> int:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +22,10 @@ from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, find_checkpoint, find_tokenizer
 from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
-from lmprobe.models.kind import TransformersModel, check_kind, kind_of, kinds
+from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin
 
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}
 _LAYER = re.compile(r"\.\d+(?=\.)")
 
 
@@ -61,10 +63,11 @@ def load_model(
     """
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
-    check_kind(kind)
+    if kind != AUTO:
+        kinds.get(kind)
     if isinstance(model, str | Path):
         checkpoint = find_checkpoint(model, revision=revision)
-        weights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
+        weights: OpenableWeights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
     else:
         if revision is not None:
             raise ModelError("a revision belongs to a hub id; this model is in memory")
@@ -85,27 +88,37 @@ def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) ->
     if not isinstance(model, str | Path):
         return as_model(model, kind=kind).kind
     checkpoint = find_checkpoint(model, revision=revision, weights=False)
-    config = open_config(checkpoint)
-    return kind_of(checkpoint.name, config, kind, getattr(config, "architectures", None) or ())
+    return kind_of(checkpoint.name, open_config(checkpoint), kind)
 
 
 def _from_checkpoint(
     checkpoint: Checkpoint, kind: str, tokenizer: Any, device: str, dtype: str
-) -> Weights:
+) -> CheckpointWeights:
     """Return the weights, unopened if the model answered before."""
     files = _tokenizer_files(checkpoint, tokenizer)
-    key = record_key(files.content_hash or checkpoint.content_hash, kind, device)
+    content_hash = files.content_hash or checkpoint.content_hash
+    key = record_key(content_hash, kind, device)
     record = read_record(key)
     opened: dict[str, Any] = {}
     if record is None:
         config = open_config(checkpoint)
-        found = kind_of(checkpoint.name, config, kind, getattr(config, "architectures", None) or ())
-        opened = {"config": config, "tokenizer": files.open(found)}
+        fitting = kind_of(checkpoint.name, config, kind)
+        opened = {"config": config, "tokenizer": files.open(fitting)}
         name = type(opened["tokenizer"]).__name__
-        record = ModelRecord(found, name, resolve_device(device))
-    origin = Origin(checkpoint.place, kind, _name_of(tokenizer))
+        record = ModelRecord(fitting, name, resolve_device(device))
     weights = CheckpointWeights(
-        checkpoint, origin=origin, dtype=dtype, tokenizer=files, record=(key, record)
+        name=checkpoint.name,
+        kind=record.kind,
+        origin=Origin(checkpoint.place, kind, _name_of(tokenizer)),
+        content_hash=content_hash,
+        device=record.device,
+        dtype=dtype,
+        tokenizer_name=record.tokenizer_name,
+        revision=checkpoint.revision,
+        folder=checkpoint.folder,
+        record=(key, record),
+        checkpoint=checkpoint,
+        tokenizer_files=files,
     )
     vars(weights).update(opened)
     return weights
@@ -117,81 +130,96 @@ def _tokenizer_files(checkpoint: Checkpoint, tokenizer: Any) -> TokenizerFiles:
         if checkpoint.base is not None and not list(checkpoint.folder.glob("tokenizer*")):
             source = checkpoint.base
         return TokenizerFiles(checkpoint.name, source.folder, gguf=source.gguf)
-    folder, made = checkpoint.folder, None
+    folder, in_memory = checkpoint.folder, None
     if isinstance(tokenizer, str | Path):
         folder, digest = find_tokenizer(tokenizer)
     else:
-        made = tokenizer
+        in_memory = tokenizer
         digest = hashlib.sha256(tokenizer_text(tokenizer).encode()).hexdigest()
     both = hashlib.sha256(f"{checkpoint.content_hash} {digest}".encode()).hexdigest()
-    return TokenizerFiles(checkpoint.name, folder, content_hash=both, made=made)
+    return TokenizerFiles(checkpoint.name, folder, content_hash=both, in_memory=in_memory)
 
 
 def _name_of(tokenizer: Any) -> str | None:
     return str(tokenizer) if isinstance(tokenizer, str | Path) else None
 
 
-def _from_memory(model: Any, kind: str, tokenizer: Any, device: str, dtype: str) -> Weights:
+def _from_memory(model: Any, kind: str, tokenizer: Any, device: str, dtype: str) -> MemoryWeights:
     origin = Origin("memory", kind, _name_of(tokenizer))
     if isinstance(tokenizer, str | Path):
         folder, _ = find_tokenizer(tokenizer)
         tokenizer = TokenizerFiles(str(tokenizer), folder).open()
-    network, made = model_and_tokenizer(model, tokenizer)
-    classes = model_classes(network)
-    found = kind_of(classes[-1], network.config, kind, classes)
-    where = device if device == "auto" else resolve_device(device)
-    return MemoryWeights(network, made, origin=origin, kind=found, device=where, dtype=dtype)
+    network, tokenizer = model_and_tokenizer(model, tokenizer)
+    inner = network.get_base_model() if hasattr(network, "get_base_model") else network
+    classes = [type(network).__name__, type(inner).__name__]
+    kind = kind_of(classes[-1], network.config, kind, classes)
+    own_dtype = str(network.dtype).removeprefix("torch.")
+    if dtype not in ("float32", own_dtype):
+        raise InputError(
+            f"the model in memory has the dtype {own_dtype} and is probed as it is; convert "
+            f"it before, as in model.to(torch.{dtype})"
+        )
+    name = getattr(network, "name_or_path", "") or getattr(network.config, "_name_or_path", "")
+    name = f"{name or classes[-1]} (in memory)"
+    return MemoryWeights(
+        name=name,
+        kind=kind,
+        origin=origin,
+        content_hash=_content_hash(network, tokenizer),
+        device=str(network.device) if device == AUTO else resolve_device(device),
+        dtype=own_dtype,
+        tokenizer_name=type(tokenizer).__name__,
+        network=network,
+        tokenizer=checked_tokenizer(name, tokenizer, kind),
+    )
 
 
-class CheckpointWeights:
+@dataclass(eq=False, kw_only=True)
+class Weights:
+    """What is known of a model without opening it, and the network, tokenizer and config."""
+
+    name: str
+    kind: str
+    origin: Origin
+    content_hash: str
+    device: str
+    dtype: str
+    tokenizer_name: str
+    revision: str | None = None
+    folder: Path | None = None
+    """That of the checkpoint."""
+    record: tuple[str, ModelRecord] | None = None
+    """To store beside the answers, so that the next run need not open the model."""
+
+
+@dataclass(eq=False, kw_only=True)
+class CheckpointWeights(Weights):
     """A folder or a GGUF file; the weights are read when the network is first asked for."""
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        *,
-        origin: Origin,
-        dtype: str,
-        tokenizer: TokenizerFiles,
-        record: tuple[str, ModelRecord],
-    ) -> None:
-        """Remember where everything is; nothing is read yet.
-
-        `record` is what to store beside the answers, so that the next run need not open the model.
-        """
-        self.name = checkpoint.name
-        self.origin = origin
-        self.revision = checkpoint.revision
-        self.content_hash = tokenizer.content_hash or checkpoint.content_hash
-        self.folder: Path | None = checkpoint.folder
-        self.dtype = dtype
-        self.record: tuple[str, ModelRecord] | None = record
-        self.kind, self.tokenizer_name = record[1].kind, record[1].tokenizer_name
-        self.device = record[1].device
-        self._checkpoint = checkpoint
-        self._tokenizer = tokenizer
+    checkpoint: Checkpoint
+    tokenizer_files: TokenizerFiles
 
     @cached_property
     def tokenizer(self) -> Any:
         """The tokenizer, read from the checkpoint or from where the user said."""
-        return self._tokenizer.open(self.kind)
+        return self.tokenizer_files.open(self.kind)
 
     @cached_property
     def config(self) -> Any:
         """The configuration."""
-        return open_config(self._checkpoint)
+        return open_config(self.checkpoint)
 
     @contextmanager
     def running(self) -> Iterator[Any]:
-        """Give the network; nobody else has it, so there is nothing to restore."""
+        """Give the network; only this object has it, so there is nothing to restore."""
         yield self.network
 
     @cached_property
     def network(self) -> Any:
         """The torch module, in evaluation mode on its device."""
-        network = self._load(self._checkpoint.base or self._checkpoint)
-        if self._checkpoint.base is not None:
-            network = _with_adapter(network, self._checkpoint)
+        network = self._load(self.checkpoint.base or self.checkpoint)
+        if self.checkpoint.base is not None:
+            network = _with_adapter(network, self.checkpoint)
         return network.eval().to(self.device)
 
     def _load(self, checkpoint: Checkpoint) -> Any:
@@ -200,22 +228,15 @@ class CheckpointWeights:
 
         auto = getattr(transformers, kinds.get(self.kind).auto_class)
         options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {"config": self.config}
-        with quiet_transformers():
-            try:
-                network, report = auto.from_pretrained(
-                    checkpoint.folder,
-                    dtype=getattr(torch, self.dtype),
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    weights_only=True,
-                    output_loading_info=True,
-                    **options,
-                )
-            # Whatever a damaged or foreign file makes transformers raise, it is the file.
-            except Exception as problem:
-                raise ModelError(
-                    f"{self.name}: the weights cannot be read: {first_line(problem)}"
-                ) from problem
+        with _reading(f"{self.name}: the weights cannot be read"):
+            network, report = auto.from_pretrained(
+                checkpoint.folder,
+                dtype=getattr(torch, self.dtype),
+                weights_only=True,
+                output_loading_info=True,
+                **_LOCAL,
+                **options,
+            )
         _check_report(self.name, network, report)
         return network
 
@@ -249,32 +270,28 @@ def open_config(checkpoint: Checkpoint) -> Any:
     if checkpoint.gguf is not None:
         _need("gguf", ("gguf", "accelerate"), f"{checkpoint.name} is a GGUF file")
     options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {}
-    try:
-        with quiet_transformers():
-            return AutoConfig.from_pretrained(
-                checkpoint.folder, local_files_only=True, trust_remote_code=False, **options
-            )
-    # Not JSON, an unknown model type, code of its own: all make the config unreadable.
-    except Exception as problem:
-        what = checkpoint.gguf or "config.json"
-        raise ModelError(
-            f"{checkpoint.name}: {what} cannot be read: {first_line(problem)}"
-        ) from problem
+    with _reading(f"{checkpoint.name}: {checkpoint.gguf or 'config.json'} cannot be read"):
+        return AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL, **options)
 
 
 def _with_adapter(network: Any, checkpoint: Checkpoint) -> Any:
     _need("peft", ("peft",), f"{checkpoint.name} is an adapter")
     from peft import PeftModel
 
-    with quiet_transformers():
-        try:
-            return PeftModel.from_pretrained(network, str(checkpoint.folder))
-        # Whatever an adapter of another model makes peft raise, it is the adapter.
-        except Exception as problem:
-            raise ModelError(
-                f"{checkpoint.name}: the adapter cannot be put on {network.name_or_path}: "
-                f"{first_line(problem)}"
-            ) from problem
+    with _reading(f"{checkpoint.name}: the adapter cannot be put on {network.name_or_path}"):
+        return PeftModel.from_pretrained(network, str(checkpoint.folder))
+
+
+@contextmanager
+def _reading(problem_text: str) -> Iterator[None]:
+    """Silence transformers, and say in one line why a file cannot be read."""
+    try:
+        with quiet_transformers():
+            yield
+    # Not JSON, an unknown model type, a missing library: whatever a damaged or foreign file
+    # makes transformers raise, it is the file.
+    except Exception as problem:
+        raise ModelError(f"{problem_text}: {first_line(problem)}") from problem
 
 
 def _need(extra: str, modules: tuple[str, ...], why: str) -> None:
@@ -285,43 +302,27 @@ def _need(extra: str, modules: tuple[str, ...], why: str) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class TokenizerFiles:
     """Where a tokenizer is read from; `content_hash` is set if it is not the model's own."""
 
-    def __init__(
-        self,
-        name: str,
-        folder: Path,
-        *,
-        gguf: str | None = None,
-        content_hash: str | None = None,
-        made: Any = None,
-    ) -> None:
-        """Remember the place; nothing is read. `made` is a tokenizer that the caller has."""
-        self._name = name
-        self._folder = folder
-        self._gguf = gguf
-        self._made = made
-        self.content_hash = content_hash
+    name: str
+    """The model, for messages."""
+    folder: Path
+    gguf: str | None = None
+    content_hash: str | None = None
+    in_memory: Any = None
 
     def open(self, kind: str | None = None) -> Any:
         """Read the tokenizer and check that it can do what is needed of it."""
         from transformers import AutoTokenizer
 
-        if self._made is not None:
-            return checked_tokenizer(self._name, self._made, kind)
-        options = {"gguf_file": self._gguf} if self._gguf else {}
-        try:
-            with quiet_transformers():
-                tokenizer = AutoTokenizer.from_pretrained(
-                    self._folder, local_files_only=True, trust_remote_code=False, **options
-                )
-        # A missing file, a missing library, bad JSON: the user needs its first line.
-        except Exception as problem:
-            raise ModelError(
-                f"{self._name}: the tokenizer cannot be loaded: {first_line(problem)}"
-            ) from problem
-        return checked_tokenizer(self._name, tokenizer, kind)
+        if self.in_memory is not None:
+            return checked_tokenizer(self.name, self.in_memory, kind)
+        options = {"gguf_file": self.gguf} if self.gguf else {}
+        with _reading(f"{self.name}: the tokenizer cannot be loaded"):
+            tokenizer = AutoTokenizer.from_pretrained(self.folder, **_LOCAL, **options)
+        return checked_tokenizer(self.name, tokenizer, kind)
 
 
 def checked_tokenizer(name: str, tokenizer: Any, kind: str | None = None) -> Any:
@@ -351,39 +352,17 @@ def tokenizer_text(tokenizer: Any) -> str:
     return f"{inside} {json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)}"
 
 
-class MemoryWeights:
+@dataclass(eq=False, kw_only=True)
+class MemoryWeights(Weights):
     """A torch module of transformers with its tokenizer; mode and device are restored."""
 
-    revision: str | None = None
-    folder: Path | None = None
-    record: tuple[str, ModelRecord] | None = None
+    network: Any
+    tokenizer: Any
 
-    def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        origin: Origin,
-        kind: str,
-        device: str,
-        dtype: str,
-    ) -> None:
-        """Check the choices and hash the weights, as they are now."""
-        self.network = network
-        self.origin = origin
-        self.kind = kind
-        self.config = network.config
-        self.name = f"{_name(network)} (in memory)"
-        self.tokenizer = checked_tokenizer(self.name, tokenizer, kind)
-        self.tokenizer_name = type(tokenizer).__name__
-        self.device = str(network.device) if device == "auto" else device
-        self.dtype = str(network.dtype).removeprefix("torch.")
-        if dtype not in ("float32", self.dtype):
-            raise InputError(
-                f"the model in memory has the dtype {self.dtype} and is probed as it is; convert "
-                f"it before, as in model.to(torch.{dtype})"
-            )
-        self.content_hash = _content_hash(network, tokenizer)
+    @property
+    def config(self) -> Any:
+        """The configuration."""
+        return self.network.config
 
     @contextmanager
     def running(self) -> Iterator[Any]:
@@ -423,17 +402,6 @@ def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def model_classes(network: Any) -> list[str]:
-    """Return the names of a model's class, and of the one that an adapter wraps."""
-    inner = network.get_base_model() if hasattr(network, "get_base_model") else network
-    return [type(network).__name__, type(inner).__name__]
-
-
-def _name(network: Any) -> str:
-    name = getattr(network, "name_or_path", "") or getattr(network.config, "_name_or_path", "")
-    return name or model_classes(network)[-1]
-
-
 def _content_hash(network: Any, tokenizer: Any) -> str:
     """Return the hash of weights, configuration, tokenizer and active adapters."""
     import torch
@@ -452,4 +420,4 @@ def _content_hash(network: Any, tokenizer: Any) -> str:
     return whole.hexdigest()
 
 
-Weights = CheckpointWeights | MemoryWeights
+OpenableWeights = CheckpointWeights | MemoryWeights

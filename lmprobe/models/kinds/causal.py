@@ -81,13 +81,13 @@ class _CausalReader:
         return self._batch_size.rows([len(tree) for tree in rows], self.as_trees)
 
     def batch(self, rows: Sequence[PrefixTree]) -> Batch:
-        asked = {
+        positions = {
             query: (row, place)
             for row, tree in enumerate(rows)
             for place, context in enumerate(tree.contexts)
             for query in self._queries.get(context, ())
         }
-        return Batch(tree_inputs(self._network, rows), asked, self._word_start)
+        return Batch(tree_inputs(self._network, rows), positions, self._word_start)
 
 
 def _longest(contexts: Iterable[Ids]) -> list[Ids]:
