@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.thresholds import Curve, Threshold
+from lmprobe.metrics.thresholds import AmplificationCurve, Threshold
 from lmprobe.results import Estimate, Interval, Note, decide
 from lmprobe.tabular.result import AmplificationResult, ThresholdCurve
 from lmprobe.tabular.rows import AmplificationRow, RunAmplification
@@ -63,7 +63,7 @@ def made_up_curve(task: str, value: Sequence[float]) -> ThresholdCurve:
     """Return a curve with these values at shares evenly spread from 0 to 1."""
     share = np.linspace(0, 1, len(value))
     cuts = np.concatenate([[np.inf], 1 - share[1:]])
-    curve = Curve(A_TO_T, task, ("g0",), cuts, share, np.array(value)[:, None])
+    curve = AmplificationCurve(A_TO_T, task, ("g0",), cuts, share, np.array(value)[:, None])
     return ThresholdCurve.of(curve, Threshold.fixed(np.inf))
 
 

@@ -15,6 +15,7 @@ from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import run_again
 from lmprobe.report.markup import escaped, fenced, table_lines
 from lmprobe.results import Obstacle
+from lmprobe.results.codec import to_json
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -51,7 +52,7 @@ def eval_results(result: ProbeResult) -> list[EvalResult]:
                 # YAML does not know the numbers of NumPy, which an end may be.
                 "interval": {
                     key: float(value) if isinstance(value, float) else value
-                    for key, value in row.interval.to_dict().items()
+                    for key, value in to_json(row.interval).items()
                 },
                 "verdict": row.verdict.value,
                 "undefined_pairs": row.undefined_pairs,

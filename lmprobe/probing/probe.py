@@ -33,7 +33,7 @@ from lmprobe.probing.rows import (
 from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.probing.settings import ProbeSettings, RunSettings
 from lmprobe.results import Note, NoteKind
-from lmprobe.results.estimate import nullable
+from lmprobe.results.codec import to_json
 from lmprobe.results.format import plural
 from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.settings import from_mapping
@@ -226,7 +226,7 @@ def _metric_values(
         for row in rows:
             world = bases[row.base, row.attributes].rates.association
             tables = PredictedTables(row.direction, row.predicted, world, row.lean)
-            value = nullable(float(metric(tables).mean()))
+            value = to_json(float(metric(tables).mean()))
             values.append(MetricValue(name, row.direction.value, value, row.base))
     return tuple(values)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.results.codec import from_json, json_field, to_json
+from lmprobe.results.codec import json_field
 from lmprobe.results.verdict import Interval, Obstacle, Verdict, decide
 
 
@@ -70,16 +69,6 @@ class Note:
         """Return the note with what it belongs to before it."""
         return f"{self.scope}: {self.text}" if self.scope else self.text
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        document: dict[str, Any] = to_json(self)
-        return document
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Note:
-        """Read the JSON form."""
-        return from_json(cls, document)
-
 
 _TOPICS = {
     NoteKind(kind): topic
@@ -120,16 +109,6 @@ class Estimate:
         """The number that the interval and the verdict belong to: `corrected`, or `value`."""
         return self.value if self.corrected is None else self.corrected
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        document: dict[str, Any] = to_json(self)
-        return document
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Estimate:
-        """Read the JSON form."""
-        return from_json(cls, document)
-
 
 class EstimateRow:
     """A row of a result whose number is its `estimate`."""
@@ -157,16 +136,6 @@ class EstimateRow:
     def notes(self) -> tuple[Note, ...]:
         """What to know before quoting the value."""
         return self.estimate.notes
-
-
-def nullable(value: float | None) -> float | None:
-    """Return the number as JSON has it: None where it is not finite."""
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def from_nullable(value: float | None) -> float:
-    """Read a number as JSON has it: NaN where it is null."""
-    return math.nan if value is None else value
 
 
 @dataclass(frozen=True, slots=True)

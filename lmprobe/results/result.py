@@ -18,7 +18,6 @@ from lmprobe.results import Figure, Page, Table
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.document import SCHEMA, read_document, refusing_damage
 from lmprobe.results.estimate import Claim, difference
-from lmprobe.results.restored import check_types
 
 if TYPE_CHECKING:
     from lmprobe.report.charts import Picture
@@ -45,16 +44,6 @@ class Result(ABC):
     @abstractmethod
     def page(self) -> Page:
         """Return the whole report."""
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON form without `schema` and `kind`."""
-        document: dict[str, Any] = to_json(self)
-        return document
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        """Read the JSON form; KeyError, TypeError or ValueError where it is damaged."""
-        return from_json(cls, document)
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimates that can be compared with a limit (see `check`)."""
@@ -104,7 +93,7 @@ class Result(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document."""
-        return {"schema": SCHEMA, "kind": self.kind, **self.body()}
+        return {"schema": SCHEMA, "kind": self.kind, **to_json(self)}
 
     def to_json(self) -> str:
         """Return the JSON text; the same job with the same seed gives the same bytes."""
@@ -115,9 +104,7 @@ class Result(ABC):
         """Read a result back from its JSON text, from its file, or from the folder of a run."""
         document, where = read_document(text_or_path, kind=cls.kind)
         with refusing_damage(where):
-            result = cls.from_body(document)
-            check_types(result)
-        return result
+            return from_json(cls, document)
 
     def to_frame(self) -> Any:
         """Return the first table as a DataFrame."""
@@ -217,6 +204,5 @@ def load_result(text_or_path: str | Path) -> Result:
     result = job.from_json(text_or_path)
     # Provenance has no fixed form: whether it can be shown is seen by showing it.
     with refusing_damage(where):
-        check_types(result.page())
-        check_types(result.tables())
+        result.to_markdown()
     return result

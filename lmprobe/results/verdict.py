@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Self
-
-from lmprobe.results.codec import from_json, to_json
+from typing import ClassVar, Self
 
 
 class IntervalStatus(StrEnum):
@@ -96,16 +93,6 @@ class Interval:
         """Refuse ends in the wrong order and a confidence that is no probability."""
         if self.low > self.high or not 0 < self.confidence <= 1:
             raise ValueError(f"no interval: {self}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        document: dict[str, Any] = to_json(self)
-        return document
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Interval:
-        """Read the JSON form."""
-        return from_json(cls, document)
 
 
 class Tone(StrEnum):

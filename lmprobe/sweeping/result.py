@@ -12,7 +12,8 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.result import ProbeRow
 from lmprobe.results import Estimate, Interval, Note, Page, Table, json_field
-from lmprobe.results.estimate import Claim, nullable
+from lmprobe.results.codec import to_json
+from lmprobe.results.estimate import Claim
 from lmprobe.results.result import Result
 from lmprobe.results.table import frame_of
 from lmprobe.sweeping.jobs import Subject
@@ -89,7 +90,7 @@ class SweepRow:
             candidate_mass=row.mean_mass,
             perplexity=perplexity,
             undefined_pairs=row.undefined_pairs,
-            by_task=dict(zip(row.tasks, map(nullable, by_task), strict=True)),
+            by_task=dict(zip(row.tasks, map(to_json, by_task), strict=True)),
             step=subject.step,
         )
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.metric import metrics
-from lmprobe.results.estimate import nullable
+from lmprobe.results.codec import to_json
 from lmprobe.results.metric_values import MetricValue
 from lmprobe.tabular.counting import RowCounts
 
@@ -47,7 +47,7 @@ def other_values(
             measured = metric(groups, truth, **options, **train_options).values
         except InputError as problem:
             raise InputError(f"{name}: {problem}") from problem
-        values += [MetricValue(name, where, nullable(value)) for where, value in measured.items()]
+        values += [MetricValue(name, where, to_json(value)) for where, value in measured.items()]
     return tuple(values)
 
 

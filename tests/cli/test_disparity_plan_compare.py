@@ -12,6 +12,7 @@ import pytest
 
 import lmprobe
 from lmprobe import DisparityResult, PlanResult, ProbeResult
+from lmprobe.results.codec import to_json
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -48,7 +49,7 @@ class TestDisparity:
             measure="fpr_difference", method="score",
         )  # fmt: skip
         assert row["value"] == pytest.approx(expected.value)
-        assert row["interval"] == expected.interval.to_dict()
+        assert row["interval"] == to_json(expected.interval)
         assert row["verdict"] == "higher"
 
     def test_every_group_in_turn_holds_at_once(self, run: Run, loans: Path) -> None:

@@ -161,7 +161,7 @@ def test_every_setting_is_an_argument_of_probe_with_the_same_default() -> None:
 
 def test_other_metrics_are_values_of_the_result(result: ProbeResult) -> None:
     assert result.metrics == ()
-    assert not {"metrics"} & {*result.body(), *result.provenance["settings"]}
+    assert not {"metrics"} & {*result.to_dict(), *result.provenance["settings"]}
     names = ["directional", "mals"]
     several = probe(MODEL, base=["uniform", "labor"], tasks=WORDS, metrics=names)
     directional = [value for value in several.metrics if value.metric == "directional"]

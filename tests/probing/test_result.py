@@ -27,7 +27,7 @@ from lmprobe.results import (
     Obstacle,
     Verdict,
 )
-from lmprobe.results.codec import to_json
+from lmprobe.results.codec import from_json, to_json
 from tests.conftest import Made
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -317,7 +317,7 @@ def test_parts_that_do_not_fit_are_one_error(
     result = small()
     result = replace(result, margins=(Margin("gender", result.rows[0]),))
     document = json.loads(result.to_json())
-    assert ProbeResult.from_body(document).margins[0].attribute == "gender"
+    assert from_json(ProbeResult, document).margins[0].attribute == "gender"
     harm(document)
     with pytest.raises(ValueError, match=f"damaged result, .*{said}"):
         ProbeResult.from_json(json.dumps(document))

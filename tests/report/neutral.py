@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import (
@@ -151,10 +150,3 @@ class Example(Result):
             limits=("It is intrinsic bias.", f"It speaks of {word}."),
             source="Wang & Russakovsky, ICML 2021.",
         )
-
-    def body(self) -> dict[str, Any]:
-        return {"word": self.word}
-
-    @classmethod
-    def from_body(cls, document: dict[str, Any]) -> Self:
-        return cls(document["word"])

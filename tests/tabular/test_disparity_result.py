@@ -9,6 +9,7 @@ import pytest
 
 from lmprobe.errors import LmprobeError
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Tone, Verdict, decide
+from lmprobe.results.codec import to_json
 from lmprobe.tabular.disparity import group_disparities
 from lmprobe.tabular.disparity_result import LIMITS, Disparity, DisparityResult
 
@@ -64,7 +65,7 @@ def test_the_document_is_read_back() -> None:
     assert again.to_json() == RESULT.to_json()
     document = RESULT.to_dict()
     assert document["limits"] == list(LIMITS)
-    interval = Interval(0.2, 0.5, 0.9, "score").to_dict()
+    interval = to_json(Interval(0.2, 0.5, 0.9, "score"))
     assert document["rows"][0]["largest_component"] == {"value": 0.3, "interval": interval}
     assert document["rows"][0]["components"][0]["largest_component"] is None
     with pytest.raises(LmprobeError, match="damaged result, it has no rows"):

@@ -24,7 +24,7 @@ from lmprobe.results import (
     Table,
     Verdict,
 )
-from lmprobe.results.codec import to_json
+from lmprobe.results.codec import from_json, to_json
 from lmprobe.stats.verdicts import Unevenness
 from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.result import AmplificationResult, TaskThreshold
@@ -332,7 +332,7 @@ def test_a_result_of_an_earlier_version_is_read() -> None:
     for run in document["runs"]:
         del run["obstacle"]
     spread = Interval(-0.7, 1.3, 0.9, "t")
-    document["over_runs"] = Estimate(0.3, spread, Verdict.UNDECIDED).to_dict()
+    document["over_runs"] = to_json(Estimate(0.3, spread, Verdict.UNDECIDED))
     (again,) = AmplificationResult.from_json(json.dumps(body)).rows
     assert (again.value, again.strength, again.unevenness) == (pytest.approx(0.3), None, None)
     assert again.estimate.interval.width > spread.width
@@ -361,10 +361,10 @@ def test_without_a_lean_the_headline_says_how_uneven_the_predictions_are() -> No
 
 
 def test_a_document_without_rows_is_refused() -> None:
-    body = made_up_amplification(made_up_row([[0.2]])).body()
-    assert len(AmplificationResult.from_body(dict(body)).rows) == 1
+    body = made_up_amplification(made_up_row([[0.2]])).to_dict()
+    assert len(from_json(AmplificationResult, body).rows) == 1
     with pytest.raises(ValueError, match="it has no rows"):
-        AmplificationResult.from_body({**body, "rows": []})
+        from_json(AmplificationResult, {**body, "rows": []})
 
 
 def test_a_long_curve_is_sampled_at_201_shares() -> None:
