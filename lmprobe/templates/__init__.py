@@ -16,4 +16,5 @@ from lmprobe.templates.template import (
     Span as Span,
     Template as Template,
     differing_slots as differing_slots,
+    words_by_label as words_by_label,
 )

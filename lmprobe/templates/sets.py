@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -12,7 +12,13 @@ from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings
 from lmprobe.templates.reader import Contents, Line, read_set
-from lmprobe.templates.template import LexiconEntry, Template, fields, written_article
+from lmprobe.templates.template import (
+    LexiconEntry,
+    Template,
+    fields,
+    words_by_label,
+    written_article,
+)
 
 MOST_TEMPLATES = 100_000
 """More than these are refused: no model would have read them by tomorrow."""
@@ -80,8 +86,8 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         tasks=tuple(dict.fromkeys(entry.label for entry in tasks)),
         templates=_expand(contents),
         task_tags={entry.label: entry.tags for entry in tasks},
-        attribute_words=_words(attributes),
-        task_words=_words(tasks),
+        attribute_words=words_by_label(attributes),
+        task_words=words_by_label(tasks),
         crossed=contents.crossed,
         attribute_values={
             entry.label: tuple(entry.values[name] for name in contents.crossed)
@@ -91,14 +97,6 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         else {},
         file="" if path.parent == shipped_folder("templates") else path.name,
     )
-
-
-def _words(entries: Iterable[LexiconEntry]) -> dict[str, tuple[str, ...]]:
-    """Return the words of each label, in their order."""
-    words: dict[str, tuple[str, ...]] = {}
-    for entry in entries:
-        words[entry.label] = (*words.get(entry.label, ()), entry.word)
-    return words
 
 
 def check_set(path: Path) -> tuple[Contents, Findings]:

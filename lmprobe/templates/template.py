@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -60,6 +60,17 @@ class LexiconEntry:
         return form == "subject" or any(
             name == form or name.startswith(f"{form}-") for name in self.forms
         )
+
+
+def words_by_label(
+    entries: Iterable[LexiconEntry], *, forms: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Return the words of each label, in their order, with or without their forms."""
+    words: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        more = entry.forms.values() if forms else ()
+        words[entry.label] = (*words.get(entry.label, ()), entry.word, *more)
+    return words
 
 
 _SLOT = re.compile(r"\{([^{}]*)\}")

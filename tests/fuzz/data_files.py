@@ -18,10 +18,10 @@ from lmprobe.io.table_files import csv_text, write_table as write_labels
 from lmprobe.io.tables import read_columns
 from lmprobe.report.terminal import table_text
 from lmprobe.sources.counting.count import count_words
-from lmprobe.sources.counting.lexicon import read_words, words_of
+from lmprobe.sources.counting.lexicon import read_words
 from lmprobe.sources.csv_file import read_table, write_table
 from lmprobe.sources.validation import validate_files
-from lmprobe.templates import load_lexicon
+from lmprobe.templates import load_lexicon, words_by_label
 from tests.fuzz.mutations import Mutation, damage_json, damage_lines
 from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored
 
@@ -72,7 +72,7 @@ def read_templates(path: Path) -> None:
 
 
 def read_lexicon(path: Path) -> None:
-    words_of(load_lexicon(path))
+    words_by_label(load_lexicon(path).entries, forms=True)
 
 
 def read_word_list(path: Path) -> None:

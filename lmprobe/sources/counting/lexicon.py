@@ -1,4 +1,4 @@
-"""The words that an option means: written out, in a text file, or a lexicon."""
+"""The words of a count: attributes and tasks, each with the words that stand for it."""
 
 from __future__ import annotations
 
@@ -9,60 +9,11 @@ from pathlib import Path
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.counting.languages import language_of
-from lmprobe.templates import TemplateLexicon, lexicon_names, load_lexicon
-
-
-def read_words(text: str) -> Named:
-    """Return the words of "nurse,cook", of "he=he,him;she=she,her", of a file or of a lexicon.
-
-    >>> read_words("m=he,him;f=she")
-    {'m': ['he', 'him'], 'f': ['she']}
-    """
-    if "=" in text:
-        return _named(text)
-    if "," in text:
-        return _split(text)
-    path = Path(text)
-    if path.is_file() and path.suffix != ".toml":
-        try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError as problem:
-            raise DataFileError(f"{path}: the words are not UTF-8: {problem.reason}") from None
-        return [line.strip() for line in lines if line.strip()]
-    try:
-        return words_of(load_lexicon(text))
-    except DataFileError as problem:
-        if path.exists():
-            raise
-        raise InputError(f"{problem}; or write words with a comma, such as nurse,cook") from None
-
-
-def built_in_tasks(language: str) -> Named:
-    """Return the paper's 32 occupations in a language."""
-    name = "winobias-32" if language == "en" else f"occupations-{language}"
-    if name not in lexicon_names():
-        raise InputError(
-            f"no occupations are built in for {language_of(language).name}; give `tasks`"
-        )
-    return words_of(load_lexicon(name))
-
-
-def _named(text: str) -> dict[str, list[str]]:
-    named: dict[str, list[str]] = {}
-    for part in text.split(";"):
-        name, _, words = (piece.strip() for piece in part.partition("="))
-        if name in named:
-            raise InputError(f'"{name}" appears twice in "{text}"; give all its words at once')
-        if name or words:
-            named[name] = _split(words)
-    return named
-
-
-def _split(words: str) -> list[str]:
-    return [word.strip() for word in words.split(",") if word.strip()]
-
+from lmprobe.templates import lexicon_names, load_lexicon, words_by_label
 
 Words = tuple[str, ...]
+Labelled = tuple[tuple[str, Words], ...]
+"""Labels in order, each with its words."""
 Named = Mapping[str, Iterable[str]] | Iterable[str]
 """A mapping name -> words, or words that are their own names."""
 
@@ -83,8 +34,8 @@ ATTRIBUTES: Mapping[str, Words] = {
 class Lexicon:
     """Attributes and tasks in order, each with the words that stand for it."""
 
-    attributes: tuple[tuple[str, Words], ...]
-    tasks: tuple[tuple[str, Words], ...]
+    attributes: Labelled
+    tasks: Labelled
     language: str = "en"
 
     @property
@@ -108,15 +59,50 @@ def lexicon(
             f'plurals are known for English only, and the language is "{language}"; list them '
             "among the words of a task, as in nurse=Krankenpfleger,Krankenpflegerinnen"
         )
-    groups = _checked(attributes, "attributes")
-    if len(groups) < 2:
-        raise InputError(f"counting needs at least two attributes, found {len(groups)}")
+    people = _checked(attributes, "attributes")
+    if len(people) < 2:
+        raise InputError(f"counting needs at least two attributes, found {len(people)}")
     doing = _checked(tasks, "tasks")
     if plurals:
         doing = tuple((name, _with_plurals(words)) for name, words in doing)
-    _refuse_shared(groups, "attributes")
+    _refuse_shared(people, "attributes")
     _refuse_shared(doing, "tasks")
-    return Lexicon(groups, doing, language)
+    return Lexicon(people, doing, language)
+
+
+def read_words(text: str) -> Named:
+    """Return the words of "nurse,cook", of "he=he,him;she=she,her", of a file or of a lexicon.
+
+    >>> read_words("m=he,him;f=she")
+    {'m': ['he', 'him'], 'f': ['she']}
+    """
+    if "=" in text:
+        return _named(text)
+    if "," in text:
+        return _split(text)
+    path = Path(text)
+    if path.is_file() and path.suffix != ".toml":
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as problem:
+            raise DataFileError(f"{path}: the words are not UTF-8: {problem.reason}") from None
+        return [line.strip() for line in lines if line.strip()]
+    try:
+        return _words_and_forms(text)
+    except DataFileError as problem:
+        if path.exists():
+            raise
+        raise InputError(f"{problem}; or write words with a comma, such as nurse,cook") from None
+
+
+def built_in_tasks(language: str) -> Named:
+    """Return the paper's 32 occupations in a language."""
+    name = "winobias-32" if language == "en" else f"occupations-{language}"
+    if name not in lexicon_names():
+        raise InputError(
+            f"no occupations are built in for {language_of(language).name}; give `tasks`"
+        )
+    return _words_and_forms(name)
 
 
 def built_in_attributes(language: str, tasks: Named) -> Named:
@@ -127,62 +113,69 @@ def built_in_attributes(language: str, tasks: Named) -> Named:
     """
     if language == "en":
         return ATTRIBUTES
-    name = f"gendered-{language}"
-    if name not in lexicon_names():
+    prefix = "gendered-"
+    if f"{prefix}{language}" not in lexicon_names():
         language_of(language)
-        known = [one.removeprefix("gendered-") for one in lexicon_names() if "gendered-" in one]
+        languages = [name.removeprefix(prefix) for name in lexicon_names() if prefix in name]
         raise InputError(
             f'no words of people are built in for the language "{language}", only for '
-            f"{', '.join(known)}; give `attributes`, such as he=他;she=她"
+            f"{', '.join(languages)}; give `attributes`, such as he=他;she=她"
         )
     taken = {word.casefold() for _, words in _checked(tasks, "tasks") for word in words}
     return {
         label: [word for word in words if word.casefold() not in taken]
-        for label, words in words_of(load_lexicon(name)).items()
+        for label, words in _words_and_forms(f"{prefix}{language}").items()
     }
 
 
-def words_of(words: TemplateLexicon) -> dict[str, tuple[str, ...]]:
-    """Return all words and forms of each label of a lexicon of templates."""
-    named: dict[str, tuple[str, ...]] = {}
-    for entry in words.entries:
-        forms = (entry.word, *entry.forms.values())
-        named[entry.label] = (*named.get(entry.label, ()), *forms)
+def _words_and_forms(name: str) -> dict[str, Words]:
+    return words_by_label(load_lexicon(name).entries, forms=True)
+
+
+def _named(text: str) -> dict[str, list[str]]:
+    named: dict[str, list[str]] = {}
+    for part in text.split(";"):
+        name, _, words = (piece.strip() for piece in part.partition("="))
+        if name in named:
+            raise InputError(f'"{name}" appears twice in "{text}"; give all its words at once')
+        if name or words:
+            named[name] = _split(words)
     return named
 
 
-def _checked(named: Named, role: str) -> tuple[tuple[str, Words], ...]:
+def _split(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def _checked(named: Named, role: str) -> Labelled:
     if isinstance(named, str) or not isinstance(named, Iterable):
         raise InputError(f"`{role}` must be several words, found {named!r}")
     pairs = named.items() if isinstance(named, Mapping) else ((word, (word,)) for word in named)
-    found = []
+    labels: dict[str, Words] = {}
     for name, words in pairs:
         listed = (words,) if isinstance(words, str) else tuple(words)
         bad = [word for word in listed if not isinstance(word, str) or not word.strip()]
         if not isinstance(name, str) or not name or not listed or bad:
             raise InputError(f"`{role}`: {name!r} needs one or more words, found {listed!r}")
-        # A sentence never holds these, so such a word could only ever count zero.
-        split = [word for word in listed if any(mark in word for mark in ".\n\r")]
-        if split:
-            raise InputError(f"`{role}`: {split[0]!r} has a full stop or a line break in it")
-        empty = [word for word in listed if not any(map(str.isalnum, word))]
-        if empty:
-            raise InputError(f"`{role}`: {empty[0]!r} has no letter or digit in it")
+        for word in listed:
+            # A sentence never holds these, so such a word could only ever count zero.
+            if any(mark in word for mark in ".\n\r"):
+                raise InputError(f"`{role}`: {word!r} has a full stop or a line break in it")
+            if not any(map(str.isalnum, word)):
+                raise InputError(f"`{role}`: {word!r} has no letter or digit in it")
+        if name in labels:
+            raise InputError(f"`{role}`: {name!r} appears twice")
         composed = (unicodedata.normalize("NFC", word.strip()) for word in listed)
-        found.append((name, tuple(dict.fromkeys(composed))))
-    if not found:
+        labels[name] = tuple(dict.fromkeys(composed))
+    if not labels:
         raise InputError(f"`{role}` are empty; give at least one word")
-    names = [name for name, _ in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"`{role}`: {twice[0]!r} appears twice")
-    return tuple(found)
+    return tuple(labels.items())
 
 
-def _refuse_shared(named: tuple[tuple[str, Words], ...], role: str) -> None:
+def _refuse_shared(labels: Labelled, role: str) -> None:
     """A word that stands for two labels would make both of them uncountable."""
     owner: dict[str, str] = {}
-    for name, words in named:
+    for name, words in labels:
         for word in words:
             if owner.setdefault(word, name) != name:
                 raise InputError(
@@ -194,6 +187,5 @@ def _with_plurals(words: Words) -> Words:
     import inflect
 
     engine = inflect.engine()
-
-    more = [str(engine.plural_noun(word)) for word in words]
-    return tuple(dict.fromkeys((*words, *more)))
+    plurals = (str(engine.plural_noun(word)) for word in words)
+    return tuple(dict.fromkeys((*words, *plurals)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -52,11 +53,11 @@ rules: Registry[Callable[[Lexicon], Rule]] = Registry("rules", "lmprobe.sources.
 # down to a third, so two searches for half the words each are the faster way.
 _TOGETHER = 16
 
-PLAIN = bytes(
-    one if one >= 128 else ord(chr(one).lower()) if chr(one).isalnum() or one == ord("_") else 32
-    for one in range(256)
+# For `translate`: letters A-Z become lower-case, what is no part of a word becomes a space.
+_PLAIN = bytes(
+    byte if byte >= 128 or chr(byte).isalnum() or byte == ord("_") else ord(" ")
+    for byte in bytes(range(256)).lower()
 )
-"""For `translate`: letters A-Z become lower-case, what is no part of a word becomes a space."""
 
 
 class Finder:
@@ -71,7 +72,9 @@ class Finder:
         self._fold = _fold if ignore_case else bytes
         distinct = sorted({bytes(self._fold(needle)) for needle in needles})
         shortest = [
-            one for one in distinct if not any(other in one for other in distinct if other != one)
+            needle
+            for needle in distinct
+            if not any(other in needle for other in distinct if other != needle)
         ]
         # Words with the same beginning go together: they share the first comparison.
         self._searches = [
@@ -82,21 +85,15 @@ class Finder:
     def places(self, block: bytes) -> list[int]:
         """Return the offsets at which a needle starts, in ascending order."""
         folded = self._fold(block)
-        found = [
-            start
-            for search in self._searches
-            for _, start, _ in search.find_matches_as_indexes(folded)
-        ]
-        if len(self._searches) > 1:
-            found.sort()
-        return found
+        matches = (search.find_matches_as_indexes(folded) for search in self._searches)
+        return sorted(start for _, start, _ in chain.from_iterable(matches))
 
 
 class WordFinder:
     """Searches blocks for whole words, upper and lower case alike.
 
     It leaves out places inside longer words ("editor" in "creditors"): they are almost as many
-    as the others, and reading the sentence round them costs far more than this. A word with
+    as the others, and reading the sentence around them costs far more than this. A word with
     bytes beyond ASCII is always given, as only decoded text tells where it begins and ends.
     """
 
@@ -106,18 +103,18 @@ class WordFinder:
         self._finder = Finder(self._words, ignore_case=True)
         self._reach = max(map(len, self._words)) + 1
         # "o'brien" is no run of letters: with such a word every place will do.
-        self._whole = all(word.translate(PLAIN) == word for word in self._words)
+        self._whole = all(word.translate(_PLAIN) == word for word in self._words)
 
     def places(self, block: bytes) -> list[int]:
         """Return offsets in ascending order, at least one in each word that is looked for."""
-        found = self._finder.places(block)
+        places = self._finder.places(block)
         if not self._whole:
-            return found
-        return [place for place in found if self._may_be_word(block, place)]
+            return places
+        return [place for place in places if self._may_be_word(block, place)]
 
     def _may_be_word(self, block: bytes, place: int) -> bool:
-        before = block[max(0, place - self._reach) : place].translate(PLAIN)
-        after = block[place : place + self._reach].translate(PLAIN)
+        before = block[max(0, place - self._reach) : place].translate(_PLAIN)
+        after = block[place : place + self._reach].translate(_PLAIN)
         word = before.rpartition(b" ")[2] + after.partition(b" ")[0]
         return word in self._words or not word.isascii()
 
@@ -141,22 +138,32 @@ def word_rule(lexicon: Lexicon) -> Rule:
     return WordRule(lexicon) if spaced else UnspacedWordRule(lexicon)
 
 
+class _SentenceReader:
+    """Yields the sentences of a block in which a task may stand."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._finder = WordFinder(needles(lexicon))
+        self._sentences = Sentences(lexicon.language)
+        self._spelling = Spelling(lexicon.language)
+
+    def sentences(self, block: bytes) -> Iterator[bytes]:
+        block = self._spelling.composed(block)
+        for start, end in self._sentences.around(block, self._finder.places(block)):
+            yield block[start:end]
+
+
 class WordRule:
     """Words are what is between spaces and punctuation."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
-        self._finder = WordFinder(needles(lexicon))
+        self._reader = _SentenceReader(lexicon)
         self._tasks = _Matcher(words for _, words in lexicon.tasks)
         self._attributes = _Matcher(words for _, words in lexicon.attributes)
-        self._sentences = Sentences(lexicon.language)
-        self._spelling = Spelling(lexicon.language)
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        block = self._spelling.composed(block)
-        for start, end in self._sentences.around(block, self._finder.places(block)):
-            sentence = block[start:end]
+        for sentence in self._reader.sentences(block):
             words = _words(sentence)
             # The attribute first: it rules out most sentences.
             attributes = self._attributes.labels(words, sentence)
@@ -198,7 +205,7 @@ class UnspacedWordRule:
 def _words(sentence: bytes) -> list[bytes]:
     """Return the runs of letters, digits and underscores, A-Z in lower case."""
     if sentence.isascii():
-        return sentence.translate(PLAIN).split()
+        return sentence.translate(_PLAIN).split()
     return [word.encode() for word in _WORD.findall(_text(sentence))]
 
 
@@ -264,15 +271,15 @@ class _Matcher:
                 expression = re.compile(rf"(?<!\w){phrase(form)}(?!\w)")
                 longest = max(_WORD.findall(form), key=len).encode()
                 self._phrases.setdefault(longest, []).append((expression, label))
-        self._single = frozenset(self._label)
-        self._parts = frozenset(self._phrases)
 
     def labels(self, words: list[bytes], sentence: bytes) -> set[int]:
-        found = {self._label[word] for word in self._single.intersection(words)}
-        for part in self._parts.intersection(words):
+        labels = {self._label[word] for word in self._label.keys() & words}
+        for part in self._phrases.keys() & words:
             text = _text(sentence)
-            found |= {label for expression, label in self._phrases[part] if expression.search(text)}
-        return found
+            labels |= {
+                label for expression, label in self._phrases[part] if expression.search(text)
+            }
+        return labels
 
 
 def phrase(form: str) -> str:
@@ -310,9 +317,7 @@ class PatternRule:
     def __init__(self, lexicon: Lexicon) -> None:
         """Prepare the words for the search."""
         english_only("pattern", lexicon)
-        self._sentences = Sentences()
-        self._spelling = Spelling("en")
-        self._finder = WordFinder(needles(lexicon))
+        self._reader = _SentenceReader(lexicon)
         self._task = owners(words for _, words in lexicon.tasks)
         self._attribute = owners(words for _, words in lexicon.attributes)
         adverbs = rf"(?:(?:{_ADVERB})\s+)*"
@@ -327,15 +332,13 @@ class PatternRule:
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
-        block = self._spelling.composed(block)
-        for start, end in self._sentences.around(block, self._finder.places(block)):
-            sentence = block[start:end].lower().decode("utf-8", "replace")
-            found = {
-                (self._attribute[plain(one["attribute"])], self._task[plain(one["task"])])
-                for one in self._said.finditer(sentence)
+        for sentence in self._reader.sentences(block):
+            pairs = {
+                (self._attribute[plain(match["attribute"])], self._task[plain(match["task"])])
+                for match in self._said.finditer(_text(sentence))
             }
-            if len(found) == 1:
-                yield found.pop()
+            if len(pairs) == 1:
+                yield pairs.pop()
 
 
 def _any(forms: Iterable[str]) -> str:
@@ -402,15 +405,15 @@ class PaperRule:
 
         All sentences are searched at once, because a call costs more than a search.
         """
-        found: dict[int, set[int]] = {}
+        groups: dict[int, set[int]] = {}
         joined = b" %b " % b" \n ".join(sentences)
         number, end = -1, -1
         for word, start, _ in self._tokens.find_matches_as_indexes(joined, overlapping=True):
             while start >= end:
                 number += 1
                 end += len(sentences[number]) + 3
-            found.setdefault(number, set()).add(self._group[word])
-        return found
+            groups.setdefault(number, set()).add(self._group[word])
+        return groups
 
     def _selected(self, sentence: bytes) -> int | None:
         matches = self._every.find_matches_as_indexes(sentence, overlapping=True)
