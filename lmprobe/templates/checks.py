@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from lmprobe.errors import did_you_mean
 from lmprobe.templates.lexicon import NUMBERS, Findings
-from lmprobe.templates.reader import Contents, Line
+from lmprobe.templates.reader import Contents
 from lmprobe.templates.template import (
     ARTICLES,
     GENDERED,
@@ -39,14 +39,14 @@ _FULL = "de je le la me ne que se te jusque lorsque puisque"
 def check_sentences(contents: Contents, findings: Findings) -> None:
     """Note every sentence that cannot be expanded and masked, and every slot without use."""
     for line in contents.lines:
+        places = fields(line.pattern)
         messages = [
-            *_missing_roles(line, contents),
-            *_repeated(line, contents),
-            *_given_away(line, contents),
-            *_glued(line, contents),
+            *_missing_roles(line.pattern, contents),
+            *_repeated(line.pattern, contents),
+            *_given_away(line.pattern, contents),
+            *_glued(line.pattern, contents),
+            *chain.from_iterable(_field_problems(place, contents) for place in places),
         ]
-        for place in fields(line.pattern):
-            messages += _field_problems(place, contents)
         for message in messages:
             findings.add(line.key, f'"{line.text}": {message}', near=line.text)
         if not messages:
@@ -54,18 +54,17 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
                 findings.warn(line.key, f'"{line.text}": {message}', near=line.text)
     used = {place.slot for line in contents.lines for place in fields(line.pattern)}
     for slot in contents.slots:
-        if slot not in used and slot not in (contents.attribute, contents.task):
+        if slot not in used and slot not in contents.roles:
             findings.add(f"slots.{slot}", "no sentence uses this slot; use it or remove it")
     _check_agreement(contents, findings)
 
 
 def _check_agreement(contents: Contents, findings: Findings) -> None:
     """Note misspelt forms, and values of `agree` that no form is called by: nothing would agree."""
-    values = {entry.agree for entry in contents.slots.get(contents.attribute, ()) if entry.agree}
+    values = {entry.agree for entry in contents.attribute_entries if entry.agree}
     names = {
         part
-        for slot, entries in contents.slots.items()
-        for entry in entries
+        for entry in chain.from_iterable(contents.slots.values())
         for name in (*entry.forms, *entry.articles)
         for part in name.split("-")
     }
@@ -82,73 +81,60 @@ def _check_agreement(contents: Contents, findings: Findings) -> None:
         findings.add(f"slots.{contents.attribute}", f"{message}; add forms or remove agree")
 
 
-def _missing_roles(line: Line, contents: Contents) -> list[str]:
-    used = {place.slot for place in fields(line.pattern)}
-    return [
-        f"has no mask slot for the {role}; add {{{slot}}}"
-        for role, slot in (("attribute", contents.attribute), ("task", contents.task))
-        if slot in contents.slots and slot not in used
-    ]
+def _missing_roles(pattern: Pattern, contents: Contents) -> Iterator[str]:
+    used = {place.slot for place in fields(pattern)}
+    for role, slot in zip(("attribute", "task"), contents.roles, strict=True):
+        if slot in contents.slots and slot not in used:
+            yield f"has no mask slot for the {role}; add {{{slot}}}"
 
 
-def _repeated(line: Line, contents: Contents) -> list[str]:
-    messages = []
-    for slot, times in Counter(place.slot for place in fields(line.pattern)).items():
-        if times > 1 and slot in (contents.attribute, contents.task):
-            messages.append(
+def _repeated(pattern: Pattern, contents: Contents) -> Iterator[str]:
+    for slot, times in Counter(place.slot for place in fields(pattern)).items():
+        if times > 1 and slot in contents.roles:
+            yield (
                 f"{{{slot}}} stands {times} times, and one mention gives the masked other away; "
                 "keep one and word the rest without it"
             )
         elif times > 1:
-            messages.append(f"{{{slot}}} stands {times} times; define a second slot for it")
-    return messages
+            yield f"{{{slot}}} stands {times} times; define a second slot for it"
 
 
-def _given_away(line: Line, contents: Contents) -> list[str]:
-    """Return complaints about attributes written out: "{pronoun} lost his keys" is no test."""
-    words = {
-        form
-        for entry in contents.slots.get(contents.attribute, ())
-        for form in (entry.word, *entry.forms.values())
-    }
-    written = " ".join(piece for piece in line.pattern if isinstance(piece, str))
-    return [
-        f'the word "{word}" of the attribute is written out, which gives the masked one away; '
-        "word it without"
-        for word in sorted(words)
-        if re.search(f"{_edge(word[0], '(?<!')}{re.escape(word)}{_edge(word[-1], '(?!')}",
-                     written, re.IGNORECASE)
-    ]  # fmt: skip
+def _given_away(pattern: Pattern, contents: Contents) -> Iterator[str]:
+    """Yield complaints about attributes written out: "{pronoun} lost his keys" is no test."""
+    entries = contents.attribute_entries
+    words = {form for entry in entries for form in (entry.word, *entry.forms.values())}
+    written = " ".join(piece for piece in pattern if isinstance(piece, str))
+    for word in sorted(words):
+        # A word ends where no letter goes on, unless its script has no spaces between words.
+        before = "" if is_unspaced(word[0]) else r"(?<!\w)"
+        after = "" if is_unspaced(word[-1]) else r"(?!\w)"
+        if re.search(f"{before}{re.escape(word)}{after}", written, re.IGNORECASE):
+            yield (
+                f'the word "{word}" of the attribute is written out, which gives the masked one '
+                "away; word it without"
+            )
 
 
-def _edge(letter: str, look: str) -> str:
-    """Return what must not go on beside a word; nothing where words have no spaces between."""
-    return "" if is_unspaced(letter) else rf"{look}\w)"
-
-
-def _glued(line: Line, contents: Contents) -> list[str]:
-    """Return complaints about slots that touch a letter: the mask would cut a word in two.
+def _glued(pattern: Pattern, contents: Contents) -> Iterator[str]:
+    """Yield complaints about slots that touch a letter: the mask would cut a word in two.
 
     In a script without spaces words touch, and the tokenizer decides.
     """
-    roles = (contents.attribute, contents.task)
-    messages = []
-    for left, right in pairwise(line.pattern):
-        pair = [part for part in (left, right) if isinstance(part, Field) and part.slot in roles]
-        if not pair:
+    for left, right in pairwise(pattern):
+        slots = [part.slot for part in (left, right) if isinstance(part, Field)]
+        slot = next((slot for slot in slots if slot in contents.roles), None)
+        if slot is None:
             continue
-        slot = pair[0].slot
         if isinstance(left, Field) and isinstance(right, Field):
             if not _unspaced_words(left, contents) or not _unspaced_words(right, contents):
-                messages.append(f"{{{left.slot}}} touches {{{right.slot}}}; put a space between")
+                yield f"{{{left.slot}}} touches {{{right.slot}}}; put a space between"
         elif isinstance(left, str) and _joins(left[-1]):
-            messages.append(f'{{{slot}}} touches "{left[-1]}"; put a space before it')
+            yield f'{{{slot}}} touches "{left[-1]}"; put a space before it'
         elif isinstance(right, str) and _joins(right[0]):
             remedy = "put a space after it"
             if contents.language == "ko":
                 remedy = f"give its words a form with the particle, as in {{{slot}:topic}}"
-            messages.append(f'{{{slot}}} touches "{right[0]}"; {remedy}')
-    return messages
+            yield f'{{{slot}}} touches "{right[0]}"; {remedy}'
 
 
 def _joins(character: str) -> bool:
@@ -160,17 +146,20 @@ def _unspaced_words(place: Field, contents: Contents) -> bool:
     return all(is_unspaced(word[0]) and is_unspaced(word[-1]) for word in words)
 
 
-def _field_problems(place: Field, contents: Contents) -> list[str]:
+def _field_problems(place: Field, contents: Contents) -> Iterator[str]:
     if place.slot not in contents.slots:
         hint = did_you_mean(place.slot, contents.slots)
         if place.form in contents.slots:
             hint = f"an article is written {{a:{place.form}}} or {{the:{place.form}}}"
-        return [f"the slot {{{place.slot}}} is not defined under [slots]; {hint}"]
+        yield f"the slot {{{place.slot}}} is not defined under [slots]; {hint}"
+        return
     entries = contents.slots[place.slot]
     if place.article and any(set(NUMBERS) & set(entry.forms) for entry in entries):
         message = "has words with a plural form, which take no article; drop"
-        return [f"{place} {message} {place.article}:"]
-    return [*_form_problems(place, contents), *_article_problems(place, contents)]
+        yield f"{place} {message} {place.article}:"
+        return
+    yield from _form_problems(place, contents)
+    yield from _article_problems(place, contents)
 
 
 def _form_problems(place: Field, contents: Contents) -> Iterator[str]:
@@ -230,7 +219,7 @@ def _articles(place: Field, entry: LexiconEntry, contents: Contents) -> set[str 
 
 def _agreements(contents: Contents) -> list[LexiconEntry]:
     """Return one entry of the attribute for each way in which other words agree with it."""
-    entries = contents.slots.get(contents.attribute, ())
+    entries = contents.attribute_entries
     return list({(entry.agree, entry.number): entry for entry in entries}.values())
 
 
@@ -247,32 +236,27 @@ def _visible_hints(pattern: Pattern, contents: Contents) -> Iterator[str]:
     the words only: "une {occupation}" says that the hidden word is feminine.
     """
     for left, right in pairwise(pattern):
-        if not isinstance(left, str) or not isinstance(right, Field):
+        if not isinstance(left, str) or not isinstance(right, Field) or right.article:
             continue
-        match = re.search(r"(\w+['’]|\w+(?=\s+$))\s*$", left)
-        before = match[1].lower().replace("’", "'") if match else ""
-        if right.article or not before:
-            continue
-        yield from _article_hint(before, right, contents)
-        if contents.language == "fr":
-            yield from _elision_hint(before, right, contents)
+        if match := re.search(r"(\w+['’]|\w+(?=\s+$))\s*$", left):
+            before = match[1].lower().replace("’", "'")
+            if before in _WRITTEN.get(contents.language, "").split():
+                yield from _article_hint(before, right, contents)
+            if contents.language == "fr":
+                yield from _elision_hint(before, right, contents)
 
 
 def _article_hint(before: str, place: Field, contents: Contents) -> Iterator[str]:
-    language = contents.language
-    if before not in _WRITTEN.get(language, "").split():
-        return
     kinds: dict[str, set[str | None]] = {}
     for kind in ARTICLES:
-        field = Field(place.slot, place.form, kind)
-        entries = contents.slots[place.slot]
+        field, entries = Field(place.slot, place.form, kind), contents.slots[place.slot]
         kinds[kind] = set().union(*(_articles(field, entry, contents) for entry in entries))
-    varies = any(len(articles) > 1 for articles in kinds.values())
-    if language == "en":
-        kinds = {"a": kinds["a"]}
-        varies = kinds["a"] != {before}
+    if contents.language == "en":
+        kind, varies = "a", kinds["a"] != {before}
+    else:
+        kind = "a" if before[0] in "ue" and before != "el" else "the"
+        varies = any(len(articles) > 1 for articles in kinds.values())
     if varies:
-        kind = "a" if language == "en" or (before[0] in "ue" and before != "el") else "the"
         needed = " or ".join(sorted(article for article in kinds[kind] if article))
         yield (
             f'the article "{before}" is written out, and {{{place.slot}}} takes {needed}: in '
@@ -287,7 +271,7 @@ def _elision_hint(before: str, place: Field, contents: Contents) -> Iterator[str
     words = {
         entry.written(place.form, who)
         for entry in contents.slots[place.slot]
-        for who in contents.slots[contents.attribute]
+        for who in contents.attribute_entries
     }
     wrong = sorted(word for word in words if elides(word) != elided)
     if wrong:

@@ -58,6 +58,16 @@ class Contents:
     slots: Slots = field(default_factory=dict)
     default: tuple[str, ...] = ()
 
+    @property
+    def roles(self) -> tuple[str, str]:
+        """The slots of the attribute and of the task."""
+        return self.attribute, self.task
+
+    @property
+    def attribute_entries(self) -> tuple[LexiconEntry, ...]:
+        """The words of the attribute; none if its slot is missing."""
+        return self.slots.get(self.attribute, ())
+
     def sha256(self) -> str:
         """Return the hash of all that decides the sentences and how they are grouped.
 
@@ -295,7 +305,7 @@ def _read_default(
 
 
 def _check_roles(contents: Contents, findings: Findings) -> None:
-    for role, slot in (("attribute", contents.attribute), ("task", contents.task)):
+    for role, slot in zip(("attribute", "task"), contents.roles, strict=True):
         if not slot or not contents.slots:
             continue
         if slot not in contents.slots:
@@ -304,7 +314,7 @@ def _check_roles(contents: Contents, findings: Findings) -> None:
             findings.add(f"slots.{slot}", f"the {role} needs at least two words, found one")
     if contents.attribute and contents.attribute == contents.task:
         findings.add("task", f'is the same slot as the attribute, "{contents.task}"; name another')
-    for entry in contents.slots.get(contents.attribute, ()):
+    for entry in contents.attribute_entries:
         if set(entry.forms) & set(NUMBERS):
             message = f'"{entry.word}" has singular or plural forms; give it a number instead'
             findings.add(f"slots.{contents.attribute}", message)

@@ -70,8 +70,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     path = find_shipped(name_or_path, "templates", ".toml")
     contents, findings = check_set(path)
     findings.raise_any()
-    attributes = contents.slots[contents.attribute]
-    tasks = contents.slots[contents.task]
+    attributes, tasks = (contents.slots[slot] for slot in contents.roles)
     words = tuple(dict.fromkeys(entry.label for entry in attributes))
     return TemplateSet(
         name=contents.name,
@@ -124,7 +123,7 @@ def _check_size(contents: Contents, findings: Findings) -> None:
         message = f"come to {count:,} templates; at most {MOST_TEMPLATES:,} are expanded"
         findings.add("sentences", f"{message}: give the slots fewer words")
         return
-    sentences = count * len(contents.slots[contents.attribute]) * len(contents.slots[contents.task])
+    sentences = count * prod(len(contents.slots[slot]) for slot in contents.roles)
     if sentences > MOST_SENTENCES:
         message = f"come to {sentences:,} sentences; at most {MOST_SENTENCES:,} are expanded"
         findings.add("sentences", f"{message}: give fewer attributes, tasks or templates")
@@ -137,15 +136,14 @@ def template_names() -> tuple[str, ...]:
 
 def _varying(line: Line, contents: Contents) -> list[str]:
     """Return the slots of a sentence that multiply it, in the order of the file."""
-    used = {field.slot for field in fields(line.pattern)} - {contents.attribute, contents.task}
+    used = {place.slot for place in fields(line.pattern)} - set(contents.roles)
     return [slot for slot in contents.slots if slot in used]
 
 
 def _expand(contents: Contents) -> tuple[Template, ...]:
     """Return one template per sentence and choice of words, earlier slots slowest."""
-    open_slots = (contents.attribute, contents.task)
-    who, what = ({entry.word: entry for entry in contents.slots[slot]} for slot in open_slots)
-    first = contents.slots[contents.attribute][0]
+    who, what = ({entry.word: entry for entry in contents.slots[slot]} for slot in contents.roles)
+    agree = contents.attribute_entries[0].agree
     templates = []
     for line in contents.lines:
         varying = _varying(line, contents)
@@ -153,7 +151,7 @@ def _expand(contents: Contents) -> tuple[Template, ...]:
             fixed = dict(zip(varying, choice, strict=True))
             templates.append(
                 Template(
-                    name=_name(line, fixed, contents.language, first.agree),
+                    name=_name(line, fixed, contents.language, agree),
                     family=line.family,
                     language=contents.language,
                     pattern=line.pattern,
