@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -20,13 +20,14 @@ from torch.nn import functional
 
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
-from lmprobe.leakage.attackers import Attacker
 from lmprobe.leakage.inputs import Codes, GroupLabels, TrueLabels, read_groups, read_labels
 from lmprobe.leakage.measure import leakage_amplification
 from lmprobe.leakage.result import LIMITS, LeakageRow
 from lmprobe.leakage.rounds import PARTS, read_split
+from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.metrics.labels import Labels
-from lmprobe.models.forward import padded, torch_threads
+from lmprobe.models.forward import torch_threads
+from lmprobe.models.kinds.masked import MaskedModel, masked_inputs
 from lmprobe.models.language_model import Cloze
 from lmprobe.results import (
     ColumnKind,
@@ -42,9 +43,6 @@ from lmprobe.results import (
     table_of,
 )
 from lmprobe.results.result import Result
-
-if TYPE_CHECKING:
-    from lmprobe.models import MaskedModel
 
 Method = Literal["original", "adversarial", "noise"]
 _TITLE = "What hiding the group costs"
@@ -276,19 +274,18 @@ def removal_tradeoff(
     noises: Sequence[float] = (0.5, 1.0, 2.0, 4.0),
     removal: Removal | None = None,
     split: Any = None,
-    attacker: str | Attacker = "mlp",
-    rounds: int = 5,
-    confidence: float = 0.95,
-    seed: int = 0,
+    rounds: int = LeakageSettings.rounds,
+    seed: int = LeakageSettings.seed,
     progress: Progress = silent,
+    **options: Any,
 ) -> Tradeoff:
     """Train models that hide the group more and more, and measure each beside noise.
 
     `features` are (n, d) numbers: a table's columns, or embeddings of a language model
-    (`mask_embeddings`). Models learn from the train rows of
-    `split` (drawn 60/20/20 where it is not given); F1 and leakage are those of test rows.
-    More strength is not always less leakage: an encoder that outruns its critic hides the
-    group from that critic alone.
+    (`mask_embeddings`). Models learn from the train rows of `split` (drawn 60/20/20 where it is
+    not given); F1 and leakage are those of test rows. Further options, such as `attacker`, are
+    those of `leakage_amplification`. More strength is not always less leakage: an encoder that
+    outruns its critic hides the group from that critic alone.
     """
     truth = read_labels(labels)
     rows = len(truth.values)
@@ -298,20 +295,18 @@ def removal_tradeoff(
         raise InputError(f"`features` has {len(matrix)} rows, `labels` has {rows}")
     rng = np.random.default_rng(seed)
     part = rng.choice(3, size=rows, p=(0.6, 0.2, 0.2)) if split is None else read_split(split, rows)
-    base = replace(Removal() if removal is None else removal, seed=seed)
     points: list[Point] = []
 
     def fit(strength: float) -> TrainedPredictor:
-        settings = replace(base, strength=strength)
+        settings = replace(removal or Removal(), seed=seed, strength=strength)
         return train(matrix, truth, groups, np.flatnonzero(part == 0), settings)
 
     def measure(method: Method, level: float, model: TrainedPredictor) -> None:
         logits = model.logits(matrix, noise=level if method == "noise" else 0.0, rng=rng)
         try:
             result = leakage_amplification(
-                labels, logits, attribute,
-                split=np.array(PARTS)[part], attacker=attacker, rounds=rounds,
-                confidence=confidence, seed=seed, threshold=0.0,
+                labels, logits, attribute, split=np.array(PARTS)[part], rounds=rounds, seed=seed,
+                threshold=0.0, **options,
             )  # fmt: skip
         except InputError as problem:
             raise InputError(f"{method} model at level {level:g}: {problem}") from problem
@@ -339,19 +334,10 @@ def mask_embeddings(
     queries = [encoded.one_mask() for encoded in model.encode(clozes)]
     if not queries:
         raise InputError("there is no sentence to embed")
-    # Padding is left out of attention, so any token will do where there is none.
-    pad = model.tokenizer.pad_token_id
-    pad = model.tokenizer.mask_token_id if pad is None else pad
     parts = []
     for start in range(0, len(queries), batch_size):
         batch = queries[start : start + batch_size]
-        tables = {
-            "input_ids": padded([query.ids for query in batch], pad),
-            "attention_mask": padded([(1,) * len(query.ids) for query in batch], 0),
-        }
-        if batch[0].segments:
-            tables["token_type_ids"] = padded([query.segments for query in batch], 0)
-        inputs = {name: torch.from_numpy(part).to(model.device) for name, part in tables.items()}
+        inputs = masked_inputs(batch, model.tokenizer, model.device)
         with torch.inference_mode(), model.weights.running() as network:
             states = network(**inputs, output_hidden_states=True).hidden_states[-1]
         places = torch.tensor([query.position for query in batch], device=states.device)

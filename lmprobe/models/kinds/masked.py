@@ -68,11 +68,7 @@ class _MaskedReader:
     def __init__(
         self, device: Any, tokenizer: Any, queries: Sequence[TokenQuery], batch_size: BatchSize
     ) -> None:
-        self._device = device
-        # Padding is masked out of attention, so any token would do where there is none.
-        pad = tokenizer.pad_token_id
-        self._pad = tokenizer.mask_token_id if pad is None else pad
-        self._batch_size = batch_size
+        self._device, self._tokenizer, self._batch_size = device, tokenizer, batch_size
         self.may_pad = True
         grouped: dict[tuple[tuple[int, ...], tuple[int, ...]], list[TokenQuery]] = {}
         for query in queries:
@@ -90,24 +86,31 @@ class _MaskedReader:
         return count if self.may_pad else lengths[:count].count(lengths[0])
 
     def batch(self, rows: Sequence[_MaskedSentence]) -> Batch:
-        import torch
-
-        first = [row.queries[0] for row in rows]
-        inputs = {
-            "input_ids": padded([query.ids for query in first], self._pad),
-            "attention_mask": padded([(1,) * len(query.ids) for query in first], 0),
-        }
-        if first[0].segments:
-            inputs["token_type_ids"] = padded([query.segments for query in first], 0)
-        tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
         return Batch(
-            tensors,
+            masked_inputs([row.queries[0] for row in rows], self._tokenizer, self._device),
             {
                 query: (number, query.position)
                 for number, row in enumerate(rows)
                 for query in row.queries
             },
         )
+
+
+def masked_inputs(queries: Sequence[TokenQuery], tokenizer: Any, device: Any) -> dict[str, Any]:
+    """Return the keyword arguments that let a network read the sentences of these queries."""
+    import torch
+
+    # Padding is masked out of attention, so any token would do where there is none.
+    pad = tokenizer.pad_token_id
+    tables = {
+        "input_ids": padded(
+            [query.ids for query in queries], tokenizer.mask_token_id if pad is None else pad
+        ),
+        "attention_mask": padded([(1,) * len(query.ids) for query in queries], 0),
+    }
+    if queries[0].segments:
+        tables["token_type_ids"] = padded([query.segments for query in queries], 0)
+    return {name: torch.from_numpy(table).to(device) for name, table in tables.items()}
 
 
 def _ignores_padding(
