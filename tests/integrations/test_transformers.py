@@ -40,6 +40,7 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train(folder: Path, output: Path, *, peft: bool = False, **options: Any) -> tuple[Any, Any]:
     """Train four steps; with options, probe on the way. Return the Trainer and the callback."""
+    pytest.importorskip("accelerate", reason="a Trainer needs accelerate")
     masks = folder.name.startswith("masked")
     kind = transformers.AutoModelForMaskedLM if masks else transformers.AutoModelForCausalLM
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

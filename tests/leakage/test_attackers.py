@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from lmprobe.errors import InputError
@@ -81,24 +80,26 @@ def test_exact_decides_ties_by_lot_and_needs_one_label_per_row() -> None:
 
 @pytest.mark.parametrize("ridge", [0.1, 0.001])
 def test_logistic_finds_the_solution_of_scikit_learn(ridge: float) -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4))
     y = rng.integers(0, 3, 300) * (x[:, 0] > 0) + (x[:, 1] > 0.5)
     target, with_one = np.eye(y.max() + 1)[y], np.column_stack([x, np.ones(300)])
     shares = np.exp(with_one @ fit_softmax(with_one, target, ridge, np.zeros((5, 4))))
     shares /= shares.sum(axis=1, keepdims=True)
-    theirs = LogisticRegression(C=1 / (ridge * 300), tol=1e-8, max_iter=2000).fit(x, y)
+    theirs = linear_model.LogisticRegression(C=1 / (ridge * 300), tol=1e-8, max_iter=2000).fit(x, y)
     assert shares == pytest.approx(theirs.predict_proba(x), abs=3e-3)
 
 
 def test_logistic_keeps_the_ridge_that_is_best_on_the_dev_rows() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
     for trial in trials("dense", 300, rounds=4, labels=8):
         parts = trial.rows.train, trial.rows.dev, trial.rows.test
         train, dev, test = (trial.inputs.rows(part).astype(float) for part in parts)
         y, y_dev = (trial.groups.codes[part] for part in parts[:2])
         centre, spread = train.mean(axis=0), train.std(axis=0)
         fits = [
-            LogisticRegression(C=1 / (ridge * len(y)), tol=1e-8, max_iter=5000)
+            linear_model.LogisticRegression(C=1 / (ridge * len(y)), tol=1e-8, max_iter=5000)
             .fit((train - centre) / spread, y)
             for ridge in (1e-1, 1e-2, 1e-3, 1e-4)
         ]  # fmt: skip

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
-from sklearn import metrics
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.inputs import (
@@ -29,6 +28,7 @@ SEVERAL = read_labels([[1, 1], [0, 1]])
 def test_equals_scikit_learn_where_every_label_occurs(
     truth: NDArray[np.uint8], decided: NDArray[np.uint8]
 ) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
     truth[0] = 1
     for average in ("macro", "micro"):
         expected = metrics.f1_score(truth, decided, average=average, zero_division=0.0)
@@ -69,6 +69,7 @@ def test_with_one_label_per_row_the_highest_score_decides() -> None:
 
 
 def test_a_category_that_is_only_predicted_is_wrong() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
     labels = read_labels(["a", "b", "a", "b"])
     said = read_predictions(["a", "b", "a", "z"], labels.names)
     for average in ("macro", "micro"):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn import metrics
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.attackers import Mlp
@@ -97,6 +96,7 @@ def test_model_leakage_of_categories_and_scores() -> None:
 
 
 def test_the_models_f1_is_that_of_its_test_rows() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(15)
     labels, group = one_label(rng, 900, 0.5)
     split = np.repeat(["train", "dev", "test"], 300)
@@ -112,6 +112,7 @@ def test_the_models_f1_is_that_of_its_test_rows() -> None:
 
 
 def test_average_and_threshold_decide_the_f1() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(16)
     labels, group = many_labels(rng, 600)
     labels[:, 0] &= rng.random(600) < 0.2  # a rare label weighs less when pooled

@@ -121,7 +121,7 @@ def test_what_a_model_in_memory_needs(checkpoint: Checkpoint) -> None:
 
 
 def adapted(network: Any) -> Any:
-    import peft
+    peft = pytest.importorskip("peft")
 
     torch.manual_seed(3)
     config = peft.LoraConfig(r=2, target_modules=["query"], init_lora_weights=False)
@@ -198,6 +198,7 @@ def test_gguf_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match=r"is no GGUF file: it begins with b'not '"):
         load_model(path)
     path.write_bytes(b"GGUF" + bytes(20))
+    pytest.importorskip("gguf", reason="the extra `gguf` is not installed")
     with pytest.raises(ModelError, match=r"model\.gguf cannot be read"):
         load_model(path)
     with pytest.raises(ModelError, match="a revision belongs to a hub id"):
