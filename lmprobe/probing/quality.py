@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from lmprobe.metrics.association import Floats
-from lmprobe.metrics.direction import Direction
 from lmprobe.models.cache import cached_numbers
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, LanguageModel, Span
@@ -109,14 +108,19 @@ def _sampled(count: int, most: int) -> list[int]:
 
 def _conditions(scores: Scores) -> list[list[tuple[int, int, int]]]:
     """Return the places (template, attribute, task) of some candidates under some conditions."""
-    _, attributes, tasks = scores.log_probability.shape
-    forward = scores.direction is Direction.TASK_TO_ATTRIBUTE
-    guessed, given = (attributes, tasks) if forward else (tasks, attributes)
-    candidates = _sampled(guessed, _CANDIDATES)
+    shape, direction = scores.log_probability.shape, scores.direction
+    candidates = _sampled(shape[direction.axis], _CANDIDATES)
+    given = shape[direction.given_axis]
     conditions = [divmod(n, given) for n in _sampled(len(scores.templates) * given, _CONDITIONS)]
+
+    def place(template: int, condition: int, candidate: int) -> tuple[int, int, int]:
+        pair = [condition, condition]
+        pair[direction.axis] = candidate
+        return template, pair[0], pair[1]
+
     return [
-        [(template, word, other) if forward else (template, other, word) for word in candidates]
-        for template, other in conditions
+        [place(template, condition, candidate) for candidate in candidates]
+        for template, condition in conditions
     ]
 
 

@@ -140,13 +140,12 @@ def grouped_words(
     """Return the words of every label that is not its own only word, with their shares."""
     words: list[GroupedWord] = []
     for direction, table in scores.items():
-        forward = direction is Direction.TASK_TO_ATTRIBUTE
-        labels = table.attributes if forward else table.tasks
-        members = templates.attribute_words if forward else templates.task_words
+        labels = (table.attributes, table.tasks)[direction.axis]
+        members = (templates.attribute_words, templates.task_words)[direction.axis]
         if all(members[label] == (label,) for label in labels):
             continue
         # What is guessed comes first, (words, templates, given).
-        guessed = np.moveaxis(_by_word(table, templates).probabilities(), 1 if forward else 2, 0)
+        guessed = np.moveaxis(_by_word(table, templates).probabilities(), direction.axis, 0)
         start = 0
         for label in labels:
             own = guessed[start : start + len(members[label])]
@@ -363,13 +362,10 @@ def preferred(
     the base does (the total variation distance of the two margins).
     """
     world = rates.association
-    if direction is Direction.TASK_TO_ATTRIBUTE:
-        margin = predicted.mean(axis=0) @ world.p_task
-        expected, names = world.p_attribute, world.attributes
-    else:
-        margin = world.p_attribute @ predicted.mean(axis=0)
-        expected, names = world.p_task, world.tasks
-    more = margin - expected
+    margins = world.p_attribute, world.p_task
+    margin = np.moveaxis(predicted.mean(axis=0), direction.axis, 0) @ margins[direction.given_axis]
+    names = (world.attributes, world.tasks)[direction.axis]
+    more = margin - margins[direction.axis]
     return names[int(np.argmax(more))], float(np.abs(more).sum() / 2)
 
 

@@ -190,7 +190,7 @@ class TemplateQueries:
         self.clozes: dict[Direction, list[Cloze]] = {}
         self.order: dict[Direction, list[int]] = {}
         for direction in directions:
-            clozes = _clozes(sentences, words, direction)
+            clozes = _clozes(sentences, direction)
             order = sorted(range(len(clozes)), key=lambda n: (clozes[n].text, clozes[n].start))
             self.order[direction] = order
             self.clozes[direction] = [clozes[number] for number in order]
@@ -259,32 +259,25 @@ def _without_given(cloze: Cloze) -> Cloze:
     return replace(cloze, hidden=tuple(hidden))
 
 
-def _clozes(
-    sentences: Mapping[tuple[str, str], Sentence], words: Words, direction: Direction
-) -> list[Cloze]:
+def _clozes(sentences: Mapping[tuple[str, str], Sentence], direction: Direction) -> list[Cloze]:
     """Return one cloze per pair of words, tasks fastest."""
-    if direction is Direction.TASK_TO_ATTRIBUTE:
-        blanks = [[(other, given) for other in words.attributes] for given in words.tasks]
-    else:
-        blanks = [[(given, other) for other in words.tasks] for given in words.attributes]
+    blanks: dict[str, list[tuple[str, str]]] = {}
+    for pair in sentences:
+        blanks.setdefault(pair[direction.given_axis], []).append(pair)
     differing: dict[tuple[str, str], tuple[str, ...]] = {}
-    for pairs in blanks:
+    for pairs in blanks.values():
         slots = differing_slots([sentences[pair] for pair in pairs])
         differing |= dict.fromkeys(pairs, slots)
     return [_cloze(sentence, direction, differing[pair]) for pair, sentence in sentences.items()]
 
 
 def _cloze(sentence: Sentence, direction: Direction, differing: Sequence[str]) -> Cloze:
-    spans = [sentence.attribute_span, sentence.task_span]
-    articles = [sentence.attribute_article, sentence.task_article]
-    if direction is not Direction.TASK_TO_ATTRIBUTE:
-        spans.reverse()
-        articles.reverse()
+    spans = sentence.attribute_span, sentence.task_span
     return Cloze(
         sentence.text,
-        *spans[0],
-        given=(spans[1],),
-        article=articles[0],
+        *spans[direction.axis],
+        given=(spans[direction.given_axis],),
+        article=(sentence.attribute_article, sentence.task_article)[direction.axis],
         differing=tuple(
             (span.start, span.end) for span in sentence.spans if span.slot in differing
         ),
@@ -390,9 +383,8 @@ def _tables(
             # Back from the order of the text to that of the words.
             table[number, queries[number].order[direction]] = row
         tables[name] = table.reshape(len(queries), len(words.attributes), len(words.tasks))
-    guesses_attribute = direction is Direction.TASK_TO_ATTRIBUTE
-    most = tables["pieces"].max(axis=(0, 2) if guesses_attribute else (0, 1))
-    guessed = words.attributes if guesses_attribute else words.tasks
+    most = tables["pieces"].max(axis=(0, direction.given_axis))
+    guessed = (words.attributes, words.tasks)[direction.axis]
     return tables | {
         "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1},
         "articles": tuple(sorted(set().union(*(query.articles(direction) for query in queries)))),

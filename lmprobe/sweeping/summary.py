@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from lmprobe import __version__
 from lmprobe.io.files import parse_json
 from lmprobe.metrics.association import Floats
-from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import amplification, defined_mean
 from lmprobe.models.checkpoint import TRUTH_FILE, TRUTH_SCHEMA
 from lmprobe.probing.result import ProbeResult, ProbeRow
@@ -330,19 +329,14 @@ def no_association(result: ProbeResult, row: ProbeRow) -> float | None:
     conditionals: P(a|t) / P(t|a) = P(a) / P(t).
     """
     rates = {other.direction: other.base_rate for other in result.rows if other.base == row.base}
-    given_task = rates.get(Direction.TASK_TO_ATTRIBUTE)
-    given_attribute = rates.get(Direction.ATTRIBUTE_TO_TASK)
-    if given_task is None or given_attribute is None or given_task.shape != given_attribute.shape:
+    own, reverse = rates.pop(row.direction), next(iter(rates.values()), None)
+    if reverse is None or own.shape != reverse.shape:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
-        if row.direction is Direction.TASK_TO_ATTRIBUTE:
-            margin = _margin(given_task / given_attribute)
-        else:
-            margin = _margin((given_attribute / given_task).T)
+        margin = _margin(np.moveaxis(own / reverse, row.direction.axis, 0))
     if margin is None:
         return None
-    if row.direction is Direction.TASK_TO_ATTRIBUTE:
-        margin = margin[:, None]
+    margin = np.expand_dims(margin, row.direction.given_axis)
     cells = amplification(np.broadcast_to(margin, row.base_rate.shape), row.base_rate, row.lean)
     return float(defined_mean(cells))
 

@@ -240,12 +240,12 @@ def _row(
 
 def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
     """Say what can be said where the labels show no link."""
-    axis, names = (0, row.tasks) if row.direction.predicted == "task" else (1, row.attributes)
+    axis, names = row.direction.given_axis, (row.attributes, row.tasks)[row.direction.axis]
     predicted = np.mean([run.predicted for run in row.runs], axis=0)
     mean = np.expand_dims(defined_mean(predicted, axis=axis), axis)
     spread = np.nan_to_num(np.ptp(np.where(np.isnan(predicted), mean, predicted), axis=axis))
-    between, points = "the groups" if axis == 0 else "the tasks", float(spread.max())
-    if axis == 1 and len(row.tasks) == 1:
+    between, points = ("the groups", "the tasks")[axis], float(spread.max())
+    if row.direction.given == "task" and len(row.tasks) == 1:
         between, points = f"{row.tasks[0]} and all rows", uneven.value
     chance = "more" if uneven.verdict is Verdict.UNEVEN else "no more"
     text = (
@@ -318,7 +318,7 @@ def _few_notes(
     shares = [run.total.given(direction).ravel() / run.total.marginals[0] for run in runs]
     sizes = np.min([run.number * share[0] for run, share in zip(runs, shares, strict=True)], axis=0)
     sums = runs[0]
-    names = sums.attributes if direction == Direction.ATTRIBUTE_TO_TASK else sums.tasks
+    names = (sums.attributes, sums.tasks)[direction.given_axis]
     few = [name for name, size in zip(names, sizes, strict=True) if 0 < size < _FEW]
     if few:
         what = f"fewer than {_FEW} rows have {listed(few)}"
