@@ -236,22 +236,6 @@ def seal(content: Mapping[str, Any], name: str = "") -> str:
     return json.dumps({"sha256": _checksum(content, name), **content})
 
 
-def unseal(text: str, name: str = "") -> dict[str, Any] | None:
-    """Return what was sealed under this name, None if it was changed or never was sealed.
-
-    >>> unseal(seal({"a": 1}, "x"), "x")
-    {'a': 1}
-    >>> unseal(seal({"a": 1}, "x"), "y")
-    """
-    try:
-        content = parse_json(text)
-        if content.pop("sha256") != _checksum(content, name):
-            return None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return dict(content)
-
-
 def _checksum(content: Mapping[str, Any], name: str) -> str:
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
@@ -268,10 +252,13 @@ def read_sealed(path: Path, name: str = "", *, strict: bool = False) -> dict[str
     A file that cannot be read counts as missing, or with `strict` is a `DataFileError`.
     """
     try:
-        return unseal(path.read_text(encoding="utf-8", errors="replace"), name)
+        content = parse_json(path.read_text(encoding="utf-8", errors="replace"))
+        return content if content.pop("sha256") == _checksum(content, name) else None
     except OSError as problem:
         if strict:
             raise DataFileError(f"{path}: {problem.strerror}") from None
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

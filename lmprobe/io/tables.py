@@ -23,6 +23,9 @@ from lmprobe.io.table_files import (
     name_problem,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 PEEK = 20_480
 """Rows that decide what a column of a CSV most likely holds."""
 FILE, ROW = "__lmprobe_file", "__lmprobe_row"
@@ -349,10 +352,6 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def column_names(table: Any) -> tuple[str, ...]:

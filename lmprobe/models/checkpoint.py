@@ -58,16 +58,20 @@ def find_checkpoint(
     Without `weights`, only the configuration of a hub id is fetched.
     """
     name = str(name_or_path)
-    if name.startswith(_REFERENCE):
-        return _local(name, _bundled(name.removeprefix(_REFERENCE)), revision, "bundled")
     path = Path(name).expanduser()
+    bundled = name.startswith(_REFERENCE)
+    if revision is not None and (bundled or path.exists()):
+        what = "file" if path.is_file() else "folder"
+        raise ModelError(f"a revision belongs to a hub id; {name} is a {what} on this machine")
+    if bundled:
+        return _local(name, _bundled(name), "bundled")
     if path.is_dir():
         if (path / _ADAPTER).is_file() and not (path / "config.json").is_file():
-            return _adapter(name, path, revision)
-        return _local(name, path, revision)
+            return _adapter(name, path)
+        return _local(name, path)
     if path.is_file():
         if path.suffix.lower() == ".gguf":
-            return _gguf(name, path, revision)
+            return _gguf(name, path)
         raise ModelError(
             f"{name} is a file; give the folder that holds it, with config.json and tokenizer"
         )
@@ -81,8 +85,7 @@ def find_checkpoint(
     return _from_hub(name, revision, weights=weights)
 
 
-def _gguf(name: str, path: Path, revision: str | None) -> Checkpoint:
-    _refuse_revision(name, revision, "file")
+def _gguf(name: str, path: Path) -> Checkpoint:
     with path.open("rb") as file:
         magic = file.read(4)
     if magic != b"GGUF":
@@ -90,9 +93,8 @@ def _gguf(name: str, path: Path, revision: str | None) -> Checkpoint:
     return Checkpoint(name, path.parent, None, "file", file_hash(path), gguf=path.name)
 
 
-def _adapter(name: str, folder: Path, revision: str | None) -> Checkpoint:
+def _adapter(name: str, folder: Path) -> Checkpoint:
     """Return an adapter with the model that it was trained for, which must be on this machine."""
-    _refuse_revision(name, revision, "folder")
     try:
         described = parse_json((folder / _ADAPTER).read_text(encoding="utf-8"))
         wanted = described["base_model_name_or_path"]
@@ -115,14 +117,9 @@ def _adapter(name: str, folder: Path, revision: str | None) -> Checkpoint:
 def _base_of_adapter(folder: Path, wanted: str) -> Checkpoint:
     for path in (Path(wanted).expanduser(), folder / wanted):
         if path.is_dir():
-            return _local(wanted, path, None)
-    # The adapter names a hub id, but nobody asked for the network.
+            return _local(wanted, path)
+    # The adapter names a hub id, but the user did not ask for the network.
     return _from_hub(wanted, None, offline=True)
-
-
-def _refuse_revision(name: str, revision: str | None, what: str) -> None:
-    if revision is not None:
-        raise ModelError(f"a revision belongs to a hub id; {name} is a {what} on this machine")
 
 
 def reference_names() -> tuple[str, ...]:
@@ -131,16 +128,17 @@ def reference_names() -> tuple[str, ...]:
 
 
 def _bundled(name: str) -> Path:
-    if name not in reference_names():
-        bundled = [_REFERENCE + bundled for bundled in reference_names()]
-        raise ModelError(
-            f'no bundled model "{_REFERENCE}{name}"; {did_you_mean(_REFERENCE + name, bundled)}'
-        )
-    return _BUNDLED / name
+    short = name.removeprefix(_REFERENCE)
+    if short not in reference_names():
+        raise ModelError(f'no bundled model "{name}"; {_similar(name)}')
+    return _BUNDLED / short
 
 
-def _local(name: str, folder: Path, revision: str | None, place: Place = "folder") -> Checkpoint:
-    _refuse_revision(name, revision, "folder")
+def _similar(name: str) -> str:
+    return did_you_mean(name, [_REFERENCE + bundled for bundled in reference_names()])
+
+
+def _local(name: str, folder: Path, place: Place = "folder") -> Checkpoint:
     _check(name, folder)
     weights = _SAFE_WEIGHTS if _files(folder, _SAFE_WEIGHTS) else _PICKLED_WEIGHTS
     return Checkpoint(name, folder, None, place, _content_hash(folder, (*_DESCRIPTION, *weights)))
@@ -180,10 +178,9 @@ def _from_hub(
             if offline
             else f"the hub said: {first_line(problem)}"
         )
-        suggestion = did_you_mean(name, [_REFERENCE + bundled for bundled in reference_names()])
         raise ModelError(
             f'no model "{name}"{at}: no folder of that name here, and {hint}. Give a folder with '
-            f"config.json, tokenizer and weights, a hub id, or a bundled model; {suggestion}"
+            f"config.json, tokenizer and weights, a hub id, or a bundled model; {_similar(name)}"
         ) from problem
     if weights:
         _check(name, folder)
@@ -225,7 +222,7 @@ def find_tokenizer(name_or_path: str | Path) -> tuple[Path, str]:
     name = str(name_or_path)
     path = Path(name).expanduser()
     if name.startswith(_REFERENCE):
-        path = _bundled(name.removeprefix(_REFERENCE))
+        path = _bundled(name)
     elif not path.is_dir():
         if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or path.is_file():
             raise ModelError(f"{name}: no such folder; a tokenizer is a folder or a hub id")

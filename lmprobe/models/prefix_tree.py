@@ -78,16 +78,17 @@ def plant(sequences: Iterable[Ids], *, most_sequences: int, most_tokens: int) ->
             filled, added = 0, len(sequence)
         filled += added
         groups[-1].append(sequence)
-    return [_tree(group) for group in groups]
-
-
-def _tree(ordered: Sequence[Ids]) -> PrefixTree:
-    contexts = [
-        sequence[:end]
-        for sequence, common in zip(ordered, _shared(ordered), strict=True)
-        for end in range(common + 1, len(sequence) + 1)
+    return [
+        PrefixTree(
+            tuple(group),
+            tuple(
+                sequence[:end]
+                for sequence, common in zip(group, _shared(group), strict=True)
+                for end in range(common + 1, len(sequence) + 1)
+            ),
+        )
+        for group in groups
     ]
-    return PrefixTree(tuple(ordered), tuple(contexts))
 
 
 def _shared(ordered: Sequence[Ids]) -> list[int]:
