@@ -27,7 +27,7 @@ from lmprobe.tabular.counting import (
     curves,
     holds_unit_numbers,
 )
-from lmprobe.tabular.engine import count_lines, run_here, run_on_ray
+from lmprobe.tabular.engine import Plan, count_lines
 from lmprobe.tabular.other_metrics import other_values
 from lmprobe.tabular.result import AmplificationResult, TaskThreshold, ThresholdCurve
 from lmprobe.tabular.rows import label_association, measured_rows
@@ -276,7 +276,7 @@ class _OpenTables:
         return self._counts(source, labels, units=bool(self.settings.metrics))
 
     def _counts(self, source: TableSource, layout: Layout, *, units: bool) -> RowCounts:
-        run = run_here if self.settings.engine == "local" else run_on_ray
+        run = Plan.run if self.settings.engine == "local" else Plan.run_on_ray
         lines = count_lines(source, layout, units=units, run=run)
         return count_rows(lines, layout, source.name)
 

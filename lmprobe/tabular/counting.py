@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.labels import cross
 from lmprobe.metrics.thresholds import AmplificationCurve, Threshold, curve_of_sums
 from lmprobe.stats.row_sums import RowSums, added_by, features
-from lmprobe.tabular.engine import Lines, is_infinite, refuse, refuse_missing_cell, refuse_words
+from lmprobe.tabular.engine import INFINITE, MISSING, NOT_A_NUMBER, Lines, refuse
 from lmprobe.tabular.settings import Columns, Layout
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
@@ -262,21 +262,14 @@ def _calibrated(source: TableSource, score: str, weight: str | None, share: floa
     columns = [score] if weight is None else [score, weight]
     (best,) = source.query(columns, build).to_pylist()
     if best["bad"] or best["score"] is None:
-        _refuse_scores(source, score, weight)
+        refuse(source, score, MISSING, NOT_A_NUMBER, INFINITE)
+        missing = "below the column names" if weight is None else "with a positive weight"
+        raise DataFileError(f"{source.name}: there is no row {missing}")
     row = float(best["heaviest"] / best["total"])
     # "Nobody" is a cut as well. Infinity would do, but it cannot be written into JSON.
     if share <= abs(best["share"] - share):
         return Threshold(math.nextafter(best["highest"], math.inf), share, 0.0, row)
     return Threshold(float(best["score"]), share, float(best["share"]), row)
-
-
-def _refuse_scores(source: TableSource, score: str, weight: str | None) -> NoReturn:
-    refuse_missing_cell(source, score)
-    refuse_words(source, score)
-    message = 'the scores "{column}" must be finite; found {value} in row {row}'
-    refuse(source, score, is_infinite, message)
-    missing = "below the column names" if weight is None else "with a positive weight"
-    raise DataFileError(f"{source.name}: there is no row {missing}")
 
 
 def curves(

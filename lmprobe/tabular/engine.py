@@ -33,12 +33,6 @@ _MANY = _PATTERNS // 10
 # Bits of a fraction that are kept in a sum of fractions, and of weights below the largest seen.
 _BITS, _WEIGHT_BITS = 52, 48
 
-_NOT_A_NUMBER = 'row {row}: {value!r} in the column "{column}" is not a number'
-_WORDS = (
-    'the column "{column}" is one with words in it (row {row}: {value!r}); several tasks need '
-    "columns of 0/1 or probabilities"
-)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
@@ -64,39 +58,30 @@ class Plan:
     """Bits behind the point that a sum of weights or fractions keeps."""
 
     def run(self, source: TableSource, layout: Layout) -> pd.DataFrame:
-        """Count the table in one pass."""
+        """Count the table in one pass, with every core of this machine."""
         return _added(source, layout, self) if self.added else _kinds(source, layout)
 
-    def of_file(self, number: int) -> Plan:
-        """Return the plan for the file of that number alone: its rows are in the same bins."""
-        return replace(self, unit=self.unit and self.unit.replace(FILE, str(number)))
+    def run_on_ray(self, source: TableSource, layout: Layout) -> pd.DataFrame:
+        """Count each file in a Ray task and add up; every node must see the same paths.
+
+        An address in RAY_ADDRESS, or a connection that the caller has made, is used; else as many
+        processes start here as there are cores.
+        """
+        if source.files is None:
+            raise InputError('the engine "ray" counts files; use "local" for a table in memory')
+        tasks = [
+            (number, str(path), layout, self) for number, path in enumerate(source.files.paths)
+        ]
+        parts = dict(map_on_ray(_count_file, tasks, os.cpu_count() or 1))
+        # In the order of the files, so that sums are the same however the tasks finish.
+        return _added_up([parts[number] for number in sorted(parts)], layout, self)
 
 
-Pass = Callable[[TableSource, Layout, Plan], "pd.DataFrame"]
-"""Runs a plan over a whole table: here, or file by file on a cluster."""
+Pass = Callable[[Plan, TableSource, Layout], "pd.DataFrame"]
+"""Runs a plan over a whole table: `Plan.run` or `Plan.run_on_ray`."""
 
 
-def run_here(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
-    """Count the table with every core of this machine."""
-    return plan.run(source, layout)
-
-
-def run_on_ray(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
-    """Count each file in a Ray task and add up; every node must see the same paths.
-
-    An address in RAY_ADDRESS, or a connection that the caller has made, is used; else as many
-    processes start here as there are cores.
-    """
-    if source.files is None:
-        raise InputError('the engine "ray" counts files; use "local" for a table in memory')
-    files = list(enumerate(source.files.paths))
-    tasks = [(number, str(path), layout, plan) for number, path in files]
-    parts = dict(map_on_ray(_count_file, tasks, os.cpu_count() or 1))
-    # In the order of the files, so that sums are the same however the tasks finish.
-    return added_up([parts[number] for number, _ in files], layout, plan)
-
-
-def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.DataFrame:
+def _added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.DataFrame:
     """Return the lines of the whole table from those of its files."""
     import pandas as pd
 
@@ -110,13 +95,12 @@ def added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.Da
     return lines.groupby(keys, sort=True, as_index=False).sum()
 
 
-Part = tuple[int, str, Layout, Plan]
-
-
-def _count_file(part: Part) -> tuple[int, pd.DataFrame]:
-    number, path, layout, plan = part
+def _count_file(task: tuple[int, str, Layout, Plan]) -> tuple[int, pd.DataFrame]:
+    number, path, layout, plan = task
+    # The rows of a file are in the same bins as in the whole table.
+    unit = plan.unit and plan.unit.replace(FILE, str(number))
     with TableSource(path) as source:
-        return number, plan.of_file(number).run(source, layout)
+        return number, replace(plan, unit=unit).run(source, layout)
 
 
 def count_lines(
@@ -125,7 +109,7 @@ def count_lines(
     *,
     units: bool = True,
     binned: bool | None = None,
-    run: Pass = run_here,
+    run: Pass = Plan.run,
 ) -> Lines:
     """Count the table; without `units`, only what the value needs and no interval.
 
@@ -135,7 +119,7 @@ def count_lines(
 
     if units and layout.columns.cluster is None:
         if not (_many_kinds(source, layout) if binned is None else binned):
-            frame = run(source, layout, Plan(added=False))
+            frame = run(Plan(added=False), source, layout)
             if len(frame) <= _PATTERNS:
                 return Lines(frame, added=False)
         unit: str | None = f"hash({FILE} * 1099511627776 + {ROW}) % {_BINS}"
@@ -149,8 +133,8 @@ def count_lines(
     for head in (True, False):
         plan = Plan(unit, bits=_bits(source, weight, head=head))
         with suppress(duckdb.ConversionException):
-            return Lines(run(source, layout, plan), added=True)
-    return refuse_mistakes(source, layout)
+            return Lines(run(plan, source, layout), added=True)
+    return _refuse_mistakes(source, layout)
 
 
 def _cells(table: Relation, layout: Layout) -> dict[str, str]:
@@ -196,7 +180,7 @@ def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
     weights = frame["weight"].to_numpy(dtype=np.float64)
     bad = frame.isna().to_numpy().any() or ((numbers < 0) | (numbers > 1)).any()
     if bad or frame.empty or (weights < 0).any() or np.isinf(weights).any():
-        refuse_mistakes(source, layout)
+        _refuse_mistakes(source, layout)
     return frame
 
 
@@ -234,7 +218,7 @@ def _added(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
     frame: pd.DataFrame = answer.to_pandas()
     keys = [*layout.keys, *(["unit"] if "unit" in frame else [])]
     if frame.empty or frame.pop("bad").any() or frame[keys].isna().to_numpy().any():
-        refuse_mistakes(source, layout)
+        _refuse_mistakes(source, layout)
     return frame
 
 
@@ -274,58 +258,55 @@ def _cluster_unit(source: TableSource, cluster: str) -> str:
     return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {_BINS} END"
 
 
-def refuse_mistakes(source: TableSource, layout: Layout) -> NoReturn:
-    """Find the first mistake, column by column, and raise it; rows may be read once more."""
+Mistake = tuple[Callable[[Relation, str], str], str]
+"""A condition on a column, in SQL, and the message about the first row that meets it."""
+
+MISSING: Mistake = (
+    Relation.missing,
+    'the column "{column}" has no value in row {row}; remove or impute it',
+)
+NOT_A_NUMBER: Mistake = (
+    lambda table, name: f"{table.number(name)} IS NULL",
+    'row {row}: {value!r} in the column "{column}" is not a number',
+)
+INFINITE: Mistake = (
+    lambda table, name: f"isinf(({table.number(name)})::DOUBLE)",
+    'the scores "{column}" must be finite; found {value} in row {row}',
+)
+_WORDS: Mistake = (
+    NOT_A_NUMBER[0],
+    'the column "{column}" is one with words in it (row {row}: {value!r}); several tasks need '
+    "columns of 0/1 or probabilities",
+)
+_NOT_A_SHARE: Mistake = (
+    lambda table, name: f"{table.number(name)} NOT BETWEEN 0 AND 1",
+    "`{column}` must lie in [0, 1]: found {value} in row {row}; turn scores into probabilities "
+    "first",
+)
+_NOT_A_WEIGHT: Mistake = (
+    lambda table, name: f"{table.number(name)} < 0 OR {INFINITE[0](table, name)}",
+    'the weights "{column}" must be finite numbers that are not negative; found {value} in row '
+    "{row}",
+)
+
+
+def refuse(source: TableSource, column: str, *mistakes: Mistake) -> None:
+    """Raise the message of the first mistake that the column has, if any."""
+    for condition, message in mistakes:
+        if first := source.first_row(column, condition):
+            about = message.format(column=column, row=first.row, value=first.value)
+            raise DataFileError(f"{first.place}: {about}")
+
+
+def _refuse_mistakes(source: TableSource, layout: Layout) -> NoReturn:
+    """Raise the first mistake, column by column; rows may be read once more."""
     columns = layout.columns
     for column in layout.names:
-        refuse_missing_cell(source, column)
+        refuse(source, column, MISSING)
     for column in dict.fromkeys(layout.numbers.values()):
-        refuse(source, column, _is_word, _WORDS if len(columns.task) > 1 else _NOT_A_NUMBER)
-        refuse(
-            source,
-            column,
-            lambda table, name: f"{table.number(name)} NOT BETWEEN 0 AND 1",
-            "`{column}` must lie in [0, 1]: found {value} in row {row}; turn scores into "
-            "probabilities first",
-        )
-    for column in (*columns.score, *([columns.weight] if columns.weight else [])):
-        refuse_words(source, column)
+        refuse(source, column, _WORDS if len(columns.task) > 1 else NOT_A_NUMBER, _NOT_A_SHARE)
+    for column in columns.score:
+        refuse(source, column, NOT_A_NUMBER)
     if columns.weight is not None:
-        refuse(
-            source,
-            columns.weight,
-            lambda table, name: f"{table.number(name)} < 0 OR {is_infinite(table, name)}",
-            'the weights "{column}" must be finite numbers that are not negative; found {value} '
-            "in row {row}",
-        )
+        refuse(source, columns.weight, NOT_A_NUMBER, _NOT_A_WEIGHT)
     raise DataFileError(f"{source.name}: there is no row below the column names")
-
-
-def refuse_missing_cell(source: TableSource, column: str) -> None:
-    """Refuse a column with a missing value."""
-    message = 'the column "{column}" has no value in row {row}; remove or impute it'
-    refuse(source, column, Relation.missing, message)
-
-
-def refuse_words(source: TableSource, column: str) -> None:
-    """Refuse a column of numbers with a word in it."""
-    refuse(source, column, _is_word, _NOT_A_NUMBER)
-
-
-def refuse(
-    source: TableSource, column: str, condition: Callable[[Relation, str], str], message: str
-) -> None:
-    """Raise the message about the first row in which the column meets the condition, if any."""
-    first = source.first_row(column, condition)
-    if first:
-        about = message.format(column=column, row=first.row, value=first.value)
-        raise DataFileError(f"{first.place}: {about}")
-
-
-def is_infinite(table: Relation, column: str) -> str:
-    """Return the condition that a number is infinite."""
-    return f"isinf(({table.number(column)})::DOUBLE)"
-
-
-def _is_word(table: Relation, column: str) -> str:
-    return f"{table.number(column)} IS NULL"
