@@ -36,8 +36,8 @@ def command(
     Example: [bold]lmprobe amplify people.csv -a sex -t hired -p predicted[/bold]
     """
     from lmprobe.cli.output import emit, progress_bar
-    from lmprobe.tabular.amplify import amplify_files
+    from lmprobe.tabular.amplify import amplify
 
     with progress_bar("counting", "tables", quiet=quiet) as progress:
-        result = amplify_files(tables, settings, runs=runs, progress=progress)
+        result = amplify(tables, **settings.to_dict(), runs=runs, progress=progress)
     emit(result, json=json, quiet=quiet, output=output)

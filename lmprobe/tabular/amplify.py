@@ -119,15 +119,14 @@ def amplify(
         seed=seed,
         engine=engine,
     )
-    return _measured(_tables(table, runs), settings, train, validation, progress)
-
-
-def amplify_files(
-    files: Sequence[Path], settings: AmplifySettings, *, runs: bool, progress: Progress = silent
-) -> AmplificationResult:
-    """Measure files as the command does: the settings name the other tables."""
-    tables = _tables(list(files), runs)
-    return _measured(tables, settings, settings.train, settings.validation, progress)
+    with ExitStack() as stack:
+        sources = tuple(stack.enter_context(TableSource(part)) for part in _tables(table, runs))
+        train, validation = (
+            None if other is None else stack.enter_context(TableSource(other))
+            for other in (train, validation)
+        )
+        columns = _resolved_columns(settings, sources)
+        return _OpenTables(settings, columns, sources, train, validation, progress).measure()
 
 
 def _tables(table: Any, runs: bool | Sequence[Any] | None) -> list[Any]:
@@ -158,19 +157,6 @@ def _name(table: Any) -> str | None:
     if table is None:
         return None
     return str(table) if isinstance(table, str | Path) else "a table in memory"
-
-
-def _measured(
-    tables: list[Any], settings: AmplifySettings, train: Any, validation: Any, progress: Progress
-) -> AmplificationResult:
-    with ExitStack() as stack:
-        sources = tuple(stack.enter_context(TableSource(table)) for table in tables)
-        train, validation = (
-            None if table is None else stack.enter_context(TableSource(table))
-            for table in (train, validation)
-        )
-        columns = _resolved_columns(settings, sources)
-        return _OpenTables(settings, columns, sources, train, validation, progress).measure()
 
 
 def _resolved_columns(settings: AmplifySettings, sources: tuple[TableSource, ...]) -> Columns:

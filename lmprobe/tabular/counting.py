@@ -23,7 +23,7 @@ from lmprobe.tabular.engine import INFINITE, MISSING, NOT_A_NUMBER, Lines, refus
 from lmprobe.tabular.settings import Columns, Layout
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
-KINDS = 10_000
+_KINDS = 10_000
 # As a column of floats writes whole numbers.
 _WHOLE = r"^(-?\d+)\.0+$"
 
@@ -61,27 +61,25 @@ class RowCounts:
         return [(run, self._selected(self.runs == run)) for run in sorted(set(self.runs))]
 
     def _selected(self, lines: NDArray[np.bool_]) -> RowCounts:
-        names = [field.name for field in fields(self) if field.name != "added"]
-        arrays = {name: getattr(self, name) for name in names}
-        part: dict[str, Any] = {
-            name: None if array is None else array[lines] for name, array in arrays.items()
-        }
-        if part["unit"] is not None:
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        part = {name: array[lines] for name, array in values.items() if np.ndim(array)}
+        if "unit" in part:
             part["unit"] = np.unique(part["unit"], return_inverse=True)[1]
         return replace(self, **part)
 
     def row_sums(self, attributes: tuple[str, ...], tasks: tuple[str, ...]) -> RowSums:
         """Return the sums of the metric by unit, with the labels in this order."""
-        group = _one_hot(self.groups, attributes)
+        once = np.ones(len(self.weight))
         predicted: list[tuple[Direction, Any]] = []
         if self.group_guesses is not None:
-            guess = _one_hot(self.group_guesses, attributes)
+            guess = _amounts(self.group_guesses, attributes, once)
             predicted.append((Direction.TASK_TO_ATTRIBUTE, guess))
         if self.task_guesses is not None:
-            guess = self._amounts(self.task_guesses, tasks)
+            guess = _amounts(self.task_guesses, tasks, self.weight)
             predicted.append((Direction.ATTRIBUTE_TO_TASK, guess))
-        lines = features(group, self._amounts(self.tasks, tasks), self.weight, predicted)
-        times = self.times
+        group = _amounts(self.groups, attributes, once)
+        task = _amounts(self.tasks, tasks, self.weight)
+        lines, times = features(group, task, self.weight, predicted), self.times
         if self.added:
             unit = np.zeros(len(times), dtype=np.intp) if self.unit is None else self.unit
             lines = added_by(unit, int(unit.max()) + 1, lines)
@@ -98,13 +96,6 @@ class RowCounts:
             raise InputError("a threshold needs at least one labelled row with a positive weight")
         return np.asarray(times @ np.asarray(self.tasks, dtype=np.float64) / whole)
 
-    def _amounts(self, values: Names | Floats, names: tuple[str, ...]) -> Any:
-        from scipy import sparse
-
-        if values.ndim == 2:
-            return sparse.csr_array(np.asarray(values, dtype=np.float64))
-        return _one_hot(values, names, self.weight)
-
 
 def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
     """Read the labels and amounts of the lines that a query gave."""
@@ -113,9 +104,9 @@ def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
 
     def labels(letter: str, group: tuple[str, ...]) -> Names:
         names = crossed(frame, letter, group)
-        if len(set(names)) > KINDS:
+        if len(set(names)) > _KINDS:
             raise DataFileError(
-                f'{name}: "{" & ".join(group)}" has more than {KINDS:,} different values; '
+                f'{name}: "{" & ".join(group)}" has more than {_KINDS:,} different values; '
                 "name a column of groups or of tasks"
             )
         return names
@@ -127,42 +118,42 @@ def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
         amounts = frame[cells].to_numpy(dtype=np.float64)
         return amounts if lines.added else amounts * weight[:, None]
 
-    guessed = columns.task_prediction or columns.score
+    guessed, groups = columns.task_prediction or columns.score, columns.attribute_prediction
     unit = np.unique(frame["unit"].astype(str), return_inverse=True)[1] if "unit" in frame else None
     return RowCounts(
         groups=labels("a", columns.attribute),
-        group_guesses=labels("b", columns.attribute_prediction)
-        if columns.attribute_prediction
-        else None,
+        group_guesses=labels("b", groups) if groups else None,
         tasks=tasks("t", columns.task),
         task_guesses=tasks("p", guessed) if guessed else None,
         weight=weight,
         times=frame["n"].to_numpy(dtype=np.int64),
         unit=unit,
         added=lines.added,
-        runs=None if columns.run is None else plain_labels(frame["run"]),
+        runs=None if columns.run is None else _plain_labels(frame["run"]),
     )
 
 
 def crossed(frame: pd.DataFrame, letter: str, columns: Sequence[str]) -> Names:
     """Return one label per line: of the one column, or of all of them crossed."""
-    cells = {name: plain_labels(frame[f"{letter}{place}"]) for place, name in enumerate(columns)}
+    cells = {name: _plain_labels(frame[f"{letter}{place}"]) for place, name in enumerate(columns)}
     return cross(cells).astype(object)
 
 
-def plain_labels(column: pd.Series[Any]) -> Names:
+def _plain_labels(column: pd.Series[Any]) -> Names:
     """Return the labels as text; 1.0, as a float column writes it, is the label 1."""
     return column.astype(str).str.replace(_WHOLE, r"\1", regex=True).to_numpy(dtype=object)
 
 
-def _one_hot(labels: Names, names: tuple[str, ...], amount: Floats | None = None) -> Any:
+def _amounts(values: Names | Floats, names: tuple[str, ...], amount: Floats) -> Any:
+    """Return (n, names): amounts as they are, or the amount of each line at its label."""
     from scipy import sparse
 
+    if values.ndim == 2:
+        return sparse.csr_array(np.asarray(values, dtype=np.float64))
     position = {name: number for number, name in enumerate(names)}
-    code = np.array([position[label] for label in labels], dtype=np.int64)
-    values = np.ones(len(code)) if amount is None else amount
+    code = np.array([position[label] for label in values], dtype=np.int64)
     shape = (len(code), len(names))
-    return sparse.csr_array((values, (np.arange(len(code)), code)), shape=shape)
+    return sparse.csr_array((amount, (np.arange(len(code)), code)), shape=shape)
 
 
 def holds_unit_numbers(source: TableSource, columns: Columns, *, head: bool) -> bool:

@@ -68,7 +68,7 @@ class RunAmplification(Amplification):
 
     @property
     def amplification(self) -> Floats:
-        """The amplification of each pair, by its name in JSON."""
+        """The same as `by_pair`: its key in JSON."""
         return self.by_pair
 
     def validate(self) -> None:
