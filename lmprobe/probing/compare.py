@@ -134,8 +134,8 @@ def _refuse_choices_of_models(
     templates: Any, base: Any, settings: CompareSettings, lean: Any
 ) -> None:
     """Refuse what saved results cannot take: they have what they were made with."""
-    chosen = {"templates": templates, "base": base, "lean": lean}
-    given = [name for name, value in chosen.items() if value is not None]
+    arguments = {"templates": templates, "base": base, "lean": lean}
+    given = [name for name, value in arguments.items() if value is not None]
     given += [
         field.name
         for field in fields(settings)
@@ -197,18 +197,18 @@ def _family_wise(
     rows = [row for row, _ in compared]
     if settings.simultaneous:
         choices = settings.choices
-        confidence = choices.each([found.number for _, found in compared if found is not None])
+        confidence = choices.each([tables.number for _, tables in compared if tables is not None])
         rows = [
             row
-            if found is None
-            else replace(row, interval=choices.interval(found.number, confidence, found.bound))
-            for row, found in compared
+            if tables is None
+            else replace(row, interval=choices.interval(tables.number, confidence, tables.bound))
+            for row, tables in compared
         ]
     p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")
     p_equivalence = [math.nan if row.p_equivalence is None else row.p_equivalence for row in rows]
     same = adjusted(np.array(p_equivalence), "holm")
     tasks = task_differences(
-        [{} if found is None else found.tasks for _, found in compared], settings.confidence
+        [{} if tables is None else tables.tasks for _, tables in compared], settings.confidence
     )
     return tuple(
         replace(

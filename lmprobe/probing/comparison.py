@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -141,12 +141,6 @@ class ComparisonRow:
         """The models in words."""
         return f"{self.second} minus {self.first}"
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """What the row is about, by the names of columns and keys."""
-        names = {"first": self.first, "second": self.second, "base": self.base}
-        return names | {"direction": self.direction.value}
-
 
 Names = tuple[str, str]
 
@@ -260,7 +254,9 @@ def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tupl
     return (Note(NoteKind.SCORER, text),)
 
 
-_TASK = ("value", "p_value", "p_holm", "p_benjamini_hochberg")
+class _TaskOfRow(NamedTuple):
+    row: ComparisonRow
+    task: TaskDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +275,36 @@ class ComparisonResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return one table per direction, then the tasks that moved."""
-        return (*direction_tables(self), *moved_tasks(self))
+        return (*_direction_tables(self.rows), *_moved_tasks(self.rows))
 
     def page(self) -> Page:
         """Return the whole report."""
-        return comparison_page(self)
+        names = [str(name) for name in self.provenance["names"]]
+        # What the intervals assume comes first.
+        notes = sorted(
+            dict.fromkeys(note for row in self.rows for note in row.notes),
+            key=lambda note: note.kind is not NoteKind.ASSUMPTION,
+        )
+        tasks = _moved_tasks(self.rows)
+        text = () if tasks else ("No single task differs by a family-wise test.",)
+        shown = [row for row in self.rows if row.verdict.decisive] or self.rows
+        figures = _difference_figures(self.rows)
+        return Page(
+            title=f"{names[1]} compared with {names[0]}"
+            if len(names) == 2
+            else f"{plural(len(names), 'model')} compared",
+            subtitle=f"Difference: the value of {_minuend(self.rows)}.",
+            headline=tuple(Statement(_sentence(row), row.verdict) for row in shown[:_HEADLINES]),
+            sections=(
+                Section("Differences", tables=_direction_tables(self.rows), name="verdict"),
+                Section("With their intervals", figures=figures, name="differences"),
+                Section("Task by task", text=text, tables=tasks, name="tasks"),
+                *closing_sections(notes, command=_compare_again(self.provenance)),
+            ),
+            limits=LIMITS,
+            name="comparison",
+            source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per pair of models, base and direction."""
@@ -307,20 +328,19 @@ class ComparisonResult(Result):
 
     def tasks(self) -> pd.DataFrame:
         """Return one line per pair of models, base, direction and task."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    **row.labels,
-                    "task": task.task,
-                    **{name: getattr(task, name) for name in _TASK},
-                    "low": task.interval.low,
-                    "high": task.interval.high,
-                }
-                for row in self.rows
-                for task in row.tasks
-            ]
+        return frame_of(
+            _tasks_of(self.rows),
+            first="row.first",
+            second="row.second",
+            base="row.base",
+            direction="row.direction.value",
+            task="task.task",
+            value="task.value",
+            p_value="task.p_value",
+            p_holm="task.p_holm",
+            p_benjamini_hochberg="task.p_benjamini_hochberg",
+            low="task.interval.low",
+            high="task.interval.high",
         )
 
     def frames(self) -> dict[str, Any]:
@@ -333,22 +353,28 @@ class ComparisonResult(Result):
             raise ValueError("it has no rows")
 
 
-def direction_tables(result: ComparisonResult) -> tuple[Table, ...]:
+def _tasks_of(rows: Sequence[ComparisonRow]) -> list[_TaskOfRow]:
+    return [_TaskOfRow(row, task) for row in rows for task in row.tasks]
+
+
+def _direction_tables(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
     """Return one table per direction: every pair of models and base with its difference."""
-    groups = by_direction(result.rows)
-    return tuple(_direction_table(direction, rows) for direction, rows in groups.items())
-
-
-def _direction_table(direction: Direction, rows: list[ComparisonRow]) -> Table:
-    columns = (
-        _model_column(rows),
-        ColumnOf("base", "base"),
-        ColumnOf("difference", "value", ColumnKind.SIGNED, "value"),
-        interval_column(rows),
-        ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
-        ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+    return tuple(
+        table_of(
+            direction.slug,
+            group,
+            (
+                _model_column(group),
+                ColumnOf("base", "base"),
+                ColumnOf("difference", "value", ColumnKind.SIGNED, "value"),
+                interval_column(group),
+                ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
+                ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+            ),
+            title=f"{direction}: {direction.question}",
+        )
+        for direction, group in by_direction(rows).items()
     )
-    return table_of(direction.slug, rows, columns, title=f"{direction}: {direction.question}")
 
 
 def _model_column(rows: Sequence[ComparisonRow]) -> ColumnOf:
@@ -358,57 +384,50 @@ def _model_column(rows: Sequence[ComparisonRow]) -> ColumnOf:
     return ColumnOf("model", lambda row: names[row] if several else None)
 
 
-def moved_tasks(result: ComparisonResult) -> tuple[Table, ...]:
+def _moved_tasks(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
     """Return the largest differences of tasks in each direction, of those that can be claimed."""
-    moved = [
-        (row, task)
-        for row in result.rows
-        for task in row.tasks
-        if task.differs(1 - row.interval.confidence)
-    ]
+    tasks = _tasks_of(rows)
+    moved = [item for item in tasks if item.task.differs(1 - item.row.interval.confidence)]
     if not moved:
         return ()
-    moved.sort(key=lambda pair: -abs(pair[1].value))
+    moved.sort(key=lambda item: -abs(item.task.value))
     largest = [
-        pair
+        item
         for direction in DIRECTIONS
-        for pair in [pair for pair in moved if pair[0].direction is direction][:_SHOWN]
+        for item in [item for item in moved if item.row.direction is direction][:_SHOWN]
     ]
-    model = _model_column(result.rows)
+    model = _model_column(rows)
     columns = (
-        ColumnOf("model", lambda pair: model.cells([pair[0]])[0]),
-        ColumnOf("task", lambda pair: pair[1].task),
-        ColumnOf("base", lambda pair: pair[0].base),
-        ColumnOf("direction", lambda pair: pair[0].direction, ColumnKind.DIRECTION),
-        ColumnOf("difference", lambda pair: pair[1].value, ColumnKind.SIGNED, "value"),
-        ColumnOf("interval", lambda pair: pair[1].interval, ColumnKind.INTERVAL),
-        ColumnOf(
-            "p (Holm)", lambda pair: pair[1].p_holm, ColumnKind.P_VALUE, "p_holm", essential=False
-        ),
+        ColumnOf("model", lambda item: model.cells([item.row])[0]),
+        ColumnOf("task", "task.task"),
+        ColumnOf("base", "row.base"),
+        ColumnOf("direction", "row.direction", ColumnKind.DIRECTION),
+        ColumnOf("difference", "task.value", ColumnKind.SIGNED, "value"),
+        ColumnOf("interval", "task.interval", ColumnKind.INTERVAL),
+        ColumnOf("p (Holm)", "task.p_holm", ColumnKind.P_VALUE, "p_holm", essential=False),
     )
-    total = sum(len(row.tasks) for row in result.rows)
     rest = "; the largest of each direction" if len(largest) < len(moved) else ""
     caption = (
-        f"{len(moved)} of {plural(total, 'difference')} of tasks can be claimed, by a family-wise "
-        f"test; the intervals cover all tasks at once{rest}"
+        f"{len(moved)} of {plural(len(tasks), 'difference')} of tasks can be claimed, by a "
+        f"family-wise test; the intervals cover all tasks at once{rest}"
     )
     return (table_of("tasks", largest, columns, title="Tasks that differ", caption=caption),)
 
 
-def difference_figures(result: ComparisonResult) -> tuple[IntervalPlot, ...]:
+def _difference_figures(rows: Sequence[ComparisonRow]) -> tuple[IntervalPlot, ...]:
     """Return every difference with its interval, by direction.
 
     Two models share a picture for all bases, several have one for each base: a line is named
     by one thing.
     """
-    several = len({row.pair for row in result.rows}) > 1
+    several = len({row.pair for row in rows}) > 1
     groups: dict[tuple[str, Direction], list[ComparisonRow]] = {}
-    for row in result.rows:
+    for row in rows:
         groups.setdefault((row.base if several else "", row.direction), []).append(row)
     bases = {base for base, _ in groups}
     return tuple(
-        _difference_figure(rows, base if len(bases) > 1 else "", several)
-        for (base, _), rows in groups.items()
+        _difference_figure(group, base if len(bases) > 1 else "", several)
+        for (base, _), group in groups.items()
     )
 
 
@@ -436,37 +455,6 @@ def _names(rows: Sequence[ComparisonRow]) -> list[str]:
     return [row.second if same else row.pair for row in rows]
 
 
-def comparison_page(result: ComparisonResult) -> Page:
-    """Return the whole report of a comparison."""
-    names = [str(name) for name in result.provenance["names"]]
-    # What the intervals assume comes first.
-    notes = sorted(
-        dict.fromkeys(note for row in result.rows for note in row.notes),
-        key=lambda note: note.kind is not NoteKind.ASSUMPTION,
-    )
-    tasks = moved_tasks(result)
-    text = () if tasks else ("No single task differs by a family-wise test.",)
-    decided = [row for row in result.rows if row.verdict.decisive]
-    return Page(
-        title=f"{names[1]} compared with {names[0]}"
-        if len(names) == 2
-        else f"{plural(len(names), 'model')} compared",
-        subtitle=f"Difference: the value of {_minuend(result.rows)}.",
-        headline=tuple(
-            Statement(_sentence(row), row.verdict) for row in (decided or result.rows)[:_HEADLINES]
-        ),
-        sections=(
-            Section("Differences", tables=direction_tables(result), name="verdict"),
-            Section("With their intervals", figures=difference_figures(result), name="differences"),
-            Section("Task by task", text=text, tables=tasks, name="tasks"),
-            *closing_sections(notes, command=compare_again(result.provenance)),
-        ),
-        limits=LIMITS,
-        name="comparison",
-        source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
-    )
-
-
 def _minuend(rows: Sequence[ComparisonRow]) -> str:
     firsts = {row.first for row in rows}
     if len(firsts) == 1:
@@ -488,7 +476,7 @@ def _sentence(row: ComparisonRow) -> str:
     return f"The value of {row.second} {predicate}{place}, {where}."
 
 
-def compare_again(provenance: Mapping[str, Any]) -> str:
+def _compare_again(provenance: Mapping[str, Any]) -> str:
     """Return the command that makes the same comparison."""
     settings: CompareSettings = from_mapping(CompareSettings, provenance["settings"])
     words: list[str] = []
