@@ -17,7 +17,7 @@ from lmprobe.probing.result import GroupedWord, ProbeRow
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle
-from lmprobe.results.format import format_signed
+from lmprobe.results.format import format_signed, plural
 from lmprobe.sources import AlignedBaseRates, Source, align_base_rates, load_base_rates
 from lmprobe.stats.planning import sentences_needed
 from lmprobe.stats.row_tables import RowTables
@@ -66,11 +66,6 @@ class Baseline:
         return table
 
     @property
-    def foreign_lean(self) -> bool:
-        """Whether the lean comes from another source than the base."""
-        return self.lean_name != self.name
-
-    @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader must know of these base rates and their lean."""
         own = self.rates.notes
@@ -82,16 +77,15 @@ class Baseline:
             own = (*own, Note(NoteKind.BASE, text))
         if self.lean_rates is None:
             return (*own, Note(NoteKind.LEAN, _NO_LEAN))
-        if not self.foreign_lean:
+        if self.lean_name == self.name:
             return own
         texts = [f"the lean comes from {self.lean_name}"]
         if self.lean_rates.dropped_attributes:
             groups = ", ".join(self.lean_rates.dropped_attributes)
             texts.append(f"{self.lean_name} has no lean for {groups}: 0 is used")
         if self.lean_rates.dropped_tasks:
-            unknown = len(self.lean_rates.dropped_tasks)
-            tasks = "task" if unknown == 1 else "tasks"
-            texts.append(f"{self.lean_name} has no lean for {unknown} {tasks}: undefined")
+            tasks = plural(len(self.lean_rates.dropped_tasks), "task")
+            texts.append(f"{self.lean_name} has no lean for {tasks}: undefined")
         return (*own, *(Note(NoteKind.LEAN, text) for text in texts))
 
     def merged(self, owner: Mapping[str, str]) -> Baseline:
@@ -144,8 +138,12 @@ def grouped_words(
         members = (templates.attribute_words, templates.task_words)[direction.axis]
         if all(members[label] == (label,) for label in labels):
             continue
+        by_word = replace(
+            table, attributes=table.words.attributes, tasks=table.words.tasks,
+            attribute_of=(), task_of=(),
+        )  # fmt: skip
         # What is guessed comes first, (words, templates, given).
-        guessed = np.moveaxis(_by_word(table, templates).probabilities(), direction.axis, 0)
+        guessed = np.moveaxis(by_word.probabilities(), direction.axis, 0)
         start = 0
         for label in labels:
             own = guessed[start : start + len(members[label])]
@@ -156,14 +154,6 @@ def grouped_words(
             ]
             start += len(own)
     return tuple(words)
-
-
-def _by_word(scores: Scores, templates: TemplateSet) -> Scores:
-    attributes = tuple(w for label in scores.attributes for w in templates.attribute_words[label])
-    tasks = tuple(w for label in scores.tasks for w in templates.task_words[label])
-    return replace(
-        scores, attributes=attributes, tasks=tasks, attribute_of=attributes, task_of=tasks
-    )
 
 
 def group_notes(scores: Scores, templates: TemplateSet) -> tuple[Note, ...]:
@@ -195,15 +185,18 @@ def margins(
             for baseline in baselines
             if len({owner[label] for label in baseline.rates.association.attributes}) > 1
         ]
-        yield name, merged, {direction: _merged(one, owner) for direction, one in scores.items()}
-
-
-def _merged(scores: Scores, owner: Mapping[str, str]) -> Scores:
-    return replace(
-        scores,
-        attributes=tuple(dict.fromkeys(owner[label] for label in scores.attributes)),
-        attribute_of=tuple(owner[label] for label in scores.attribute_of),
-    )
+        yield (
+            name,
+            merged,
+            {
+                direction: replace(
+                    table,
+                    attributes=tuple(dict.fromkeys(owner[label] for label in table.attributes)),
+                    attribute_of=tuple(owner[label] for label in table.attribute_of),
+                )
+                for direction, table in scores.items()
+            },
+        )
 
 
 def probe_rows(
@@ -282,24 +275,25 @@ def _tables(
 
 def _uneven(row: ProbeRow, settings: ProbeSettings) -> ProbeRow:
     """Return a row for which no lean is known."""
-    found = unevenness(
+    rng = np.random.default_rng(settings.seed)
+    deviations = unevenness(
         row.predicted,
         row.base_rate,
         families=row.families,
         confidence=settings.confidence,
-        rng=np.random.default_rng(settings.seed),
+        rng=rng,
     )
-    return replace(row, unevenness=found)
+    return replace(row, unevenness=deviations)
 
 
 def _estimated(
-    baseline: Baseline, row: ProbeRow, tables: RowTables, found: RowEstimates
+    baseline: Baseline, row: ProbeRow, tables: RowTables, estimates: RowEstimates
 ) -> ProbeRow:
-    value = found.parts["value"]
-    notes = [*row.notes, *found.notes]
+    value = estimates.parts["value"]
+    notes = [*row.notes, *estimates.notes]
     if tables.sampled:
         notes += base_notes(value, tables)
-    notes += preference_notes(found.parts, baseline.rates, row.direction, row.predicted)
+    notes += preference_notes(estimates.parts, baseline.rates, row.direction, row.predicted)
     return replace(
         row,
         interval=value.interval,
@@ -307,12 +301,12 @@ def _estimated(
         corrected=value.corrected,
         base_bias=value.base_bias,
         obstacle=value.obstacle,
-        association=found.parts["association"],
-        preference=found.parts["preference"],
-        strength=found.strength,
-        base_reliability=found.reliability,
-        standard_errors=found.standard_errors,
-        robustness=found.robustness,
+        association=estimates.parts["association"],
+        preference=estimates.parts["preference"],
+        strength=estimates.strength,
+        base_reliability=estimates.reliability,
+        standard_errors=estimates.standard_errors,
+        robustness=estimates.robustness,
     )
 
 

@@ -26,11 +26,11 @@ def texts(compared: Baseline) -> list[str]:
 
 def test_the_lean_is_that_of_the_base_itself_unless_another_is_named() -> None:
     own = baseline(OWN, PAIR, TWO)
-    assert (own.name, own.lean_name, own.foreign_lean) == ("own", "own", False)
+    assert (own.name, own.lean_name) == ("own", "own")
     np.testing.assert_array_equal(own.lean(FORWARD, "joint"), [[-1, 1], [1, -1]])
     assert texts(own) == []
     foreign = baseline(OWN, PAIR, TWO, lean_from=OTHER)
-    assert (foreign.name, foreign.lean_name, foreign.foreign_lean) == ("own", "other", True)
+    assert (foreign.name, foreign.lean_name) == ("own", "other")
     np.testing.assert_array_equal(foreign.lean(FORWARD, "joint"), [[1, -1], [-1, 1]])
     assert texts(foreign) == ["the lean comes from other"]
 
