@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.result import LeakageMeasure, LeakageResult, leakage_row
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, Missing
-from lmprobe.models import as_model
+from lmprobe.models import LanguageModel, as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.probing.scores import score_templates
 from lmprobe.probing.settings import ProbeSettings
@@ -39,9 +39,6 @@ from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import interval_notes
 from lmprobe.templates import TemplateSet, load_templates
-
-if TYPE_CHECKING:
-    from lmprobe.models import LanguageModel
 
 
 def bayes_leakage(task_given_attribute: Floats) -> Floats:
