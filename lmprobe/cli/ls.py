@@ -36,8 +36,8 @@ def command(
     """
     from lmprobe.cli.output import show_json
 
-    chosen = [kind.value] if kind else [str(name.value) for name in Kind]
-    lists = {name: _LISTS[name]() if name in _LISTS else _registered(name) for name in chosen}
+    names = [kind.value] if kind else [str(name.value) for name in Kind]
+    lists = {name: _LISTS[name]() if name in _LISTS else _registered(name) for name in names}
     if json:
         show_json(lists)
         return

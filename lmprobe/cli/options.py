@@ -74,10 +74,10 @@ def settings_options(
         @functools.wraps(command)
         def run(**values: Any) -> None:
             for name, kind in classes.items():
-                chosen = {
+                choices = {
                     option.name: _value(option, values.pop(option.name)) for option in options[name]
                 }
-                values[name] = kind(**chosen)
+                values[name] = kind(**choices)
             command(**values)
 
         run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -63,9 +63,11 @@ def command(
         emit(swept, json=json, quiet=quiet, output=output)
         return
     loaded = load_model(model, **model_settings.arguments())
-    chosen = templates[0] if templates else None
+    template_set = templates[0] if templates else None
     with progress_bar(f"probing {model}", "sentences", quiet=quiet) as progress:
-        result = probe(loaded, chosen, bases, **settings.to_dict(), cache=cache, progress=progress)
+        result = probe(
+            loaded, template_set, bases, **settings.to_dict(), cache=cache, progress=progress
+        )
     emit(result, json=json, quiet=quiet, output=output, hints=_hints(result, output))
 
 

@@ -26,7 +26,15 @@ from lmprobe.probing.exhibits import (
     words_table,
 )
 from lmprobe.probing.settings import run_again
-from lmprobe.results import Note, NoteKind, Page, Section, Statement, Verdict
+from lmprobe.results import (
+    Note,
+    NoteKind,
+    Page,
+    Section,
+    Statement,
+    Verdict,
+    closing_sections,
+)
 from lmprobe.results.figure import MOST_DOTS
 from lmprobe.results.format import (
     describe_interval,
@@ -80,10 +88,13 @@ def probe_page(result: ProbeResult) -> Page:
             f"{plural(tasks, 'task')}; {', '.join(_unique(row.attributes for row in result.rows))}"
         ),
         headline=headline(result.rows),
-        sections=tuple(
-            section
-            for section in _sections(result, rows)
-            if section.tables or section.figures or section.parts or section.notes
+        sections=(
+            *(
+                section
+                for section in _sections(result, rows)
+                if section.tables or section.figures or section.parts or section.notes
+            ),
+            *_closing(result),
         ),
         limits=LIMITS,
         source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
@@ -255,7 +266,6 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
         name="pairs",
     )
     yield _measured(result)
-    yield _again(result)
 
 
 def _measured(result: ProbeResult) -> Section:
@@ -316,27 +326,18 @@ def _source_facts(result: ProbeResult, name: str) -> dict[str, str]:
     return facts | ({"lean": f"from {listed(sorted(leans))}"} if leans else {})
 
 
-def _again(result: ProbeResult) -> Section:
-    """Return the command that runs the probe again, and what it was made of."""
+def _closing(result: ProbeResult) -> tuple[Section, ...]:
+    """Return what the probe was made of, and the command that runs it again."""
     facts = result.provenance
     row = result.rows[0]
-    shown = {
-        name.replace("_", " "): str(facts[name])
-        for name in _PROVENANCE
-        if facts.get(name) is not None
-    }
+    shown = {name: str(facts[name]) for name in _PROVENANCE if facts.get(name) is not None}
     shown |= {
         "templates": f"{facts['templates']['name']} {facts['templates']['sha256']}",
         "interval": f"{row.interval.method}, {format_percent(row.interval.confidence)}",
         "lean": f"{row.lean_weighting} weighting",
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
     }
-    return Section(
-        "Run it again",
-        commands=(run_again(result),),
-        parts=(Section("Provenance", facts=shown),),
-        name="provenance",
-    )
+    return closing_sections(facts=shown, command=run_again(result))
 
 
 def _unique(several: Iterable[Iterable[str]]) -> list[str]:

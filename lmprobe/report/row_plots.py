@@ -268,14 +268,14 @@ def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
     cell = max(_NARROWEST, min(_WIDEST, room / max(number, 1)))
     wide = [cell * len(block.columns) for block in figure.blocks]
     *starts, end = itertools.accumulate(wide, lambda x, step: x + step + _GAP, initial=left)
-    titles = _Headings(
+    titles = _CellNames(
         tuple(
             (block.title, x + step / 2, step + _GAP - 4)
             for block, x, step in zip(figure.blocks, starts, wide, strict=True)
         ),
         FONT,
     )
-    names = _Headings(
+    names = _CellNames(
         tuple(
             (name, x + cell * (index + 0.5), cell)
             for block, x in zip(figure.blocks, starts, strict=True)
@@ -313,7 +313,7 @@ def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class _Headings:
+class _CellNames:
     """Names above their cells: along them, or upwards where one is wider than its cells are."""
 
     names: tuple[tuple[str, float, float], ...]

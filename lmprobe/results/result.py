@@ -148,8 +148,8 @@ class Result(ABC):
     def __repr__(self) -> str:
         """Return one line: the job and what it found."""
         page = self.page()
-        found = " ".join(statement.text for statement in page.headline) or page.title
-        return f"<{type(self).__name__}: {shorten(found, 160, placeholder=' ...')}>"
+        headline = " ".join(statement.text for statement in page.headline) or page.title
+        return f"<{type(self).__name__}: {shorten(headline, 160, placeholder=' ...')}>"
 
     def __str__(self) -> str:
         """Return the tables as a terminal shows them."""
@@ -163,13 +163,11 @@ class Result(ABC):
         return notebook_html(self.page(), self.tables())
 
 
-def _named(what: str, name: str, known: tuple[T, ...]) -> T:
-    for content in known:
-        if content.name == name:
-            return content
-    raise InputError(
-        f'no {what} "{name}"; {did_you_mean(name, [content.name for content in known])}'
-    )
+def _named(what: str, name: str, contents: tuple[T, ...]) -> T:
+    by_name = {content.name: content for content in contents}
+    if name not in by_name:
+        raise InputError(f'no {what} "{name}"; {did_you_mean(name, by_name)}')
+    return by_name[name]
 
 
 # Names, not classes: only the job that made the file is imported.

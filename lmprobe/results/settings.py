@@ -146,12 +146,10 @@ def from_mapping(settings: type[S], values: Mapping[str, Any]) -> S:
     return settings(**{name: value for name, value in values.items() if name in names})
 
 
-def refuse_unknown(function: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
+def refuse_unknown(function: str, options: Mapping[str, Any], names: Iterable[str]) -> None:
     """Refuse a keyword argument that a function with `**options` does not know, as Python does."""
-    names = set(known)
-    unknown = [name for name in options if name not in names]
-    if unknown:
-        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}")
+    for name in sorted({*options} - {*names}):
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def _checked(option: Option, value: Any) -> Any:

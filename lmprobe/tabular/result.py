@@ -25,6 +25,7 @@ from lmprobe.results import (
     SeriesPlot,
     Statement,
     Table,
+    closing_sections,
     json_field,
     table_of,
 )
@@ -336,13 +337,12 @@ def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Se
         if row.undefined_pairs
     ]
     notes = (*result.notes, *(note for row in rows for note in row.notes), *undefined)
-    sections.append(Section("Notes", notes=notes))
+    command = ""
     if result.provenance.get("files", True):
         tables = result.provenance["tables"]
         words = [*settings.words(), *(["--runs"] if len(tables) > 1 else [])]
         command = command_line("amplify", tables, words)
-        sections.append(Section("Run it again", commands=(command,), collapsed=True))
-    return sections
+    return [*sections, *closing_sections(notes, command=command)]
 
 
 def _pair_figure(row: AmplificationRow) -> Figure:

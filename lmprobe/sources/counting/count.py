@@ -26,6 +26,7 @@ from lmprobe.results import (
     Page,
     Section,
     Table,
+    closing_sections,
     json_field,
     table_of as result_table,
 )
@@ -129,7 +130,7 @@ class CountResult(Result):
             headline=(),
             sections=(
                 Section("Counts", tables=self.tables(), searchable=True),
-                Section("Provenance", facts=facts, notes=(Note(NoteKind.DATA, read),)),
+                *closing_sections((Note(NoteKind.DATA, read),), facts),
             ),
             limits=LIMITS,
             topic="Counts of text",
