@@ -21,7 +21,7 @@ class Kind(StrEnum):
     captions = "captions"
 
 
-class Rule(StrEnum):
+class CaptionRule(StrEnum):
     """Which words of a caption count."""
 
     published = "published"
@@ -43,8 +43,9 @@ def command(
         Path | None, typer.Option(help="Table with image_id and the predictions of a model.")
     ] = None,
     rule: Annotated[
-        Rule, typer.Option(help="Match words in captions as the published code does, or whole.")
-    ] = Rule.published,
+        CaptionRule,
+        typer.Option(help="Match words in captions as the published code does, or whole."),
+    ] = CaptionRule.published,
     keep_unclear: Annotated[
         bool, typer.Option("--keep-unclear", help="Keep images with both genders or neither.")
     ] = False,

@@ -272,12 +272,13 @@ def _clozes(sentences: Mapping[tuple[str, str], Sentence], direction: Direction)
 
 
 def _cloze(sentence: Sentence, direction: Direction, differing: Sequence[str]) -> Cloze:
-    spans = sentence.attribute_span, sentence.task_span
+    slots = sentence.attribute_slot, sentence.task_slot
+    hidden, given = slots[direction.axis], slots[direction.given_axis]
     return Cloze(
         sentence.text,
-        *spans[direction.axis],
-        given=(spans[direction.given_axis],),
-        article=(sentence.attribute_article, sentence.task_article)[direction.axis],
+        *sentence.span(hidden).word,
+        given=(sentence.span(given).word,),
+        article=sentence.article(hidden),
         differing=tuple(
             (span.start, span.end) for span in sentence.spans if span.slot in differing
         ),

@@ -171,17 +171,8 @@ class Sentence:
         """Where the word of the task is written."""
         return self.span(self.task_slot).word
 
-    @property
-    def attribute_article(self) -> tuple[int, int] | None:
-        """Where the article of the attribute's word is written, if it has one of its own."""
-        return self._article(self.attribute_slot)
-
-    @property
-    def task_article(self) -> tuple[int, int] | None:
-        """Where the article of the task's word is written, if it has one of its own."""
-        return self._article(self.task_slot)
-
-    def _article(self, slot: str) -> tuple[int, int] | None:
+    def article(self, slot: str) -> tuple[int, int] | None:
+        """Return where the article of a slot's word is written, if it has one of its own."""
         span = self.span(slot)
         lead = self.text[span.start : span.word_start].rstrip()
         return (span.start, span.start + len(lead)) if lead else None

@@ -157,7 +157,9 @@ def test_what_differs_is_hidden_and_nothing_else(model: MaskedModel, tmp_path: P
             alone = score(model, [cloze]).log_probability[0]
             guessed = found[FORWARD].log_probability[k, -1, -1]
             assert guessed == pytest.approx(alone, abs=1e-4)
-            cloze = Cloze(sentence.text, *sentence.task_span, article=sentence.task_article)
+            cloze = Cloze(
+                sentence.text, *sentence.task_span, article=sentence.article(sentence.task_slot)
+            )
             alone = score(model, [cloze], scorer="phrase-l2r").log_probability[0]
             guessed = found[BACKWARD].log_probability[k, -1, -1]
             assert guessed == pytest.approx(alone, abs=1e-4), "with its article, even the same one"

@@ -111,10 +111,11 @@ def test_an_article_written_for_a_word_is_known(written: Written) -> None:
     slots = {"who": ["he", "she"], "what": ["nurse", "auditor"], "how": ["old"]}
     one = written(["{a:what} met {who}.", "{who} is {a:how} {what}.", "A {what} met {who}."], slots)
     first, *others = (template.sentence("she", "auditor") for template in one.templates)
-    assert first.task_article is not None
-    assert first.text[slice(*first.task_article)] == "An"
-    assert first.attribute_article is None
-    assert [other.task_article for other in others] == [None, None]
+    article = first.article(first.task_slot)
+    assert article is not None
+    assert first.text[slice(*article)] == "An"
+    assert first.article(first.attribute_slot) is None
+    assert [other.article(other.task_slot) for other in others] == [None, None]
 
 
 def test_families_and_names(written: Written) -> None:

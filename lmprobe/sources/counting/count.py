@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -251,16 +252,13 @@ class CountCheckpoint:
     path: Path | None
     request: str
     done: set[int] = field(default_factory=set)
-    counts: Counts = field(default_factory=dict)
+    counts: Counter[tuple[int, int]] = field(default_factory=Counter)
     saved: float = 0.0
 
     def add(self, number: int, counts: Counts) -> None:
-        """Add the counts of a part, unless they are already in."""
-        if number in self.done:
-            return
+        """Add the counts of a part."""
         self.done.add(number)
-        for pair, count in counts.items():
-            self.counts[pair] = self.counts.get(pair, 0) + count
+        self.counts.update(counts)
         if time.monotonic() - self.saved > SECONDS_BETWEEN_SAVES:
             self.save()
 
@@ -298,7 +296,7 @@ def _open_checkpoint(path: str | Path | None, job: CountJob, parts: list[Part]) 
             f"or the size of the parts has changed; {advice}"
         )
     counts = {(attribute, task): count for attribute, task, count in state["counts"]}
-    return CountCheckpoint(path, request, set(state["done"]), counts)
+    return CountCheckpoint(path, request, set(state["done"]), Counter(counts))
 
 
 def _fingerprint(job: CountJob, parts: list[Part]) -> str:

@@ -378,7 +378,7 @@ class PaperRule:
         """Yield (attribute, task) of each sentence that counts."""
         spans = list(self._spans(block))
         sentences = [block[start:end] for start, end in spans]
-        headings = _Headings(block)
+        headings = _HeadingLines(block)
         # The attribute first: it rules out most sentences.
         for number, groups in self._groups_of(sentences).items():
             if len(groups) == 1 and spans[number][0] not in headings:
@@ -422,7 +422,7 @@ class PaperRule:
         return max(tasks) if len(tasks) % 2 else None
 
 
-class _Headings:
+class _HeadingLines:
     """The lines with a "=" in them, as Wikipedia's headings have; asked for in ascending order."""
 
     def __init__(self, block: bytes) -> None:
