@@ -17,7 +17,7 @@ LONGEST_MESSAGE = 600
 _MOST_NAMES = 40
 
 _SPACE = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]+")
-# What moves a cursor, changes colours or turns the writing around; and half a character.
+# Control characters, marks of writing direction, and halves of surrogate pairs.
 _COMMANDING = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff]"

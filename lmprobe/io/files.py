@@ -117,7 +117,7 @@ class FileProblems(DataFileError):
     """A data file with mistakes; the message is the first one and how many more there are."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        """Keep the mistakes for whoever lists them all."""
+        """Keep all mistakes, for a list of them."""
         self.problems = tuple(problems)
         first, more = problems[0], len(problems) - 1
         line = "" if first.line is None else f"line {first.line}"
@@ -262,7 +262,7 @@ def read_sealed(path: Path, name: str = "", *, strict: bool = False) -> dict[str
         return None
 
 
-# What the names of temporary files end in; a file of anybody else does not.
+# The ending of the names of temporary files, which no other program uses.
 _SUFFIX = ".lmprobe-tmp"
 
 

@@ -192,7 +192,7 @@ def _check_packed(path: Path, size: int, changed: int) -> None:
 
 
 def name_problem(names: Sequence[str]) -> str:
-    """Return why columns of these names cannot be told apart; nothing if they can.
+    """Return why columns of these names cannot be distinguished; nothing if they can.
 
     DuckDB takes two names for one if they differ in case alone, and ends one at a NUL.
     """

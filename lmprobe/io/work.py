@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 
 
 def silent(done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 # Read by Ray when it starts. Without the second, Ray looks up this machine's address at a public
@@ -26,7 +26,7 @@ def silent(done: int, total: int) -> None:
 _PRIVATE = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 # Even without usage statistics, Ray's own server asks the metadata services of cloud providers
-# (plain HTTP to 169.254.169.254) where it runs. A proxy that nobody serves keeps it here.
+# (plain HTTP to 169.254.169.254) where it runs. A proxy address without a server blocks that.
 _CLOSED = {"http_proxy": "http://127.0.0.1:9", "no_proxy": "127.0.0.1,localhost,::1"}
 
 

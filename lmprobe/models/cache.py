@@ -47,7 +47,7 @@ def file_hash(path: Path) -> str:
         "path": str(path.resolve()),
         "size": facts.st_size,
         "changed": facts.st_mtime_ns,
-        # Copying and unpacking set the time above; nobody sets this one.
+        # Copying and unpacking set the time above; no program sets this one.
         "status_changed": facts.st_ctime_ns,
         "inode": facts.st_ino,
     }

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -55,11 +55,11 @@ class BatchSize:
         """How many sentences, and how many tokens, a tree of them may have."""
         return self._fixed or self._tokens, min(self._tokens, _LARGEST_TREE)
 
-    def rows(self, lengths: Sequence[int], trees: bool = False) -> int:
-        """Return how many of the next rows to take, sentences or trees; their lengths fall."""
+    def rows(self, rows: Sequence[Sized], trees: bool = False) -> int:
+        """Return how many of the next rows to take, sentences or trees; the longest is first."""
         fixed = 1 if self._fixed and trees else self._fixed
-        fitting = fixed or max(1, self._tokens // lengths[0])
-        return min(len(lengths), fitting)
+        fitting = fixed or max(1, self._tokens // len(rows[0]))
+        return min(len(rows), fitting)
 
     def halve(self, sentences: int, tokens: int) -> None:
         """Take half as many tokens from now on, or say that memory is too small."""
@@ -257,7 +257,7 @@ def quiet_transformers() -> Iterator[None]:
     try:
         # The reader of GGUF files draws a bar of its own.
         with warnings.catch_warnings(), redirect_stderr(io.StringIO()), _no_standard_output():
-            # What transformers' own code still calls is not the caller's to mend.
+            # The caller cannot change what transformers' own code still calls.
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)
             yield

@@ -1,4 +1,4 @@
-"""The protocol of a language model, what it is asked, and the tokens of a question.
+"""The protocol of a language model, its queries, and the tokens that write a word.
 
 The pieces of a word come from tokenizing the whole sentence and following character
 offsets, never from tokenizing the word alone: the same letters are other tokens after a

@@ -2,7 +2,7 @@
 
 A tree is one row of tokens for the network. Every token sees itself and the tokens before it in
 its own sequences, and nothing of the others, and has the position that it has in a sequence.
-Whether a network reads trees as meant is tried out.
+Whether a network reads trees correctly is tested on the network itself.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def tree_inputs(network: Any, trees: Sequence[PrefixTree]) -> dict[str, Any]:
 
 
 class TreeCheck:
-    """Whether a network reads trees as meant, tried out once for sentences of a length.
+    """Whether a network reads trees correctly, tested once for sentences of a length.
 
-    Most do: they attend where the mask says, and count positions as they are told. Recurrent
+    Most do: they attend where the mask says, and take positions as they are given. Recurrent
     ones do not, nor those that count positions themselves or see only the nearest tokens.
     """
 

@@ -78,7 +78,7 @@ class _CausalReader:
         return sorted(trees, key=len, reverse=True)
 
     def batch_rows(self, rows: Sequence[PrefixTree]) -> int:
-        return self._batch_size.rows([len(tree) for tree in rows], self.as_trees)
+        return self._batch_size.rows(rows, self.as_trees)
 
     def batch(self, rows: Sequence[PrefixTree]) -> Batch:
         positions = {

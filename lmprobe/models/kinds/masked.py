@@ -81,9 +81,9 @@ class _MaskedReader:
         return list(sentences)
 
     def batch_rows(self, rows: Sequence[_MaskedSentence]) -> int:
-        lengths = [len(row) for row in rows]
-        count = self._batch_size.rows(lengths)
-        return count if self.may_pad else lengths[:count].count(lengths[0])
+        count = self._batch_size.rows(rows)
+        lengths = [len(row) for row in rows[:count]]
+        return count if self.may_pad else lengths.count(lengths[0])
 
     def batch(self, rows: Sequence[_MaskedSentence]) -> Batch:
         return Batch(

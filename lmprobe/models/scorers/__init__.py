@@ -58,7 +58,7 @@ class ChosenScorer:
     name: str
     scorer: Scorer
     identity: str
-    """Changes with the code of the scorer, so that answers are asked for again."""
+    """Changes with the code of the scorer, so that the cache has no outdated answers."""
 
 
 def choose_scorer(name: str, kind: str) -> ChosenScorer:
