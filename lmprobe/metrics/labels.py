@@ -85,11 +85,11 @@ def indicators(
     so that a test set and its train set get the same columns.
     """
     if is_frame(labels):
-        found = tuple(str(column) for column in labels.columns)
-        twice = sorted({name for name in found if found.count(name) > 1})
+        columns = tuple(str(column) for column in labels.columns)
+        twice = sorted({name for name in columns if columns.count(name) > 1})
         if twice:
             raise InputError(f'`{role}` has the column "{twice[0]}" twice; rename one')
-        return Indicators(_checked(labels.to_numpy(), role), found)
+        return Indicators(_checked(labels.to_numpy(), role), columns)
     array = as_array(labels)
     if array.ndim == 2:
         default = tuple(str(number) for number in range(array.shape[1]))
@@ -125,15 +125,15 @@ def _from_categories(
     if names is None and declared is not None:
         names = tuple(str(category) for category in declared)
     codes, uniques = pd.factorize(array, sort=True)
-    found = tuple(str(value) for value in uniques)
-    unknown = sorted(set(found) - set(names or found))
+    categories = tuple(str(value) for value in uniques)
+    unknown = sorted(set(categories) - set(names or categories))
     if unknown:
         raise InputError(
             f'`{role}` has the unknown category "{unknown[0]}"; known: {", ".join(names or ())}'
         )
-    columns = np.zeros((len(array), len(found)), dtype=np.uint8)
+    columns = np.zeros((len(array), len(categories)), dtype=np.uint8)
     columns[np.arange(len(array)), codes] = 1
-    return Indicators(columns, found).aligned(names or found)
+    return Indicators(columns, categories).aligned(names or categories)
 
 
 def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
@@ -295,19 +295,19 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
                 f"{', '.join(truth.names[:5])}"
             )
         return read
-    found = indicators(form, role=role)
-    if len(found.names) != len(truth.names):
+    read = indicators(form, role=role)
+    if len(read.names) != len(truth.names):
         raise InputError(
-            f"`{role}` has {len(found.names)} columns, the labels have {len(truth.names)}: "
+            f"`{role}` has {len(read.names)} columns, the labels have {len(truth.names)}: "
             f"{', '.join(truth.names)}"
         )
-    if not is_frame(form) or set(found.names) == set(truth.names):
-        named = found.names if is_frame(form) else truth.names
-        return Indicators(found.values, named)
+    if not is_frame(form) or set(read.names) == set(truth.names):
+        named = read.names if is_frame(form) else truth.names
+        return Indicators(read.values, named)
     if truth.names == tuple(str(number) for number in range(len(truth.names))):
-        return Indicators(found.values, truth.names)
+        return Indicators(read.values, truth.names)
     # By position would be a guess, and a wrong one is not seen in the result.
     raise InputError(
-        f"the columns of `{role}` are called {', '.join(found.names)} and those of the labels "
+        f"the columns of `{role}` are called {', '.join(read.names)} and those of the labels "
         f"{', '.join(truth.names)}; give them the same names"
     )

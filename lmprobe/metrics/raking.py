@@ -111,12 +111,12 @@ def _better_step(
     longest = 1.0 if careful else 50.0
     change *= longest / np.maximum(np.abs(change).max(axis=1, keepdims=True), longest)
     steps = factor + change, factor + _fitting_step(joint, rows)
-    tables = [_with_columns(logs, one, columns) for one in steps]
+    tables = [_with_columns(logs, step, columns) for step in steps]
     gaps = [_gap(one, rows) for one in tables]
     newton = gaps[0] < gaps[1]
     if careful:
         # There the margins say little; the function that is maximised says which step is better.
-        values = [_likelihood(logs, one, rows, columns) for one in steps]
+        values = [_likelihood(logs, step, rows, columns) for step in steps]
         far = _gap(joint, rows) > _FAR
         newton = np.where(far, values[0] > values[1], newton)
     return np.where(newton[:, None], *steps), np.where(newton[:, None, None], *tables)
@@ -211,8 +211,8 @@ def strength_by_odds(logs: Floats, log_odds: Floats, task_weight: Floats) -> Flo
     first, second = np.array(list(combinations(range(logs.shape[-2]), 2))).T
     mean = (log_odds * task_weight[:, None]).sum(axis=-1) / task_weight.sum(axis=-1)[:, None]
     links = (log_odds - mean[..., None]) * task_weight[:, None]
-    found = np.einsum("npt,kpt->nk", links, logs[:, first] - logs[:, second], optimize=True)
-    return ratio(found, np.einsum("npt,npt->n", links, log_odds)[:, None])
+    products = np.einsum("npt,kpt->nk", links, logs[:, first] - logs[:, second], optimize=True)
+    return ratio(products, np.einsum("npt,npt->n", links, log_odds)[:, None])
 
 
 def additive_rest(table: Floats, weight: Floats) -> Floats:

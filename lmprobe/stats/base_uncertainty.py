@@ -26,7 +26,7 @@ Less gives a steeper weight, whose variance grows like one over the root of the 
 pair is close to a tie; more gives a lean from fewer sentences.
 """
 
-Rule = Callable[[Floats, Floats], Floats]
+LeanRule = Callable[[Floats, Floats], Floats]
 """From tables (..., A, T) and weights of the tasks (..., T) to the lean, (..., A, T)."""
 
 
@@ -47,14 +47,14 @@ class Leaning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitBase:
-    """A base (..., A, T) and ways to split it: `kept` for the lean, `held` for the rates.
+    """A base (..., A, T) and ways to split it: one part for the lean, the other for the rates.
 
-    Both are (D, ..., A, T); the expectation of `held` is `share` times the base.
+    Both are (D, ..., A, T); the expectation of `held_out` is `share` times the base.
     """
 
     whole: Floats
-    kept: Floats
-    held: Floats
+    lean_part: Floats
+    held_out: Floats
     share: float = HOLDOUT
 
     @classmethod
@@ -75,33 +75,35 @@ class SplitBase:
         """Return survey estimates with normal errors, blurred as much as a share held out does."""
         noise = rng.standard_normal((ways, *table.shape)) * standard_errors
         blur = np.sqrt(HOLDOUT / (1 - HOLDOUT))
-        kept = np.maximum(table + blur * noise, 0.0)
-        return cls(table, kept, HOLDOUT * (table - noise / blur))
+        lean_part = np.maximum(table + blur * noise, 0.0)
+        return cls(table, lean_part, HOLDOUT * (table - noise / blur))
 
-    def leaning(self, rule: Rule, given: Direction, task_weight: Floats | None = None) -> Leaning:
+    def leaning(
+        self, rule: LeanRule, given: Direction, task_weight: Floats | None = None
+    ) -> Leaning:
         """Return the mean over the ways to split, for weights of the tasks (..., T).
 
         `given` names the direction within whose condition the rates are taken. Given the lean of
-        the part kept, the part held out gives an unbiased base rate, so a model that predicts the
-        true rates has the expectation 0.
+        one part, the other gives an unbiased base rate, so a model that predicts the true rates
+        has the expectation 0.
         """
         weight = np.ones(self.whole.shape[-1]) if task_weight is None else task_weight
         by_column = weight[..., None, :]
         # Weights that differ from resample to resample have an axis of their own.
         resampled = (slice(None), *(None,) * (weight.ndim - 1))
-        kept, held = self.kept[resampled], self.held[resampled]
+        lean_part, held = self.lean_part[resampled], self.held_out[resampled]
 
         def condition(table: Floats) -> Floats:
             weighted = table * by_column if given.axis == -1 else table
             return np.asarray(weighted.sum(axis=given.axis, keepdims=True))
 
-        lean = rule(kept, weight)
+        lean = rule(lean_part, weight)
         expected = self.share * condition(self.whole)
         amount = np.mean(lean * condition(held), axis=0)
         return Leaning(ratio(amount, expected), ratio(np.mean(lean * held, axis=0), expected))
 
 
-def lean_rule(direction: Direction, weighting: LeanWeighting = "joint") -> Rule:
+def lean_rule(direction: Direction, weighting: LeanWeighting = "joint") -> LeanRule:
     """Return the rule by which a base leans: as Eq. 2 of the paper, or as its published code."""
     return lambda table, weight: lean_of_counts(table, direction, weighting, weight)
 

@@ -82,11 +82,11 @@ def compare_tables(
     Every number has what a single probe's has: families and units of tasks, a lean and margins
     that belong to the tasks drawn, and the correction for a sampled base.
     """
-    one, other = (
+    before, after = (
         table.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)["value"]
         for table in (first, second)
     )
-    number, middle = other.combined(1.0, one, -1.0), other.combined(0.5, one, 0.5)
+    number, middle = after.combined(1.0, before, -1.0), after.combined(0.5, before, 0.5)
     bound = first.bound + second.bound
     interval = choices.interval(number, choices.confidence, bound)
     spread = number.spread(choices.drawn)
@@ -114,10 +114,9 @@ def task_differences(
     rows: Sequence[dict[str, Spread]], confidence: float
 ) -> list[tuple[TaskDifference, ...]]:
     """Return the tasks of every row with tests controlled over all of them, the largest first."""
-    every = [spread for row in rows for spread in row.values()]
-    p_values = np.array([spread.p_value() for spread in every])
+    p_values = np.array([spread.p_value() for row in rows for spread in row.values()])
     holm, rate = (iter(adjusted(p_values, control)) for control in CONTROLS)
-    each = 1 - (1 - confidence) / max(len(every), 1)
+    each = 1 - (1 - confidence) / max(len(p_values), 1)
     differences = []
     for row in rows:
         tasks = [

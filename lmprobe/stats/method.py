@@ -97,7 +97,7 @@ def declare(traits: Traits) -> Callable[[IntervalMethod], IntervalMethod]:
 
 def traits_of(method: str | IntervalMethod) -> Traits:
     """Return what a method, or the method of that name, is like."""
-    return cast(Traits, getattr(_chosen(method), "traits", Traits()))
+    return cast(Traits, getattr(_method(method), "traits", Traits()))
 
 
 def interval(
@@ -109,10 +109,10 @@ def interval(
 ) -> Interval:
     """Return the interval of `sample` by a method or its name."""
     check_confidence(confidence)
-    return _chosen(method)(sample, confidence=confidence, rng=rng)
+    return _method(method)(sample, confidence=confidence, rng=rng)
 
 
-def _chosen(method: str | IntervalMethod) -> IntervalMethod:
+def _method(method: str | IntervalMethod) -> IntervalMethod:
     if not isinstance(method, str) and not callable(method):
         raise InputError(f"`method` must be a function or a name: found {method!r}")
     return intervals.get(method) if isinstance(method, str) else method
@@ -233,5 +233,5 @@ def cells_of(costs: Floats) -> tuple[Floats, NDArray[np.intp]]:
     lost = counts @ (values - means[cell]) ** 2
     if lost > _LOST * (counts @ (values - costs.mean()) ** 2):
         return values, counts
-    kept = often > 0
-    return means[kept], often[kept].astype(np.intp)
+    filled = often > 0
+    return means[filled], often[filled].astype(np.intp)

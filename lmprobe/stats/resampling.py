@@ -35,9 +35,9 @@ def slices(total: int, width: int, held: int = 4_000_000) -> Iterator[slice]:
 
 def draws(replicates: int, units: int, rng: np.random.Generator) -> Floats:
     """Return counts (replicates, units): each row draws `units` times with replacement."""
-    chosen = rng.integers(units, size=(replicates, units))
-    chosen += np.arange(replicates)[:, None] * units
-    counts = np.bincount(chosen.ravel(), minlength=replicates * units)
+    places = rng.integers(units, size=(replicates, units))
+    places += np.arange(replicates)[:, None] * units
+    counts = np.bincount(places.ravel(), minlength=replicates * units)
     return counts.reshape(replicates, units).astype(np.float64)
 
 
@@ -147,8 +147,7 @@ class Replicates:
     @classmethod
     def of_templates(cls, by_template: Floats, families: tuple[str, ...]) -> Replicates:
         """Return a number that does not depend on the choice of tasks."""
-        one = np.zeros(1)
-        return cls(by_template, families, ("",), one, np.zeros(2), np.ones((2, 1)))
+        return cls(by_template, families, ("",), np.zeros(1), np.zeros(2), np.ones((2, 1)))
 
     @property
     def value(self) -> float:
@@ -242,23 +241,27 @@ class Replicates:
         """Yield the number without each family, and without each unit of tasks."""
         names, tasks = np.array(self.families, dtype=str), np.array(self.units, dtype=str)
         for family in dict.fromkeys(self.families):
-            kept = names != family
-            if not np.isnan(self.by_template[kept]).all():
-                kept_names = tuple(names[kept].tolist())
-                part = replace(self, by_template=self.by_template[kept], families=kept_names)
-                yield "families", part
+            rest = names != family
+            if not np.isnan(self.by_template[rest]).all():
+                families = tuple(names[rest].tolist())
+                yield (
+                    "families",
+                    replace(self, by_template=self.by_template[rest], families=families),
+                )
         units, linear, weight = np.unique(tasks), self._linear(), self.task_weight
         for place, unit in enumerate(units if len(units) > 2 else ()):
-            part = replace(
-                self,
-                by_template=self.by_template + self.without[place],
-                units=tuple(tasks[tasks != unit].tolist()),
-                task_weight=None if weight is None else weight[tasks != unit],
-                without=np.delete(self.without, place),
-                resampled=self.resampled - self.times[:, place] * linear[place],
-                times=np.delete(self.times, place, axis=1),
+            yield (
+                "tasks",
+                replace(
+                    self,
+                    by_template=self.by_template + self.without[place],
+                    units=tuple(tasks[tasks != unit].tolist()),
+                    task_weight=None if weight is None else weight[tasks != unit],
+                    without=np.delete(self.without, place),
+                    resampled=self.resampled - self.times[:, place] * linear[place],
+                    times=np.delete(self.times, place, axis=1),
+                ),
             )
-            yield "tasks", part
 
 
 def _jackknife(influence: Floats) -> float:
@@ -375,7 +378,7 @@ def joint_confidence(
     from scipy import special
 
     spreads = [number.spread(resample) for number in numbers]
-    moving = [i for i, one in enumerate(spreads) if one.units > 1 and not one.is_rounding]
+    moving = [i for i, part in enumerate(spreads) if part.units > 1 and not part.is_rounding]
     if len(moving) < 2:
         return confidence
     errors = np.stack([_errors_by_unit(numbers, i, resample) for i in moving])
@@ -396,10 +399,10 @@ def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) ->
     defined = np.array(number.families, dtype=str)[~np.isnan(number.by_template)]
     parts = []
     if resample != "tasks":
-        names = sorted({name for one in numbers for name in one.families})
+        names = sorted({name for other in numbers for name in other.families})
         parts.append(_placed(names, np.unique(defined), by_family))
     if resample != "templates":
-        names = sorted({name for one in numbers for name in one.units})
+        names = sorted({name for other in numbers for name in other.units})
         parts.append(_placed(names, np.unique(np.array(number.units, dtype=str)), by_unit))
     else:
         own = np.zeros(len(numbers))

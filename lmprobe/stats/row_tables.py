@@ -20,13 +20,13 @@ import numpy as np
 from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction, LeanWeighting
 from lmprobe.metrics.directional import amplification, defined_mean
-from lmprobe.metrics.raking import logarithms, rake, strength, strength_by_odds
+from lmprobe.metrics.raking import logarithms, rake, raked_conditional, strength, strength_by_odds
 from lmprobe.stats.base_uncertainty import (
     EXACT,
     ExpectedLogOdds,
     Leaning,
+    LeanRule,
     Reliability,
-    Rule,
     SplitBase,
     checked_counts,
     lean_rule,
@@ -82,7 +82,7 @@ class RowTables:
     standard_errors: Floats | None = None
     """Those of a survey, (A, T)."""
     seed: int = 0
-    own_rule: Rule | None = None
+    own_rule: LeanRule | None = None
     """The rule that gives the lean of the base, where it is another than the paper's."""
     divides: bool = True
     """Whether what a sampled base does not show is estimated and divided out."""
@@ -93,12 +93,12 @@ class RowTables:
 
         A declared lean owes nothing to the base, and labels never counted leave nothing to split.
         """
-        known = self.counted or self.standard_errors is not None
+        uncertain = self.counted or self.standard_errors is not None
         seen = all((self.base.sum(axis=axis) > 0).all() for axis in (0, 1))
-        return known and seen and self.declared is None
+        return uncertain and seen and self.declared is None
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> LeanRule:
         """The rule that gives the lean."""
         if (declared := self.declared) is not None:
             return lambda table, weight: declared
@@ -154,9 +154,7 @@ class RowTables:
     def published(self) -> dict[str, Floats]:
         """Return value, association and preference by template, (K,), as the formulas have them."""
         lean, rate = self.lean, self.base_rate
-        joint = self.base / self.base.sum()
-        table = rake(self.logs, joint.sum(axis=1), joint.sum(axis=0))
-        raked = ratio(table, table.sum(axis=self.direction.axis, keepdims=True))
+        raked = raked_conditional(self.logs, self.base / self.base.sum(), self.direction)
         value, association = (
             np.asarray(defined_mean(amplification(table, rate, lean), axis=(1, 2)))
             for table in (self.predicted, raked)
@@ -204,11 +202,11 @@ class RowTables:
         step = math.ceil(len(self.predicted) / _TEMPLATES)
         changed = self.numbers(task_weights(self.units, times), step=step, value_alone=value_alone)
         noise = self._base_noise() if tasks_fixed and self.sampled else {}
-        found = {}
+        replicates = {}
         for part, values in changed.items():
             means = np.asarray(defined_mean(values, axis=1))
             change = means - means[0]
-            found[part] = Replicates(
+            replicates[part] = Replicates(
                 claimed[part][0],
                 self.families,
                 self.units,
@@ -220,10 +218,10 @@ class RowTables:
             )
         if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.
-            found[STRENGTH] = replace(
-                found[STRENGTH], noise=math.sqrt(found[STRENGTH].spread("tasks").variance)
-            )
-        return found
+            number = replicates[STRENGTH]
+            noise_of_tasks = math.sqrt(number.spread("tasks").variance)
+            replicates[STRENGTH] = replace(number, noise=noise_of_tasks)
+        return replicates
 
     def _split(self, ways: int) -> SplitBase:
         if not self.sampled:
@@ -254,7 +252,7 @@ class RowTables:
         """
         predicted, logs, split = self.predicted[::step], self.logs[::step], self._split(ways)
         parts: dict[str, list[Floats]] = {}
-        for chunk in slices(len(weights), max(predicted.size, split.kept.size), _HELD):
+        for chunk in slices(len(weights), max(predicted.size, split.lean_part.size), _HELD):
             weight = weights[chunk]
             value = self._value(predicted, split.leaning(self.rule, self.direction, weight), weight)
             if value_alone:
@@ -277,15 +275,15 @@ class RowTables:
         """Return the mean amplification of each template, (N, K), under a leaning (N, A, T)."""
         factor, offset, pairs = _weighted(leaning, weight)
         if self.direction is GIVEN_TASK:
-            found = np.einsum("nat,kat->nk", factor, predicted, optimize=True)
+            total = np.einsum("nat,kat->nk", factor, predicted, optimize=True)
         else:
             # The candidates are the tasks drawn, so that their probabilities add up to one.
             whole = np.einsum("nt,kat->nka", weight, predicted, optimize=True)
             # (A, N, T) times (A, T, K): the sum over the tasks drawn.
             each = np.moveaxis(factor, 1, 0) @ np.moveaxis(predicted, 0, 2)
             # A group that the model gives none of the tasks drawn has no probabilities.
-            found = np.einsum("ank,nka->nk", each, 1 / np.where(whole > 0, whole, np.nan))
-        return ratio(found - offset[:, None], pairs[:, None])
+            total = np.einsum("ank,nka->nk", each, 1 / np.where(whole > 0, whole, np.nan))
+        return ratio(total - offset[:, None], pairs[:, None])
 
     def _raked(self, logs: Floats, base: Floats, weight: Floats) -> Floats:
         """Return P(a|t), (N, K, A, T), with the odds ratios of `logs` and the base's margins."""
@@ -310,8 +308,8 @@ class RowTables:
         )
         scaled = Leaning(weighed, offset)
         factor, offset, pairs = _weighted(scaled, weight)
-        found = np.einsum("nat,nkat->nk", factor, np.where(factor[:, None] == 0, 0.0, raked))
-        return ratio(found - offset[:, None], pairs[:, None])
+        total = np.einsum("nat,nkat->nk", factor, np.where(factor[:, None] == 0, 0.0, raked))
+        return ratio(total - offset[:, None], pairs[:, None])
 
     def _strength(self, logs: Floats, weight: Floats) -> Floats:
         """Return the strength of each template, (N, K), NaN where the counts show too little."""

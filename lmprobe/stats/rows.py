@@ -22,7 +22,7 @@ from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.raking import additive_rest
 from lmprobe.results import Estimate, Interval, decide
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
-from lmprobe.stats.resampling import expanded_tail, percentile_interval, slices
+from lmprobe.stats.resampling import REPLICATES, expanded_tail, percentile_interval, slices
 from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.verdicts import Unevenness
 
@@ -47,7 +47,7 @@ _FITTED, _POINTS = 2000, 41
 # The quantile of the posterior that `even` is.
 _CAUTION = 0.1
 # Resamples for the errors of an unevenness.
-_ERRORS = 1000
+_ERRORS = REPLICATES // 10
 # What the logarithms of a strength need: units in every cell, and links beyond their noise.
 _CELL, _RELIABLE = 5, 0.7
 
@@ -255,10 +255,11 @@ def reliability(labels: Links, direction: Direction) -> Reliability:
     points = special.ndtri((np.arange(_POINTS) + 0.5) / _POINTS)[:, None]
     likelihood, proportional, even = np.empty((3, len(_SCALES), len(_CHANCES)))
     for number, scale in enumerate(_SCALES):
-        kept = scale**2 / (1 + scale**2)
-        link = np.abs(kept * z + math.sqrt(kept) * points)
+        shrinkage = scale**2 / (1 + scale**2)
+        link = np.abs(shrinkage * z + math.sqrt(shrinkage) * points)
         shown = 2 * special.ndtr(math.sqrt(1 - HOLDOUT) * link) - 1
-        linked = special.xlogy(1, _CHANCES)[:, None] + (kept * z**2 - math.log1p(scale**2)) / 2
+        evidence = (shrinkage * z**2 - math.log1p(scale**2)) / 2
+        linked = special.xlogy(1, _CHANCES)[:, None] + evidence
         either = np.logaddexp(linked, special.xlog1py(1, -_CHANCES)[:, None])
         linked = np.exp(linked - either)
         # The groups of a task add up to nothing: one of them says what the others do.

@@ -88,7 +88,7 @@ class Choices:
         # A family counts as often as it has templates; the mean of these is the value.
         share = sizes * len(sizes) / sizes.sum()
         widest = float(share.max()) * min(bound, 1.0)
-        found = interval(
+        ends = interval(
             Sample(
                 number.value,
                 observations=number.value + share * (sums / sizes - number.value),
@@ -101,17 +101,12 @@ class Choices:
             rng=np.random.default_rng(self.seed),
         )
         if number.noise and not traits_of(self.method).resamples:
-            found = _with_noise(found, number.value, number.noise)
-        return replace(found, confidence=self.confidence).clipped(-bound, bound)
+            from scipy import special
 
-
-def _with_noise(found: Interval, value: float, noise: float) -> Interval:
-    """Return the interval around `value`, each half widened by independent noise."""
-    from scipy import special
-
-    reach = float(special.ndtri((1 + found.confidence) / 2)) * noise
-    low, high = value - found.low, found.high - value
-    return replace(found, low=value - math.hypot(low, reach), high=value + math.hypot(high, reach))
+            reach = number.noise * float(special.ndtri((1 + ends.confidence) / 2))
+            noise = Interval(-reach, reach, ends.confidence, ends.method)
+            ends = ends.widened(number.value, noise)
+        return replace(ends, confidence=self.confidence).clipped(-bound, bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +190,8 @@ def _row_estimates(
     joint: tuple[Note, ...],
 ) -> RowEstimates:
     shown = {part: row.reliability(part) for part in ("value", "association")}
-    share = min(one.proportional for one in shown.values()) if row.sampled else None
-    if obstacle is None and not all(one.is_enough for one in shown.values()):
+    share = min(part.proportional for part in shown.values()) if row.sampled else None
+    if obstacle is None and not all(part.is_enough for part in shown.values()):
         obstacle = Obstacle.SMALL_BASE
 
     def claim(part: str, number: Replicates) -> tuple[Interval, Verdict]:
@@ -279,7 +274,7 @@ def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tupl
     many = "templates" if single else "paraphrase families"
     tasks = len(number.unit_sizes)
     counts = {many: (unit, families, FEW), "tasks": ("task", tasks, FEW_TASKS)}
-    words = {name: f"{n} {one if n == 1 else name}" for name, (one, n, _) in counts.items()}
+    words = {name: f"{n} {unit if n == 1 else name}" for name, (unit, n, _) in counts.items()}
     if tasks < len(number.units):
         words["tasks"] = f"{len(number.units)} tasks in {tasks} units"
     how = {
@@ -292,9 +287,9 @@ def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tupl
     for part, name in (("families", many), ("tasks", "tasks")):
         if part not in spread.parts:
             continue
-        one, n, few = counts[name]
+        unit, n, few = counts[name]
         if n == 1:
-            text = f"no interval: with one {one} the spread cannot be estimated"
+            text = f"no interval: with one {unit} the spread cannot be estimated"
             notes.append(Note(NoteKind.NO_INTERVAL, text))
         elif traits.approximate and (n < few or _skewed(number, spread, part)):
             text = (
