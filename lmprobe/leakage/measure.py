@@ -82,7 +82,7 @@ def dataset_leakage(
     True
     """
     refuse_unknown("dataset_leakage", options, (*_OF_ATTACKS, *_OF_LABELS))
-    return _measure(attribute, options, labels=labels, split=split, progress=progress)
+    return _measure({"labels": labels}, attribute, split, options, progress)
 
 
 def model_leakage(
@@ -96,7 +96,7 @@ def model_leakage(
     `seed` and `device`, as for `leakage_amplification`.
     """
     refuse_unknown("model_leakage", options, _OF_ATTACKS)
-    return _measure(attribute, options, predictions=predictions, split=split, progress=progress)
+    return _measure({"predictions": predictions}, attribute, split, options, progress)
 
 
 def leakage_amplification(
@@ -140,36 +140,37 @@ def leakage_amplification(
     share
         The share of the train rows that the attacker uses (Table 2 of the paper).
     """
-    data: dict[str, Any] = {"labels": labels, "predictions": predictions, "split": split}
-    return _measure(attribute, locals(), **data, progress=progress)
+    data = {"labels": labels, "predictions": predictions}
+    return _measure(data, attribute, split, locals(), progress)
 
 
-def _measure(attribute: Labels, options: Mapping[str, Any], **data: Any) -> LeakageResult:
+def _measure(
+    data: Mapping[str, Any], attribute: Labels, split: Any, options: Mapping[str, Any],
+    progress: Progress,
+) -> LeakageResult:  # fmt: skip
     attacker = options.get("attacker", _DEFAULT.attacker)
     name = attacker if isinstance(attacker, str) else repr(attacker)
     settings = from_mapping(LeakageSettings, {**options, "attacker": name})
-    return measure_leakage(attribute, settings, find_attacker(attacker), **data)
+    return measure_leakage(data, attribute, split, settings, find_attacker(attacker), progress)
 
 
 def measure_leakage(
+    data: Mapping[str, Any],
     attribute: Labels,
+    split: Any,
     settings: LeakageSettings,
     attacker: Attacker,
-    *,
-    labels: Labels | None = None,
-    predictions: Any = None,
-    split: Any = None,
-    progress: Progress = silent,
+    progress: Progress,
 ) -> LeakageResult:
-    """Measure the labels, the predictions, or both and their difference.
+    """Measure the `labels` of the data, the `predictions`, or both and their difference.
 
     Everything that can be wrong is checked before any attacker is trained.
     """
-    truth = None if labels is None else read_labels(labels)
+    truth = read_labels(data["labels"]) if "labels" in data else None
     scores = None
-    if predictions is not None:
-        scores = read_predictions(predictions, None if truth is None else truth.names)
-    sizes = [len(data.values) for data in (truth, scores) if data is not None]
+    if "predictions" in data:
+        scores = read_predictions(data["predictions"], None if truth is None else truth.names)
+    sizes = [len(part.values) for part in (truth, scores) if part is not None]
     if sizes[0] != sizes[-1]:
         raise InputError(f"`predictions` has {sizes[1]} rows where `labels` has {sizes[0]}")
     check_confidence(settings.confidence)
@@ -276,23 +277,19 @@ def table_leakage(
             runs += [(f'{name}, run "{run}"', part) for run, part in parts]
     attacker = _sized_attacker(settings)
 
-    def columns(frame: pd.DataFrame, names: Sequence[str]) -> Any:
-        return frame[list(names) if len(names) > 1 else names[0]] if names else None
-
     results: list[LeakageResult] = []
     for name, frame in runs:
-        # Predictions go by position: their columns cannot be called like the labels'.
-        scores = columns(frame, predictions)
+        columns: dict[str, Any] = {
+            role: frame[list(names) if len(names) > 1 else names[0]]
+            for role, names in (("labels", labels), ("predictions", predictions))
+            if names
+        }
+        if predictions:
+            # They go by position: their columns cannot be called like the labels'.
+            columns["predictions"] = columns["predictions"].to_numpy()
+        part = None if split is None else frame[split]
         try:
-            result = measure_leakage(
-                frame[attribute],
-                settings,
-                attacker,
-                labels=columns(frame, labels),
-                predictions=None if scores is None else scores.to_numpy(),
-                split=None if split is None else frame[split],
-                progress=progress,
-            )
+            result = measure_leakage(columns, frame[attribute], part, settings, attacker, progress)
         except InputError as problem:
             if len(runs) == 1:
                 raise

@@ -224,6 +224,13 @@ def test_one_clear_error_each(given: dict[str, Any], message: str) -> None:
 def test_predictions_must_match_the_labels() -> None:
     with pytest.raises(InputError, match="3 rows where `labels` has 200"):
         leakage_amplification(LABELS, ["a", "b", "a"], GROUP)
+    # None is not the same as no predictions.
+    with pytest.raises(InputError, match=r"`predictions` must be \(n, L\) or one column"):
+        leakage_amplification(LABELS, None, GROUP)
+    with pytest.raises(InputError, match="`labels` must have one or two dimensions"):
+        dataset_leakage(None, GROUP)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"model_leakage\(\) got an unexpected .* 'threshold'"):
+        model_leakage(SCORES, GROUP, threshold=0.5)
 
 
 @pytest.mark.slow
