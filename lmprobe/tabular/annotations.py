@@ -130,10 +130,10 @@ def object_finder(
     >>> object_finder(["car", "hot dog"])("A hotdog with carrots.")
     [False, True]
     """
-    listed = list(names)
+    objects = list(names)
     if rule == "published":
-        return lambda caption: _substrings(listed, "".join(_plain(caption).split()))
-    patterns = [re.compile(rf"\b{re.escape(name)}(?:s|es)?\b") for name in listed]
+        return lambda caption: _substrings(objects, "".join(_plain(caption).split()))
+    patterns = [re.compile(rf"\b{re.escape(name)}(?:s|es)?\b") for name in objects]
     return lambda caption: [bool(pattern.search(_plain(caption))) for pattern in patterns]
 
 
@@ -164,22 +164,22 @@ def celeba(
         A second file in the format of `attributes`, which gives `predicted.NAME`, or a table
         with `image_id` and any further columns.
     """
-    frame = _listed(Path(attributes))
+    frame = _read_attributes(Path(attributes))
     if "Male" not in frame:
         raise DataFileError(f'{attributes}: no attribute "Male"; this is not the published format')
     frame.insert(1, "gender", np.where(frame["Male"] == 1, "man", "woman"))
     if partition is not None:
-        frame.insert(2, "split", frame[IMAGE].map(_partition(Path(partition))))
+        frame.insert(2, "split", frame[IMAGE].map(_read_partition(Path(partition))))
         if frame["split"].isna().any():
             lost = frame.loc[frame["split"].isna(), IMAGE].iloc[0]
             raise DataFileError(f'{partition}: the image "{lost}" has no line')
     if isinstance(predictions, str | Path) and Path(predictions).suffix == ".txt":
-        guesses = _listed(Path(predictions)).add_prefix("predicted.")
+        guesses = _read_attributes(Path(predictions)).add_prefix("predicted.")
         predictions = guesses.rename(columns={f"predicted.{IMAGE}": IMAGE})
     return _joined(frame, predictions)
 
 
-def _listed(path: Path) -> pd.DataFrame:
+def _read_attributes(path: Path) -> pd.DataFrame:
     with explaining(path), open_text(path) as lines:
         size, names = next(lines, "").strip(), next(lines, "").split()
         rows = [line.split() for line in lines if line.strip()]
@@ -200,7 +200,7 @@ def _listed(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _partition(path: Path) -> dict[str, str]:
+def _read_partition(path: Path) -> dict[str, str]:
     with explaining(path), open_text(path) as lines:
         rows = [line.split() for line in lines if line.strip()]
     wrong = [number for number, row in enumerate(rows, 1) if len(row) != 2 or row[1] not in _SPLITS]

@@ -302,16 +302,16 @@ def _rates(row: AmplificationRow) -> tuple[Floats, ...]:
 
 def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
     base = "the label" if settings.train is None else "the train table"
-    said = f"the prediction {row.estimate.verdict.predicate.format(base=base)}"
+    claim = f"the prediction {row.estimate.verdict.predicate.format(base=base)}"
     if row.strength is not None and not math.isnan(row.strength.value):
-        said += f"; its links are {row.strength.value:.2f} times as strong as those of the labels"
+        claim += f"; its links are {row.strength.value:.2f} times as strong as those of the labels"
     if row.unevenness is not None:
-        said = next(note.text for note in row.notes if note.kind is NoteKind.TIE)
+        claim = next(note.text for note in row.notes if note.kind is NoteKind.TIE)
     elif settings.interval == "none":
-        said = f"{format_signed(row.value)}; without an interval there is no verdict"
+        claim = f"{format_signed(row.value)}; without an interval there is no verdict"
     elif row.estimate.obstacle is not None:
-        said = row.estimate.obstacle.reason
-    return Statement(f"{row.direction}: {said}.", row.estimate.verdict)
+        claim = row.estimate.obstacle.reason
+    return Statement(f"{row.direction}: {claim}.", row.estimate.verdict)
 
 
 def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Section]:

@@ -225,14 +225,14 @@ def _row(
     if settings.interval == "none":
         return row
     options: dict[str, Any] = {"confidence": settings.confidence, "rng": rng}
-    each: list[Any]
     if estimate.obstacle is not Obstacle.NO_LEAN:
-        each = [strength(run, direction, **options) for run in runs]
-        return replace(row, strength=None if None in each else mean_of_runs(each, reference=1.0))
-    each = [unevenness(run, direction, **options) for run in runs]
-    values = [Estimate(run.value, run.interval, run.verdict) for run in each]
+        strengths: list[Any] = [strength(run, direction, **options) for run in runs]
+        defined = None not in strengths
+        return replace(row, strength=mean_of_runs(strengths, reference=1.0) if defined else None)
+    by_run = [unevenness(run, direction, **options) for run in runs]
+    values = [Estimate(run.value, run.interval, run.verdict) for run in by_run]
     mean = mean_of_runs(values, span=(0, 1))
-    uneven = Unevenness(mean.value, mean.interval, max(run.p_value for run in each))
+    uneven = Unevenness(mean.value, mean.interval, max(run.p_value for run in by_run))
     notes += (_no_lean_note(row, uneven),)
     estimate = replace(estimate, verdict=uneven.verdict, notes=notes)
     return replace(row, estimate=estimate, unevenness=uneven)
