@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.exhibits import by_direction, interval_column
+from lmprobe.probing.exhibits import SOURCE, by_direction, interval_column
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
 from lmprobe.results import (
     ColumnKind,
@@ -211,7 +210,8 @@ def _compare(
         model.tables(settings.seed).chosen(row.attributes, model.attributes, tasks)
         for model in (row, twin)
     )
-    if not _same(first.base_rate, second.base_rate) or not _same(first.lean, second.lean):
+    pairs = (first.base_rate, second.base_rate), (first.lean, second.lean)
+    if not all(np.allclose(own, other, equal_nan=True) for own, other in pairs):
         text = (
             f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
         )
@@ -229,10 +229,6 @@ def _compare(
         notes=(*compared.notes, *notes),
     )
     return row_of_pair, compared
-
-
-def _same(own: Floats, other: Floats) -> bool:
-    return bool(np.allclose(own, other, equal_nan=True))
 
 
 def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tuple[Note, ...]:
@@ -303,7 +299,7 @@ class ComparisonResult(Result):
             ),
             limits=LIMITS,
             name="comparison",
-            source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
+            source=SOURCE,
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", "ProbeRow", "ComparisonRow")
 
+SOURCE = "Directional bias amplification: Wang & Russakovsky, ICML 2021."
+
 _SIDES = Sides("weakens", "exaggerates")
 MOST_TASKS = 64
 """More tasks than this are cut to those with the largest amplification."""

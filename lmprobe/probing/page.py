@@ -12,6 +12,7 @@ import numpy as np
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models.kind import kinds
 from lmprobe.probing.exhibits import (
+    SOURCE,
     by_direction,
     direction_tables,
     interval_figure,
@@ -97,7 +98,7 @@ def probe_page(result: ProbeResult) -> Page:
             *_closing(result),
         ),
         limits=LIMITS,
-        source="Directional bias amplification: Wang & Russakovsky, ICML 2021.",
+        source=SOURCE,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import PlanSettings
 from lmprobe.results import (
     ColumnKind,
@@ -27,9 +28,8 @@ from lmprobe.results import (
     json_field,
     table_of,
 )
-from lmprobe.results.document import read_document
 from lmprobe.results.format import format_count, format_number
-from lmprobe.results.result import Result, load_result
+from lmprobe.results.result import Result
 from lmprobe.sources import load_base_rates
 from lmprobe.stats.base_uncertainty import checked_counts, reliability
 from lmprobe.stats.planning import (
@@ -228,7 +228,7 @@ def plan(
     effect: float | None = None,
     *,
     rows: int | None = None,
-    pilot: Result | str | Path | None = None,
+    pilot: ProbeResult | str | Path | None = None,
     base: Any = None,
     method: str | None = PlanSettings.method,
     group_share: float = PlanSettings.group_share,
@@ -297,13 +297,11 @@ def _rows(effect: float | None, rows: int, settings: PlanSettings) -> Iterator[R
 
 
 def _templates(pilot: Any, effect: float, confidence: float) -> Iterator[TemplatesPlan]:
-    # The type of a probe's result is defined in a later package.
-    if getattr(pilot, "kind", None) != "probe":
-        read_document(pilot, kind="probe")
-        pilot = load_result(pilot)
-    options = {"families": pilot.families, "confidence": confidence}
-    for row in pilot.rows:
-        planned = templates_needed(row.cells, effect, **options)
+    probe = pilot if isinstance(pilot, ProbeResult) else ProbeResult.from_json(pilot)
+    for row in probe.rows:
+        planned = templates_needed(
+            row.cells, effect, families=probe.families, confidence=confidence
+        )
         yield TemplatesPlan(row.base, row.direction, planned)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class ProbeRow:
     candidate_mass: Floats
     """(K,) the probability that all candidates together held before renormalising."""
     lean_source: str
-    lean_weighting: str
+    lean_weighting: LeanWeighting
     families: tuple[str, ...] = json_field(inherited=True)
     dropped_attributes: tuple[str, ...] = ()
     dropped_tasks: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ class ProbeRow:
             self.families,
             self.tasks,
             self.task_units or self.tasks,
-            cast(LeanWeighting, self.lean_weighting),
+            self.lean_weighting,
             lean,
             self.counted,
             self.base_errors,
@@ -210,13 +210,10 @@ class ProbeRow:
 
     def __repr__(self) -> str:
         """Return the row in one line."""
+        size = f"{self.value:+.4f}, [{self.interval.low:+.4f}, {self.interval.high:+.4f}]"
         if self.unevenness is not None:
             size = f"absolute {self.absolute:.4f}"
-            return f"<ProbeRow {self.base}, {self.direction}: {size}, {self.verdict}>"
-        return (
-            f"<ProbeRow {self.base}, {self.direction}: {self.value:+.4f}, "
-            f"[{self.interval.low:+.4f}, {self.interval.high:+.4f}], {self.verdict}>"
-        )
+        return f"<ProbeRow {self.base}, {self.direction}: {size}, {self.verdict}>"
 
     def check_shapes(self, templates: int) -> None:
         """Refuse tables that do not fit together, so that no reader of the row has to look."""

@@ -212,7 +212,7 @@ def probe_rows(
         for answers in scores.values()
     ]
     tables = [
-        _tables(baseline, row, answers, settings)
+        _tables(row, answers, settings)
         for baseline, row, answers in bare
         if baseline.lean_rates is not None
     ]
@@ -260,14 +260,11 @@ def _bare_row(
     )
 
 
-def _tables(
-    baseline: Baseline, row: ProbeRow, scores: Scores, settings: ProbeSettings
-) -> RowTables:
-    """Return the tables that the numbers of a row are computed from."""
+def _tables(row: ProbeRow, scores: Scores, settings: ProbeSettings) -> RowTables:
     if np.isnan(row.by_pair).all():
         raise InputError(
             f'base "{row.base}", {row.direction}: no pair of words is defined; the lean comes from '
-            f'"{baseline.lean_name}", which must know these words (choose it with `lean`)'
+            f'"{row.lean_source}", which must know these words (choose it with `lean`)'
         )
     logs = scores.log_table(row.attributes, row.tasks)
     return replace(row.tables(settings.seed), logs=logs)
@@ -275,13 +272,12 @@ def _tables(
 
 def _uneven(row: ProbeRow, settings: ProbeSettings) -> ProbeRow:
     """Return a row for which no lean is known."""
-    rng = np.random.default_rng(settings.seed)
     deviations = unevenness(
         row.predicted,
         row.base_rate,
         families=row.families,
         confidence=settings.confidence,
-        rng=rng,
+        rng=np.random.default_rng(settings.seed),
     )
     return replace(row, unevenness=deviations)
 
