@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -14,39 +15,6 @@ from lmprobe.plugins import REGISTRIES
 
 Row = Mapping[str, Any]
 """What is listed: `name`, `size` (words for a person), `description`, and more for --json."""
-
-
-_DATA = ("templates", "lexicons", "base-rates", "models")
-"""What is listed beside the registries: files that come with lmprobe or are yours."""
-
-Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in (*_DATA, *REGISTRIES)})  # type: ignore[misc]
-
-
-def command(
-    kind: Annotated[
-        Kind | None, typer.Argument(help="What to list; everything by default.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """List everything that options can name: template sets, base rates, models, extensions.
-
-    `lmprobe ls base-rates` also shows where the numbers of each table come from.
-
-    Example: [bold]lmprobe ls templates[/bold]
-    """
-    from lmprobe.cli.output import show_json
-
-    names = [kind.value] if kind else [str(name.value) for name in Kind]
-    lists = {name: _LISTS[name]() if name in _LISTS else _registered(name) for name in names}
-    if json:
-        show_json(lists)
-        return
-    for title, rows in lists.items():
-        if kind is None:
-            typer.secho(title, bold=True)
-        _print(rows, _DETAILS.get(kind.value, ()) if kind else ())
-        if kind is None:
-            typer.echo()
 
 
 def _print(rows: list[Row], details: tuple[str, ...]) -> None:
@@ -159,6 +127,34 @@ _LISTS: Mapping[str, Callable[[], list[Row]]] = {
     "lexicons": _lexicons,
     "base-rates": _base_rates,
     "models": _models,
+    **{kind: partial(_registered, kind) for kind in REGISTRIES},
 }
-
 _DETAILS = {"base-rates": ("source", "year", "licence", "unit", "method", "sha256", "notes")}
+
+Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in _LISTS})  # type: ignore[misc]
+
+
+def command(
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list; everything by default.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List everything that options can name: template sets, base rates, models, extensions.
+
+    `lmprobe ls base-rates` also shows where the numbers of each table come from.
+
+    Example: [bold]lmprobe ls templates[/bold]
+    """
+    from lmprobe.cli.output import show_json
+
+    lists = {name: rows() for name, rows in _LISTS.items() if kind is None or name == kind}
+    if json:
+        show_json(lists)
+        return
+    for title, rows in lists.items():
+        if kind is None:
+            typer.secho(title, bold=True)
+        _print(rows, _DETAILS.get(kind.value, ()) if kind else ())
+        if kind is None:
+            typer.echo()

@@ -64,18 +64,18 @@ def table_lines(table: Table) -> list[str]:
     """Return the lines of a table with its title and caption."""
     lines = [f"**{escaped(table.title)}**", ""] if table.title else []
     rule = ["---:" if column.kind.is_number else "---" for column in table.columns]
-    heading, *rows = _cells(table, escaped)
-    lines += [f"| {' | '.join(cells)} |" for cells in (heading, rule, *rows[:MOST_ROWS])]
+    heading, *rows = _cells(table, escaped, MOST_ROWS)
+    lines += [f"| {' | '.join(cells)} |" for cells in (heading, rule, *rows)]
     lines.append("")
-    if len(rows) > MOST_ROWS:
-        lines += [f"The first {MOST_ROWS} of {plural(len(rows), 'row')}.", ""]
+    if len(table.rows) > MOST_ROWS:
+        lines += [f"The first {MOST_ROWS} of {plural(len(table.rows), 'row')}.", ""]
     return lines + ([escaped(table.caption), ""] if table.caption else [])
 
 
-def _cells(table: Table, escape: Callable[[str], str]) -> list[list[str]]:
-    """Return the headings of a table, then the words of each row."""
+def _cells(table: Table, escape: Callable[[str], str], most: int | None = None) -> list[list[str]]:
+    """Return the headings of a table, then the words of each row, or of the first `most`."""
     heading = [escape(column.heading) for column in table.columns]
-    rows = (map(format_cell, row, table.columns) for row in table.rows)
+    rows = (map(format_cell, row, table.columns) for row in table.rows[:most])
     return [heading, *([*map(escape, row)] for row in rows)]
 
 
