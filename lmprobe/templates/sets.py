@@ -21,7 +21,7 @@ from lmprobe.templates.template import (
 )
 
 MOST_TEMPLATES = 100_000
-"""More than these are refused: no model would have read them by tomorrow."""
+"""Larger sets are refused before they are expanded: probing them would take days."""
 MOST_SENTENCES = 100_000_000
 
 
@@ -114,7 +114,7 @@ def check_set(path: Path) -> tuple[Contents, Findings]:
 
 
 def _check_size(contents: Contents, findings: Findings) -> None:
-    """Refuse a set that nobody can expand, before it is expanded."""
+    """Note that a set is too large, before it is expanded."""
     count = sum(
         prod(len(contents.slots[slot]) for slot in _varying(line, contents))
         for line in contents.lines

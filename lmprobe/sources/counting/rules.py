@@ -48,7 +48,7 @@ rules: Registry[Callable[[Lexicon], Rule]] = Registry("rules", "lmprobe.sources.
 
 # Only about one sentence in a hundred names an occupation, so the rules first ask a finder for
 # places to look at, at memory speed, and read no other sentence.
-
+#
 # Up to 16 short words the library compares 16 or 32 bytes at a time; beyond that it slows
 # down to a third, so two searches for half the words each are the faster way.
 _TOGETHER = 16
