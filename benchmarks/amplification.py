@@ -59,15 +59,15 @@ def pair_by_pair(rows: dict[str, Any]) -> tuple[float, float]:
 
 
 def ours(rows: dict[str, Any]) -> tuple[float, float]:
-    found = directional_amplification(
+    result = directional_amplification(
         rows["group"],
         rows["task"],
         attribute_predictions=rows["group_guess"],
         task_predictions=rows["task_guess"],
     )
-    assert found.attribute_to_task is not None
-    assert found.task_to_attribute is not None
-    return found.attribute_to_task.value, found.task_to_attribute.value
+    assert result.attribute_to_task is not None
+    assert result.task_to_attribute is not None
+    return result.attribute_to_task.value, result.task_to_attribute.value
 
 
 def fastest(work: Callable[[dict[str, Any]], tuple[float, float]], rows: dict[str, Any]) -> float:
@@ -82,8 +82,8 @@ def fastest(work: Callable[[dict[str, Any]], tuple[float, float]], rows: dict[st
 
 def main(count: int) -> dict[str, Any]:
     rows = data(count)
-    one, two = ours(rows), pair_by_pair(rows)
-    assert np.allclose(one, two, atol=1e-12), (one, two)
+    first, two = ours(rows), pair_by_pair(rows)
+    assert np.allclose(first, two, atol=1e-12), (first, two)
     seconds, rival = fastest(ours, rows), fastest(pair_by_pair, rows)
     tracemalloc.start()
     ours(rows)

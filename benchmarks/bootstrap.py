@@ -31,12 +31,12 @@ from lmprobe.stats.verdicts import Choices, estimate_rows
 
 def best(work: Callable[[], Any], times: int = 3) -> float:
     """Return the shortest of some runs, in seconds."""
-    found = []
+    results = []
     for _ in range(times):
         start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        results.append(time.perf_counter() - start)
+    return min(results)
 
 
 def compas() -> tuple[np.ndarray, np.ndarray]:
@@ -48,8 +48,8 @@ def compas() -> tuple[np.ndarray, np.ndarray]:
 
 def ours(guess: np.ndarray, race: np.ndarray, replicates: int) -> np.ndarray:
     protected = race == "African-American"
-    found = resampled(guess[protected], guess[~protected], replicates, np.random.default_rng(0))
-    return np.quantile(found, [0.025, 0.975])
+    result = resampled(guess[protected], guess[~protected], replicates, np.random.default_rng(0))
+    return np.quantile(result, [0.025, 0.975])
 
 
 def with_scipy(guess: np.ndarray, race: np.ndarray, replicates: int) -> np.ndarray:
@@ -58,7 +58,7 @@ def with_scipy(guess: np.ndarray, race: np.ndarray, replicates: int) -> np.ndarr
     def difference(mine: np.ndarray, theirs: np.ndarray, axis: int = -1) -> np.ndarray:
         return mine.mean(axis=axis) - theirs.mean(axis=axis)
 
-    found = stats.bootstrap(
+    result = stats.bootstrap(
         (guess[protected], guess[~protected]),
         difference,
         n_resamples=replicates,
@@ -67,7 +67,7 @@ def with_scipy(guess: np.ndarray, race: np.ndarray, replicates: int) -> np.ndarr
         batch=100,
         rng=np.random.default_rng(0),
     )
-    return np.array([found.confidence_interval.low, found.confidence_interval.high])
+    return np.array([result.confidence_interval.low, result.confidence_interval.high])
 
 
 def with_fairlearn(guess: np.ndarray, race: np.ndarray, replicates: int) -> np.ndarray:

@@ -118,7 +118,7 @@ def token_ids(model: CausalModel, templates: TemplateSet) -> list[list[int]]:
 def batched(model: CausalModel, sentences: list[list[int]], size: int) -> list[float]:
     """Return the log-likelihoods: sorted by length, padded on the right, full logits."""
     order = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
-    found = [0.0] * len(sentences)
+    results = [0.0] * len(sentences)
     for start in range(0, len(order), size):
         rows = [sentences[number] for number in order[start : start + size]]
         longest = max(map(len, rows))
@@ -129,8 +129,8 @@ def batched(model: CausalModel, sentences: list[list[int]], size: int) -> list[f
             shares = logits[:, :-1].log_softmax(-1).gather(2, ids[:, 1:, None])[..., 0]
             values = (shares * attention[:, 1:]).sum(1).tolist()
         for number, value in zip(order[start : start + size], values, strict=True):
-            found[number] = value
-    return found
+            results[number] = value
+    return results
 
 
 def check(model: CausalModel, templates: TemplateSet, sentences: list[list[int]]) -> None:
@@ -138,7 +138,7 @@ def check(model: CausalModel, templates: TemplateSet, sentences: list[list[int]]
     ours = score_directions(model, templates, attributes=PAIR, cache=False)
     table = next(iter(ours.values())).log_probability.reshape(-1)
     plain = batched(model, sentences, 64)
-    worst = max(abs(one - other) for one, other in zip(table.tolist(), plain, strict=True))
+    worst = max(abs(item - other) for item, other in zip(table.tolist(), plain, strict=True))
     print(f"largest difference of a log-likelihood: {worst:.1e}", file=sys.stderr)
     if worst > 1e-3:
         raise SystemExit("the numbers differ")

@@ -94,23 +94,23 @@ def main() -> None:
     options.add_argument("--megabytes", type=int, default=4000)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--text", type=Path, default=None, metavar="FILE")
-    chosen = options.parse_args()
-    if chosen.text and not chosen.text.is_file():
-        options.error(f"{chosen.text}: no such file")
+    arguments = options.parse_args()
+    if arguments.text and not arguments.text.is_file():
+        options.error(f"{arguments.text}: no such file")
     with tempfile.TemporaryDirectory() as folder:
-        text = chosen.text or write_own_text(
-            Path(folder) / "text.txt", min(250_000, 30_000 * chosen.megabytes)
+        text = arguments.text or write_own_text(
+            Path(folder) / "text.txt", min(250_000, 30_000 * arguments.megabytes)
         )
         lines = text.read_bytes().rstrip(b"\n") + b"\n"
-        copies = max(1, chosen.megabytes * 1_000_000 // len(lines))
+        copies = max(1, arguments.megabytes * 1_000_000 // len(lines))
         large = Path(folder) / "large.txt"
         with large.open("wb") as stream:
             for _ in range(copies):
                 stream.write(lines)
         document = {
-            "text": str(chosen.text or OWN_TEXT),
+            "text": str(arguments.text or OWN_TEXT),
             "megabytes": large.stat().st_size / 1e6,
-            "rows": measure(text, large, copies, chosen.rounds),
+            "rows": measure(text, large, copies, arguments.rounds),
         }
     print(json.dumps(document, indent=2))
 
@@ -126,17 +126,17 @@ def measure(text: Path, large: Path, copies: int, rounds: int) -> list[dict[str,
         def run(workers: int, rule: str = rule, words: Lexicon = words) -> CountResult:
             return count(plan(large), words, rule=rule, workers=workers)
 
-        seconds, one, found = best(lambda run=run: run(1), rounds)
+        seconds, first, result = best(lambda run=run: run(1), rounds)
         if rule == "paper":
-            expected = np.zeros_like(found.counts)
+            expected = np.zeros_like(result.counts)
             for pair, sentences in slow.items():
                 expected[pair] = copies * sentences
-            assert (found.counts == expected).all()
+            assert (result.counts == expected).all()
         rate = size / seconds
         _, two, _ = best(lambda run=run: run(2), rounds)
         rows.append({"what": f"lmprobe, {rule}", "mb_per_s": rate, "times_plain": rate / plain,
-                     "one_by_the_clock": size / one, "two_by_the_clock": size / two,
-                     "two_over_one": one / two})  # fmt: skip
+                     "one_by_the_clock": size / first, "two_by_the_clock": size / two,
+                     "two_over_one": first / two})  # fmt: skip
     return rows
 
 

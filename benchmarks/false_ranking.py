@@ -65,8 +65,8 @@ def separated(shape: tuple[int, int, int], sweeps: int) -> int:
             tuple(f"copy {number}" for number in range(COPIES)),
             tuple(tables(model + rng.normal(0, 0.02, shape)) for _ in range(COPIES)),
         )
-        (found,) = rank([contest], Choices(seed=seed))
-        wrong += bool(found.separated.any())
+        (result,) = rank([contest], Choices(seed=seed))
+        wrong += bool(result.separated.any())
     return wrong
 
 

@@ -39,7 +39,7 @@ ROUNDS = 5
 
 def main() -> None:
     options = arguments()
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for shape, trials in (("imsitu", imsitu()), ("coco", coco())):
         work: dict[str, Callable[[], float]] = {
             "lmprobe": lambda trials=trials: ours(trials, options.epochs),  # type: ignore[misc]
@@ -51,15 +51,15 @@ def main() -> None:
             for name, run in work.items():
                 seconds[name].append(run() / options.epochs / ROUNDS)
         middle = {name: statistics.median(values) for name, values in seconds.items()}
-        found[shape] = {**middle, "ratio": middle["loop"] / middle["lmprobe"]}
+        results[shape] = {**middle, "ratio": middle["loop"] / middle["lmprobe"]}
         print(
             f"{shape}: lmprobe {middle['lmprobe']:.3f} s, loop {middle['loop']:.3f} s "
-            f"per epoch and round; the loop takes {found[shape]['ratio']:.1f} times as long"
+            f"per epoch and round; the loop takes {results[shape]['ratio']:.1f} times as long"
         )
     if options.json:
         about = {"torch": torch.__version__, "threads": torch.get_num_threads()}
         about |= {"machine": platform.processor() or platform.machine()}
-        options.json.write_text(json.dumps({"seconds": found, **about}, indent=2) + "\n")
+        options.json.write_text(json.dumps({"seconds": results, **about}, indent=2) + "\n")
 
 
 def arguments() -> Any:
@@ -87,7 +87,7 @@ def trials_of(evidence: AttackerInput, group: Any, limits: tuple[int, ...]) -> l
     groups = GroupLabels(group.astype(np.int64), ("man", "woman"))
     rng = np.random.default_rng(1)
     drawn = draw_rounds(groups, None, rounds=ROUNDS, rng=rng, limits=limits)
-    return [Trial(evidence, groups, one) for one in drawn]
+    return [Trial(evidence, groups, item) for item in drawn]
 
 
 def ours(trials: list[Trial], epochs: int) -> float:

@@ -81,10 +81,10 @@ def make_checkpoint(folder: Path, vocabulary: Path | None) -> None:
         )
         words = {*sentences.lower().replace(".", " . ").split(), *TEMPLATES.tasks}
         words |= {*TEMPLATES.all_attributes, "an"}
-        known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(words)]
-        known += [f"filler{number}" for number in range(30522 - len(known))]
+        tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(words)]
+        tokens += [f"filler{number}" for number in range(30522 - len(tokens))]
         vocabulary = folder / "vocab.txt"
-        vocabulary.write_text("\n".join(known) + "\n")
+        vocabulary.write_text("\n".join(tokens) + "\n")
     torch.manual_seed(0)
     with quiet_transformers():
         transformers.BertForMaskedLM(transformers.BertConfig()).save_pretrained(folder)

@@ -75,8 +75,8 @@ def measured(way: str, path: Path, short: Path, tasks: int) -> dict[str, float]:
     """Return the time and the peak memory of a process that does nothing else."""
     command = [sys.executable, __file__, "--do", way, str(path), str(short), str(tasks)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    results: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return results
 
 
 def do(way: str, path: Path, short: Path, tasks: int) -> None:
@@ -84,24 +84,24 @@ def do(way: str, path: Path, short: Path, tasks: int) -> None:
     work(way, short, tasks)
     start, processor = time.perf_counter(), time.process_time()
     work(way, path, tasks)
-    found = {
+    results = {
         "seconds": time.perf_counter() - start,
         "processor_seconds": time.process_time() - processor,
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 def compared(
     path: Path, short: Path, tasks: int, ways: list[str], times: int
 ) -> Iterator[dict[str, Any]]:
     """Yield each way's best times and largest memory, and their ratio to DuckDB's."""
-    found: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
+    results: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
     for _ in range(times):
         for way in ways:
-            found[way].append(measured(way, path, short, tasks))
+            results[way].append(measured(way, path, short, tasks))
     kinds = ("seconds", "processor_seconds")
-    best = {way: {kind: min(one[kind] for one in found[way]) for kind in kinds} for way in ways}
+    best = {way: {kind: min(item[kind] for item in results[way]) for kind in kinds} for way in ways}
     for way in ways:
         yield {
             "tasks": tasks,
@@ -109,7 +109,7 @@ def compared(
             "way": way,
             **best[way],
             **{f"{kind}_ratio": best[way][kind] / best["duckdb"][kind] for kind in kinds},
-            "megabytes": max(one["megabytes"] for one in found[way]),
+            "megabytes": max(item["megabytes"] for item in results[way]),
         }
 
 
@@ -131,14 +131,14 @@ def main() -> None:
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.1f}, duckdb {duckdb.__version__}, {platform.machine()}"
     )
-    found = []
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         for tasks, kind in itertools.product(options.tasks, options.formats):
             path, short = (Path(folder) / f"{name}.{kind}" for name in ("table", "short"))
             generate(path, options.rows, tasks)
             generate(short, 1000, tasks)
             for row in compared(path, short, tasks, options.ways, options.times):
-                found.append({"rows": options.rows, **row})
+                results.append({"rows": options.rows, **row})
                 print(
                     f"{options.rows:>11,} rows {tasks:>2} tasks {kind:<8}{row['way']:<9}"
                     f"{row['seconds']:8.2f} s {row['seconds_ratio']:6.2f} x   processor "
@@ -148,7 +148,7 @@ def main() -> None:
                 )
             path.unlink()
     if options.json:
-        options.json.write_text(json.dumps(found, indent=1))
+        options.json.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def cli() -> str:
         command = group.get_command(None, name)
         lines += [f"## lmprobe {name}", "", _prose(command.help or ""), ""]
         lines += ["| option | meaning |", "|---|---|"]
-        lines += [_option(one) for one in command.params if one.name != "help"]
+        lines += [_option(param) for param in command.params if param.name != "help"]
         lines.append("")
     return "\n".join(lines)
 
@@ -45,12 +45,14 @@ def _prose(text: str) -> str:
     return re.sub(r"\[bold\](.*?)\[/bold\]", r"`\1`", joined)
 
 
-def _option(one: Any) -> str:
-    names = [*one.opts, *one.secondary_opts] if one.opts[0].startswith("-") else [one.name]
+def _option(option: Any) -> str:
+    names = (
+        [*option.opts, *option.secondary_opts] if option.opts[0].startswith("-") else [option.name]
+    )
     written = ", ".join(f"`{name}`" for name in names)
-    default = "" if _unset(one) else f" Default: `{_plain(one.default)}`."
-    needed = " Required." if one.required else ""
-    said = re.sub(r"\s+", " ", one.help or "").strip().replace("|", "\\|").replace("<", "&lt;")
+    default = "" if _unset(option) else f" Default: `{_plain(option.default)}`."
+    needed = " Required." if option.required else ""
+    said = re.sub(r"\s+", " ", option.help or "").strip().replace("|", "\\|").replace("<", "&lt;")
     said = said if not said or said.endswith((".", "?", "!")) else f"{said}."
     return f"| {written} | {said}{default}{needed} |"
 
@@ -59,9 +61,11 @@ def _plain(value: Any) -> str:
     return str(getattr(value, "value", value))
 
 
-def _unset(one: Any) -> bool:
-    empty = one.default is None or one.default is False or one.default == () or one.required
-    return bool(empty or callable(one.default) or "Sentinel" in type(one.default).__name__)
+def _unset(option: Any) -> bool:
+    empty = (
+        option.default is None or option.default is False or option.default == () or option.required
+    )
+    return bool(empty or callable(option.default) or "Sentinel" in type(option.default).__name__)
 
 
 def api() -> str:
@@ -79,7 +83,7 @@ def _signature(name: str, thing: Any) -> list[str]:
         return []
     bare = inspect.signature(thing)
     parameters = [
-        one.replace(annotation=inspect.Parameter.empty) for one in bare.parameters.values()
+        value.replace(annotation=inspect.Parameter.empty) for value in bare.parameters.values()
     ]
     written = str(bare.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
     # A default that is a function would print its address.
@@ -174,8 +178,10 @@ def training_part(result: Any) -> str:
     lines = []
     for curve in result.curves:
         direction, rows = curve.question.direction, result.of(curve.question)
-        known = ", ".join(f"{name} {format_signed(level)}" for name, level in curve.levels.items())
-        lines += [f"**{direction}** against `{curve.question.base}` ({known}):", ""]
+        expected = ", ".join(
+            f"{name} {format_signed(level)}" for name, level in curve.levels.items()
+        )
+        lines += [f"**{direction}** against `{curve.question.base}` ({expected}):", ""]
         lines += ["| step | value | simultaneous band | association |", "|---|---|---|---|"]
         lines += [
             f"| {row.step:,} | {format_signed(row.estimate.value)} | {format_interval(ends)} "

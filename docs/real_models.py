@@ -76,33 +76,33 @@ def results(models: RealModels) -> dict[str, Any]:
     """Return the probes of both models, by the name of the set."""
     english = lmprobe.load_model(models.english)
     korean = lmprobe.load_model(models.korean, tokenizer=models.korean_tokenizer)
-    found = {
+    probes = {
         name: lmprobe.probe(english, name, ["labor", "uniform"], attributes=["he", "she"])
         for name in ("fitbert", "neutral", "everyday")
     }
-    return found | {"everyday-ko": lmprobe.probe(korean, "everyday-ko", ["labor", "uniform"])}
+    return probes | {"everyday-ko": lmprobe.probe(korean, "everyday-ko", ["labor", "uniform"])}
 
 
-def page(found: dict[str, Any]) -> str:
+def page(probes: dict[str, Any]) -> str:
     """Return the Markdown of the page."""
-    english = {name: one for name, one in found.items() if name != "everyday-ko"}
-    korean = {"everyday-ko": found["everyday-ko"]}
+    english = {name: result for name, result in probes.items() if name != "everyday-ko"}
+    korean = {"everyday-ko": probes["everyday-ko"]}
     return _TEXT.format(
         english=_table(english),
         korean=_table(korean),
-        shares=_shares(found),
-        labor=_reading(found, "labor"),
-        uniform=_reading(found, "uniform"),
+        shares=_shares(probes),
+        labor=_reading(probes, "labor"),
+        uniform=_reading(probes, "uniform"),
     )
 
 
-def _table(found: dict[str, Any]) -> str:
+def _table(probes: dict[str, Any]) -> str:
     lines = [
         "| templates | base | direction | value | association | preference | verdict "
         "| mass | times random words |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, result in found.items():
+    for name, result in probes.items():
         for row in result.rows:
             lines.append(
                 f"| `{name}` | `{row.base}` | {row.direction.short} "
@@ -118,22 +118,22 @@ def _ends(interval: Any) -> str:
     return f"{interval.low:+.4f} to {interval.high:+.4f}"
 
 
-def _shares(found: dict[str, Any]) -> str:
+def _shares(probes: dict[str, Any]) -> str:
     """Return the share of *she* among the two pronouns, in the model and in the base, per set."""
     lines = [
         "| templates | mean share of *she* | by occupation | in `labor` by occupation "
         "| perplexity per word |",
         "|---|---|---|---|---|",
     ]
-    for name, result in found.items():
+    for name, result in probes.items():
         pairs = result.pairs()
-        chosen = pairs[
+        selected = pairs[
             (pairs.base == "labor")
             & (pairs.direction == "task->attribute")
             & (pairs.attribute == "she")
         ]
-        model = chosen.groupby("task").predicted.mean()
-        world = chosen.groupby("task").base_rate.mean()
+        model = selected.groupby("task").predicted.mean()
+        world = selected.groupby("task").base_rate.mean()
         lines.append(
             f"| `{name}` | {model.mean():.2f} | {model.min():.2f} to {model.max():.2f} "
             f"| {world.min():.2f} to {world.max():.2f} | {result.perplexity:,.0f} |"
@@ -141,10 +141,10 @@ def _shares(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _reading(found: dict[str, Any], base: str) -> str:
+def _reading(probes: dict[str, Any], base: str) -> str:
     """Return what the intervals of the association against a base allow to say, per set."""
     lines = []
-    for name, result in found.items():
+    for name, result in probes.items():
         for row in result.rows:
             if row.base != base or row.direction.short != "T->A":
                 continue

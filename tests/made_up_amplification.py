@@ -32,8 +32,8 @@ def made_up_row(
     made = []
     for number, values in enumerate(runs, start=1):
         cells = np.array(values, dtype=np.float64)
-        groups = tuple(attributes) or tuple(f"g{one}" for one in range(cells.shape[0]))
-        names = tuple(tasks) or tuple(f"t{one}" for one in range(cells.shape[1]))
+        groups = tuple(attributes) or tuple(f"g{cell}" for cell in range(cells.shape[0]))
+        names = tuple(tasks) or tuple(f"t{cell}" for cell in range(cells.shape[1]))
         leans = np.broadcast_to(np.asarray(lean, dtype=np.float64), cells.shape)
         base = np.full(cells.shape, base_rate)
         shift = corrected[number - 1] if corrected else None
@@ -51,8 +51,8 @@ def made_up_row(
                 corrected=shift,
             )
         )
-    value = float(np.mean([one.value for one in made]))
-    claimed = float(np.mean([one.estimate.claimed for one in made])) if any(corrected) else None
+    value = float(np.mean([item.value for item in made]))
+    claimed = float(np.mean([item.estimate.claimed for item in made])) if any(corrected) else None
     interval = Interval(0.01, 0.1, 0.9, "bootstrap")
     bias = None if claimed is None else value - claimed
     estimate = Estimate(value, interval, decide(interval), claimed, bias, notes)
@@ -71,9 +71,9 @@ def made_up_amplification(
     *rows: AmplificationRow, settings: AmplifySettings | None = None, **more: Any
 ) -> AmplificationResult:
     """Return the result of these rows."""
-    chosen = settings or AmplifySettings(
+    selected = settings or AmplifySettings(
         attribute=("sex",), task=("t",), task_prediction=("p",), confidence=0.9
     )
-    provenance = {"tables": ["a.csv"], "files": True, "settings": chosen.to_dict()}
+    provenance = {"tables": ["a.csv"], "files": True, "settings": selected.to_dict()}
     provenance |= more.pop("provenance", {})
     return AmplificationResult(rows, rows_read=12_345, provenance=provenance, **more)

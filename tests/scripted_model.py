@@ -63,10 +63,10 @@ class ScriptedModel:
     def _encoded(self, cloze: Cloze) -> EncodedCloze:
         ids, places, words = [0], [(0, 0)], []
         for match in _PIECE.finditer(cloze.text):
-            found = self._ids(match.group().lower())
-            words.append((len(ids), len(ids) + len(found)))
-            ids += found
-            places += [match.span()] * len(found)
+            result = self._ids(match.group().lower())
+            words.append((len(ids), len(ids) + len(result)))
+            ids += result
+            places += [match.span()] * len(result)
 
         def tokens(start: int, end: int) -> Span:
             inside = [n for n, (left, right) in enumerate(places) if left < end and start < right]
@@ -98,7 +98,7 @@ class ScriptedModel:
         """Return a number between -6 and -1 that depends on all that the model may read."""
         whole = self.kind == "masked"
         read = query.ids if whole else query.ids[: query.position]
-        text = " ".join(self.pieces[one] for one in read)
-        asked = self.pieces[query.token] if query.token >= 0 else "any word"
-        digest = hashlib.sha256(f"{text}|{query.position}|{asked}".encode()).digest()
+        text = " ".join(self.pieces[item] for item in read)
+        queried = self.pieces[query.token] if query.token >= 0 else "any word"
+        digest = hashlib.sha256(f"{text}|{query.position}|{queried}".encode()).digest()
         return -1 - 5 * int.from_bytes(digest[:4], "big") / 2**32

@@ -43,13 +43,13 @@ def layer(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    found = set()
+    result = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            result |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{name.name}" for name in node.names}
-    return found
+            result |= {f"{node.module}.{name.name}" for name in node.names}
+    return result
 
 
 def named(path: Path) -> str:
@@ -86,6 +86,6 @@ def test_scripts_import_what_there_is(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("lmprobe"):
             module = importlib.import_module(str(node.module))
-            for name in (one.name for one in node.names):
+            for name in (item.name for item in node.names):
                 if not hasattr(module, name):
                     importlib.import_module(f"{node.module}.{name}")

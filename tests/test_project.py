@@ -35,8 +35,8 @@ def test_no_page_installs_the_other_project_of_that_name() -> None:
     assert wrong.search('pip install "lmprobe[ray]"')
     assert wrong.search("pip install -U lmprobe\n")
     assert not wrong.search("pip install lmprobe-bias")
-    found = [str(path) for path in TEXTS if wrong.search(path.read_text(encoding="utf-8"))]
-    assert (PROJECT["name"], found) == ("lmprobe-bias", [])
+    actual = [str(path) for path in TEXTS if wrong.search(path.read_text(encoding="utf-8"))]
+    assert (PROJECT["name"], actual) == ("lmprobe-bias", [])
 
 
 def test_the_version_is_written_in_the_package_and_in_the_citation_alone() -> None:

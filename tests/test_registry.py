@@ -25,15 +25,15 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
     )
     (tmp_path / "some_plugin.py").write_text("extension = 'installed'\n")
     monkeypatch.syspath_prepend(tmp_path)
-    found: Registry[str] = Registry("kinds", "some_kinds")
+    actual: Registry[str] = Registry("kinds", "some_kinds")
     holder = type(sys)("some_registry")
-    holder.kinds = found  # type: ignore[attr-defined]
+    holder.kinds = actual  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "some_registry", holder)
     entry = EntryPoint("outer", "some_plugin:extension", "lmprobe.kinds")
     monkeypatch.setattr(
         module, "entry_points", lambda group: [entry] if group == "lmprobe.kinds" else []
     )
-    yield found
+    yield actual
     for name in [name for name in sys.modules if name.startswith(("some_kinds", "some_plugin"))]:
         del sys.modules[name]
 

@@ -19,14 +19,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", choices=STUDIES, default=[])
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     start = time.perf_counter()
-    old = chosen.output.read_text() if chosen.output and chosen.output.exists() else ""
-    text = page(chosen.runs, chosen.seed, only=chosen.only, old=old)
-    if chosen.output is None:
+    old = arguments.output.read_text() if arguments.output and arguments.output.exists() else ""
+    text = page(arguments.runs, arguments.seed, only=arguments.only, old=old)
+    if arguments.output is None:
         print(text)
     else:
-        write_text(chosen.output, text)
+        write_text(arguments.output, text)
     print(f"{(time.perf_counter() - start) / 60:.1f} minutes")
 
 

@@ -46,14 +46,14 @@ COSTS = (
 def betting_study(
     costs: Costs, sizes: tuple[int, int], runs: int, rng: np.random.Generator
 ) -> dict[str, Tally]:
-    found = {name: Tally() for name in METHODS}
+    results = {name: Tally() for name in METHODS}
     for _ in range(runs):
         first, second = (draw(rng, n) for draw, n in zip(costs.draw, sizes, strict=True))
         sample = fewer(groups_sample(first, second, cost_bound=1.0, group_share=0.4))
         for name in METHODS:
             truth = costs.means[0] - costs.means[1]
-            found[name].add(interval(sample, method=name, rng=rng), truth)
-    return found
+            results[name].add(interval(sample, method=name, rng=rng), truth)
+    return results
 
 
 def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
@@ -63,8 +63,8 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
     yield "|---|---" + "|---" * len(METHODS) + "|"
     for costs in COSTS:
         for sizes in SIZES:
-            found = betting_study(costs, sizes, runs, rng)
-            cells = " | ".join(map(str, found.values()))
+            result = betting_study(costs, sizes, runs, rng)
+            cells = " | ".join(map(str, result.values()))
             yield f"| {costs.name} | {sizes[0]} / {sizes[1]} | {cells} |"
     yield _AFTER
 

@@ -43,14 +43,14 @@ def standard_error(case: Crossed) -> float:
 def rejected(case: Crossed, effect: float, runs: int, rng: np.random.Generator) -> np.ndarray:
     """The shares of samples with a difference, and with equivalence within the margin, at 0.05."""
     margin = 4 * standard_error(case)
-    found = np.zeros(2)
+    result = np.zeros(2)
     for _ in range(runs):
         cells = effect + case.cells(rng)
-        first, second = (cell_tables(one, case.family) for one in (0 * cells, cells))
+        first, second = (cell_tables(cell, case.family) for cell in (0 * cells, cells))
         compared = compare_tables(first, second, Choices(), margin=margin)
         assert compared.p_equivalence is not None
-        found += [compared.p_value <= _LEVEL, compared.p_equivalence <= _LEVEL]
-    return found / runs
+        result += [compared.p_value <= _LEVEL, compared.p_equivalence <= _LEVEL]
+    return result / runs
 
 
 def counted_study(first: Setting, second: Setting, runs: int, rng: np.random.Generator) -> Tally:

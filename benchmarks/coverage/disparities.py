@@ -61,7 +61,7 @@ def disparity_study(
     population: Population, n: int, runs: int, rng: np.random.Generator
 ) -> dict[str, Tally]:
     methods = [name for name in DISPARITY if name != "score"]
-    found = {name: Tally() for name in DISPARITY}
+    tallies = {name: Tally() for name in DISPARITY}
     counts: list[tuple[int, int, int, int]] = []
     done = 0
     while done < runs:
@@ -70,7 +70,7 @@ def disparity_study(
             continue
         done += 1
         for name in methods:
-            found[name].add(interval(sample, method=name, rng=rng), population.truth)
+            tallies[name].add(interval(sample, method=name, rng=rng), population.truth)
         groups = sample.groups
         assert groups is not None
         counts.append(
@@ -78,11 +78,11 @@ def disparity_study(
              int(groups.other.sum()), len(groups.other))
         )  # fmt: skip
     if population.skewed:
-        del found["score"]
-        return found
+        del tallies["score"]
+        return tallies
     for low, high in zip(*score_interval(*np.array(counts).T, confidence=0.95), strict=True):
-        found["score"].add(Interval(low, high, 0.95, "score"), population.truth)
-    return found
+        tallies["score"].add(Interval(low, high, 0.95, "score"), population.truth)
+    return tallies
 
 
 def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
@@ -92,8 +92,8 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
     yield "|---|---:" + "|---" * len(DISPARITY) + "|"
     for population in POPULATIONS:
         for n in SIZES:
-            found = disparity_study(population, n, runs, rng)
-            cells = [str(found[name]) if name in found else "–" for name in DISPARITY]
+            result = disparity_study(population, n, runs, rng)
+            cells = [str(result[name]) if name in result else "–" for name in DISPARITY]
             yield f"| {population.name} | {n} | " + " | ".join(cells) + " |"
     yield _AFTER
 

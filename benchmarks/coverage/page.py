@@ -60,11 +60,11 @@ bootstrap of a sample without any cost. Seed {seed}, {replicates} bootstrap repl
 def page(runs: int, seed: int, *, only: Iterable[str] = (), old: str = "") -> str:
     """Return the page; studies that `only` leaves out keep their section of the old page."""
     error = 1.96 * (0.95 * 0.05 / runs) ** 0.5
-    chosen = tuple(only) or tuple(STUDIES)
+    selected = tuple(only) or tuple(STUDIES)
     sections = [_HEAD.format(runs=runs, seed=seed, replicates=REPLICATES, error=error)]
     for name, study in STUDIES.items():
         mark = f"<!-- study: {name} -->"
-        if name in chosen:
+        if name in selected:
             # Each study has a generator of its own, so that a new one changes no other.
             body = "\n".join(study(runs, np.random.default_rng(seed))).strip()
         else:
@@ -74,5 +74,5 @@ def page(runs: int, seed: int, *, only: Iterable[str] = (), old: str = "") -> st
 
 
 def _kept(old: str, mark: str) -> str:
-    found = re.search(rf"{re.escape(mark)}\n(.*?)(?=\n<!-- study: |\Z)", old, re.DOTALL)
-    return found[1].strip() if found else ""
+    result = re.search(rf"{re.escape(mark)}\n(.*?)(?=\n<!-- study: |\Z)", old, re.DOTALL)
+    return result[1].strip() if result else ""

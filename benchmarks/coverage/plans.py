@@ -151,7 +151,7 @@ def claimed(method: str, effect: float, n: int, runs: int, rng: np.random.Genera
     population = Population("", (0.5 + effect / 2, 0.5 - effect / 2), 0.5)
     samples = (population.draw(n, rng) for _ in range(runs))
     intervals = [interval(sample, method=method, rng=rng) for sample in samples if sample]
-    return sum(0 not in found for found in intervals) / runs
+    return sum(0 not in interval for interval in intervals) / runs
 
 
 def study(runs: int, rng: np.random.Generator) -> Iterator[str]:

@@ -64,7 +64,7 @@ def resampled_lean(rows: RowSums, rng: np.random.Generator, replicates: int = 10
 
 def rows_study(n: int, lean: str, runs: int, rng: np.random.Generator) -> Tally:
     """Two groups, one task; the model says 0.7 and 0.3 where the world has 0.6 and 0.4."""
-    found = Tally()
+    result = Tally()
     for _ in range(runs):
         group = rng.integers(0, 2, n)
         if group.min() == group.max():
@@ -74,8 +74,8 @@ def rows_study(n: int, lean: str, runs: int, rng: np.random.Generator) -> Tally:
         rows = counted(group, task[:, None], guess[:, None])
         fixed = lean == "fixed"
         ends = bootstrap_interval(rows, rng=rng)[GIVEN] if fixed else resampled_lean(rows, rng)
-        found.add(ends, 0.1)
-    return found
+        result.add(ends, 0.1)
+    return result
 
 
 @dataclass(frozen=True)
@@ -249,12 +249,12 @@ def strength_study(
         guess = np.where(rng.random((n, 1)) < copied, labels, other)
         rows = counted(group, labels, guess)
         tables = rows.total.marginals[3][0] + 0.5, rows.total.predicted(GIVEN)[0] + 0.5
-        found = strength(rows, GIVEN, rng=rng)
+        result = strength(rows, GIVEN, rng=rng)
         truths.append(true)
         plain.append(float(slope(np.log(tables[1]), np.log(tables[0]))))
-        if found is not None:
-            values += [] if math.isnan(found.value) else [found.value]
-            tally.add(found.interval, true)
+        if result is not None:
+            values += [] if math.isnan(result.value) else [result.value]
+            tally.add(result.interval, true)
     return float(np.mean(truths)), plain, values, tally
 
 

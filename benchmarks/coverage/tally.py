@@ -38,7 +38,7 @@ class Tally:
 
     def add(
         self,
-        found: Interval,
+        interval: Interval,
         truth: float,
         *,
         claims: bool = False,
@@ -48,12 +48,12 @@ class Tally:
         self.claims += claims
         self.refused += refused
         self.noted += noted
-        if not np.isfinite(found.width):
+        if not np.isfinite(interval.width):
             self.none += 1
             return
         self.runs += 1
-        self.held += truth in found
-        self.width += found.width
+        self.held += truth in interval
+        self.width += interval.width
 
     def share(self, number: int) -> str:
         """Return a number of samples as a share of all."""
@@ -80,11 +80,11 @@ def fewer(sample: Sample) -> Sample:
     resampled = sample.resampled
     assert resampled is not None
     # Every kind of bootstrap interval is made of the same replicates.
-    kept: list[np.ndarray] = []
+    retained: list[np.ndarray] = []
 
     def once(_: int, rng: np.random.Generator) -> np.ndarray:
-        if not kept:
-            kept.append(resampled(REPLICATES, rng))
-        return kept[0]
+        if not retained:
+            retained.append(resampled(REPLICATES, rng))
+        return retained[0]
 
     return replace(sample, resampled=once)

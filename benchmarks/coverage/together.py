@@ -31,13 +31,13 @@ def rows(shared: float, rng: np.random.Generator) -> list[Replicates]:
 
 def together_study(shared: float, runs: int, rng: np.random.Generator) -> np.ndarray:
     """Return, for each way, the share in which all intervals cover, and their mean width."""
-    choices, found = Choices(simultaneous=True), np.zeros((len(WAYS), 2))
+    choices, results = Choices(simultaneous=True), np.zeros((len(WAYS), 2))
     for _ in range(runs):
         numbers = rows(shared, rng)
         for way, confidence in enumerate((0.95, 1 - 0.05 / ROWS, choices.each(numbers))):
             ends = [choices.interval(number, confidence) for number in numbers]
-            found[way] += all(0.0 in one for one in ends), np.mean([one.width for one in ends])
-    return found / runs
+            results[way] += all(0.0 in end for end in ends), np.mean([end.width for end in ends])
+    return results / runs
 
 
 def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
@@ -51,6 +51,6 @@ def study(runs: int, rng: np.random.Generator) -> Iterator[str]:
     )
     yield f"| effects in common | {' | '.join(WAYS)} |\n|---:|---|---|---|"
     for shared in (0.0, 0.5, 0.95):
-        found = together_study(shared, runs, rng.spawn(1)[0])
-        cells = " | ".join(f"{covers:.3f} ({width:.3f})" for covers, width in found)
+        result = together_study(shared, runs, rng.spawn(1)[0])
+        cells = " | ".join(f"{covers:.3f} ({width:.3f})" for covers, width in result)
         yield f"| {shared:.0%} | {cells} |"

@@ -34,9 +34,9 @@ def uneven_study(
         logs = true + family_sd * rng.standard_normal((families, 2, tasks))[family]
         logs = logs + template_sd * rng.standard_normal((len(family), 2, tasks))
         predicted = row_tables(Direction.TASK_TO_ATTRIBUTE, logs, base).predicted
-        found = unevenness(predicted, base, families=[str(one) for one in family], rng=rng)
-        claims += found.verdict is Verdict.UNEVEN
-        covers += abs(0.5 - 1 / (1 + np.exp(2 * effect))) in found.interval
+        result = unevenness(predicted, base, families=[str(item) for item in family], rng=rng)
+        claims += result.verdict is Verdict.UNEVEN
+        covers += abs(0.5 - 1 / (1 + np.exp(2 * effect))) in result.interval
     return claims / runs, covers / runs
 
 

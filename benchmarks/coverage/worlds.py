@@ -102,9 +102,9 @@ class Setting:
     @cache  # noqa: B019 - settings are few and live as long as the studies
     def truth(self) -> dict[str, float]:
         """Return the mean numbers of such probes, were their base rates known."""
-        known = replace(self, sentences=0)
+        exact = replace(self, sentences=0)
         rng = np.random.default_rng(0)
-        published = [known.draw(rng).published() for _ in range(_PROBES)]
+        published = [exact.draw(rng).published() for _ in range(_PROBES)]
         return {part: float(np.mean([probe[part] for probe in published])) for part in PARTS}
 
     def judged(

@@ -19,12 +19,12 @@ pytestmark = [*browser.pytestmark, pytest.mark.slow]
 
 def column(chromium: Any, number: int) -> list[str]:
     """Return the shown cells of a column of the table of pairs."""
-    found = chromium.execute_script(
+    result = chromium.execute_script(
         "return [...document.querySelectorAll('#pairs-table tbody tr')]"
         ".filter((row) => !row.hidden).map((row) => row.cells[arguments[0]].textContent)",
         number,
     )
-    return list(found)
+    return list(result)
 
 
 def test_sorting_follows_the_numbers_and_puts_the_undefined_last(opened: Any) -> None:
@@ -58,8 +58,8 @@ def test_searching_keeps_the_rows_that_hold_every_word(opened: Any) -> None:
     assert set(column(opened, 3)) == {"nurse"}
     assert set(column(opened, 2)) == {"she"}
     assert opened.find_element("id", "pairs-table-count").text == f"8 of {everything} rows"
-    chosen = opened.find_element("css selector", "select[data-column='0']")
-    chosen.find_element("xpath", "option[. = 'labor']").click()
+    selected = opened.find_element("css selector", "select[data-column='0']")
+    selected.find_element("xpath", "option[. = 'labor']").click()
     assert column(opened, 0) == ["labor", "labor"]
     box.clear()
     box.send_keys("no such thing")
@@ -108,7 +108,7 @@ def test_words_stand_out_from_their_ground(opened: Any, scheme: str) -> None:
         assert contrast(ink, ground) >= 4.5
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, other: str) -> float:
     """Return the contrast ratio of WCAG 2 between two colours written as rgb(...)."""
 
     def luminance(colour: str) -> float:
@@ -118,7 +118,7 @@ def contrast(one: str, other: str) -> float:
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    low, high = sorted((luminance(one), luminance(other)))
+    low, high = sorted((luminance(first), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -36,7 +36,7 @@ def page(sweep: SweepResult, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def shown(chromium: Any, heading: str) -> list[str]:
     """Return the shown cells under a heading of the table of models."""
-    found = chromium.execute_script(
+    result = chromium.execute_script(
         "const table = document.getElementById('sweep-table');"
         "const heads = [...table.tHead.rows[0].cells].map((one) => one.textContent);"
         "const column = heads.indexOf(arguments[0]);"
@@ -44,12 +44,12 @@ def shown(chromium: Any, heading: str) -> list[str]:
         ".map((row) => row.cells[column].textContent)",
         heading,
     )
-    return list(found)
+    return list(result)
 
 
 def click(chromium: Any, heading: str) -> None:
     buttons = chromium.find_elements("css selector", "#sweep-table thead button")
-    (button,) = (one for one in buttons if one.text == heading)
+    (button,) = (button for button in buttons if button.text == heading)
     chromium.execute_script("arguments[0].click()", button)
 
 

@@ -59,8 +59,8 @@ def file(people: pd.DataFrame, tmp_path: Path) -> Path:
 def document(run: Run, *words: str | Path) -> dict[str, Any]:
     code, out, _ = run(*words, "--json", "--quiet", "--interval", "none")
     assert code == 0
-    found: dict[str, Any] = json.loads(out)
-    return found
+    actual: dict[str, Any] = json.loads(out)
+    return actual
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
@@ -70,7 +70,7 @@ def test_any_file_gives_the_numbers_of_the_library(
     path = tmp_path / f"people.{kind}"
     write_table(people, path)
     words = ("-a", "sex", "-t", "hired", "-p", "said", "--attribute-prediction", "sex_said")
-    found = document(run, path, *words, "--weight", "weight")
+    result = document(run, path, *words, "--weight", "weight")
     expected = directional_amplification(
         people["sex"],
         people["hired"],
@@ -78,14 +78,14 @@ def test_any_file_gives_the_numbers_of_the_library(
         task_predictions=people["said"],
         sample_weight=people["weight"],
     )
-    assert found["rows_read"] == len(people)
-    order = sorted(expected.directions, key=lambda one: one.direction != "attribute->task")
-    for row, one in zip(found["rows"], order, strict=True):
-        assert row["direction"] == one.direction
-        assert row["value"] == pytest.approx(one.value, abs=1e-12)
-        assert row["absolute"] == pytest.approx(one.absolute, abs=1e-12)
+    assert result["rows_read"] == len(people)
+    order = sorted(expected.directions, key=lambda values: values.direction != "attribute->task")
+    for row, item in zip(result["rows"], order, strict=True):
+        assert row["direction"] == item.direction
+        assert row["value"] == pytest.approx(item.value, abs=1e-12)
+        assert row["absolute"] == pytest.approx(item.absolute, abs=1e-12)
         found_pairs = np.array(row["runs"][0]["amplification"])
-        np.testing.assert_allclose(found_pairs, one.by_pair, atol=1e-12)
+        np.testing.assert_allclose(found_pairs, item.by_pair, atol=1e-12)
 
 
 def test_intersections_categories_and_a_train_file(
@@ -94,7 +94,7 @@ def test_intersections_categories_and_a_train_file(
     train = file.with_name("train.csv")
     people[::3].to_csv(train, index=False)
     words = ("-a", "sex", "-a", "race", "-t", "job", "-p", "guess", "--train", train)
-    found = document(run, file, *words)
+    result = document(run, file, *words)
     expected = directional_amplification(
         cross(people[["sex", "race"]]),
         people["job"],
@@ -103,7 +103,7 @@ def test_intersections_categories_and_a_train_file(
         train_task_labels=people["job"][::3],
     ).attribute_to_task
     assert expected is not None
-    (row,) = found["rows"]
+    (row,) = result["rows"]
     assert row["value"] == pytest.approx(expected.value, abs=1e-12)
     assert row["by_attribute"].keys() == {"f & b", "f & w", "m & b", "m & w"}
     assert row["by_task"].keys() == {"cook", "driver", "nurse"}
@@ -112,9 +112,9 @@ def test_intersections_categories_and_a_train_file(
 def test_scores_are_cut_where_told(run: Run, file: Path, people: pd.DataFrame) -> None:
     def expected(threshold: float) -> float:
         guess = (people["score"] >= threshold).astype(int)
-        one = directional_amplification(people["sex"], people["hired"], task_predictions=guess)
-        assert one.attribute_to_task is not None
-        return one.attribute_to_task.value
+        first = directional_amplification(people["sex"], people["hired"], task_predictions=guess)
+        assert first.attribute_to_task is not None
+        return first.attribute_to_task.value
 
     words = ["-a", "sex", "-t", "hired", "--score", "score"]
     fixed = document(run, file, *words, "--threshold", "0.7")
@@ -176,12 +176,12 @@ def test_the_json_comes_back_whole(run: Run, file: Path, tmp_path: Path) -> None
     words = ["-a", "sex", "-t", "hired", "--score", "score", "--threshold", "all"]
     _, out, _ = run(file, *words, "--json", "-o", tmp_path / "out")
     assert len(pd.read_csv(tmp_path / "out" / "curves.csv")) > 50
-    found = json.loads(out)
-    assert (found["schema"], found["kind"]) == ("lmprobe.result/3", "amplification")
-    assert found["rows"][0]["interval"]["status"] == "ok"
+    actual = json.loads(out)
+    assert (actual["schema"], actual["kind"]) == ("lmprobe.result/3", "amplification")
+    assert actual["rows"][0]["interval"]["status"] == "ok"
     result = AmplificationResult.from_json(out)
     assert result.to_json() == out
-    assert result.row("A->T").value == found["rows"][0]["value"]
+    assert result.row("A->T").value == actual["rows"][0]["value"]
     assert result.figure("curves").figure.series[0].name == "hired"
     again = result.page().sections[-1].commands[0]
     assert again == f"lmprobe amplify {file} " + " ".join(
@@ -193,16 +193,16 @@ def test_what_the_train_file_never_saw(run: Run, file: Path, tmp_path: Path) -> 
     train = tmp_path / "train.csv"
     train.write_text("sex,job\nf,cook\nf,nurse\nm,cook\n")
     words = (file, "-a", "sex", "-t", "job", "-p", "guess", "--train", train)
-    found = document(run, *words)
-    (note,) = found["notes"]
+    result = document(run, *words)
+    (note,) = result["notes"]
     assert note["kind"] == "left_out"
     assert note["text"] == (
         "the train table has no row with driver: their pairs are left out of the mean"
     )
-    assert found["rows"][0]["undefined_pairs"] == 2
-    kept = document(run, *words, "--keep-unseen")
-    assert kept["rows"][0]["undefined_pairs"] == 0
-    assert kept["rows"][0]["value"] == pytest.approx(found["rows"][0]["value"] * 4 / 6)
+    assert result["rows"][0]["undefined_pairs"] == 2
+    retained = document(run, *words, "--keep-unseen")
+    assert retained["rows"][0]["undefined_pairs"] == 0
+    assert retained["rows"][0]["value"] == pytest.approx(result["rows"][0]["value"] * 4 / 6)
     train.write_text("sex,job\nfemale,cook\nmale,nurse\n")
     code, _, err = run(*words)
     assert code == 2
@@ -243,6 +243,6 @@ def test_every_mistake_is_one_line_and_exit_2(
 def test_yes_and_no_in_words_and_floats(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("group,task,said\n1.0,true,false\n2.0,false,false\n1.0,true,true\n")
-    found = document(run, path, "-a", "group", "-t", "task", "-p", "said")
-    assert found["rows"][0]["by_attribute"].keys() == {"1", "2"}
-    assert found["rows"][0]["runs"][0]["predicted"][0] == [0.5]
+    result = document(run, path, "-a", "group", "-t", "task", "-p", "said")
+    assert result["rows"][0]["by_attribute"].keys() == {"1", "2"}
+    assert result["rows"][0]["runs"][0]["predicted"][0] == [0.5]

@@ -32,8 +32,8 @@ def test_every_form_lands_beside_the_result(saved: Path) -> None:
     names = {path.name for path in saved.parent.iterdir()} - {"result.json"}
     assert names == {"report.html", "report.md", "model-card.md", "rows.csv", "pairs.csv"}
     # A long path may be wrapped at the width of the terminal.
-    told = done.stderr.replace("\n", "")
-    assert all(name in told for name in names)
+    messages = done.stderr.replace("\n", "")
+    assert all(name in messages for name in names)
 
 
 def test_the_csv_files_hold_the_frames(saved: Path, result: ProbeResult, tmp_path: Path) -> None:

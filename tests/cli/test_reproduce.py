@@ -34,11 +34,11 @@ def test_the_table_fits_a_terminal_and_nothing_is_cut(run: Run, name: str) -> No
 def test_json_is_one_document_with_ours_beside_the_papers(run: Run, name: str) -> None:
     code, out, _ = run(name, "--json")
     assert code == 0
-    found = json.loads(out)
-    assert (found["schema"], found["kind"]) == (SCHEMA, "reproduction")
-    assert found["experiment"] == name
-    assert found["rows"]
-    for row in found["rows"]:
+    result = json.loads(out)
+    assert (result["schema"], result["kind"]) == (SCHEMA, "reproduction")
+    assert result["experiment"] == name
+    assert result["rows"]
+    for row in result["rows"]:
         assert row.keys() >= {"name", "value", "paper"}
 
 

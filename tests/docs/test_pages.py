@@ -43,10 +43,10 @@ class Block:
 
 def blocks(page: Path) -> Iterator[Block]:
     source = page.read_text(encoding="utf-8")
-    for found in FENCE.finditer(source):
-        before = source[: found.start()]
-        if found[1] in ("python", "console") and not NOT_RUN.search(before):
-            yield Block(found[1], found[2], before.count("\n") + 2)
+    for item in FENCE.finditer(source):
+        before = source[: item.start()]
+        if item[1] in ("python", "console") and not NOT_RUN.search(before):
+            yield Block(item[1], item[2], before.count("\n") + 2)
 
 
 def pages() -> list[Any]:
@@ -61,7 +61,7 @@ def pages() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder for the model's answers that all pages share."""
     return tmp_path_factory.mktemp("cache")
 
@@ -70,10 +70,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.usefixtures("own_registries")
 @pytest.mark.parametrize("page", pages())
 def test_every_example_runs(
-    page: Path, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LMPROBE_CACHE", str(kept))
+    monkeypatch.setenv("LMPROBE_CACHE", str(cache))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "80")
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -130,8 +130,8 @@ def same(expected: str, printed: str) -> bool:
     pattern = ""
     for line in expected.strip("\n").splitlines():
         pattern += r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"\n"
-    found = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
-    return re.fullmatch(pattern, found) is not None
+    result = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
+    return re.fullmatch(pattern, result) is not None
 
 
 def test_the_comparison_can_fail() -> None:
@@ -162,8 +162,8 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_every_page_can_be_found_from_the_index() -> None:
-    found = {link.partition("#")[0] for link in links(DOCS / "index.md")}
-    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= found
+    actual = {link.partition("#")[0] for link in links(DOCS / "index.md")}
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= actual
 
 
 @pytest.fixture(scope="module")
@@ -185,11 +185,13 @@ def test_the_generated_parts_are_up_to_date(name: str, generate: ModuleType) -> 
 
 def test_the_page_of_commands_has_their_options(generate: ModuleType) -> None:
     sections = re.split(r"^## lmprobe ", generate.cli(), flags=re.MULTILINE)[1:]
-    assert [one.split()[0] for one in sections if "| `--json` |" not in one] == [
+    assert [section.split()[0] for section in sections if "| `--json` |" not in section] == [
         "convert",
         "report",
     ]
-    assert all("| `--quiet`, `-q` |" in one or one.startswith("ls\n") for one in sections)
+    assert all(
+        "| `--quiet`, `-q` |" in section or section.startswith("ls\n") for section in sections
+    )
 
 
 def cells_of(book: Any) -> list[tuple[str, str]]:
@@ -225,7 +227,9 @@ def test_the_notebook_runs(generate: ModuleType) -> None:
         for book in (stored, fresh)
     ]
     number = re.compile(r"\d+\.\d+")
-    assert [number.sub("#", one) for one in texts[0]] == [number.sub("#", one) for one in texts[1]]
+    assert [number.sub("#", text) for text in texts[0]] == [
+        number.sub("#", text) for text in texts[1]
+    ]
 
 
 @pytest.mark.slow
@@ -241,14 +245,14 @@ def test_the_page_of_reproductions_is_up_to_date(generate: ModuleType) -> None:
     number = re.compile(r"−?\d+\.\d+")
     assert number.sub("#", page) == number.sub("#", fresh), "run `python docs/generate.py`"
     pairs = zip(number.findall(page), number.findall(fresh), strict=True)
-    values = [tuple(float(one.replace("−", "-")) for one in pair) for pair in pairs]
-    assert all(one == pytest.approx(other, abs=2e-3, rel=1e-2) for one, other in values)
+    values = [tuple(float(item.replace("−", "-")) for item in pair) for pair in pairs]
+    assert all(first == pytest.approx(other, abs=2e-3, rel=1e-2) for first, other in values)
 
 
 def without_section(name: str, page: str) -> str:
     """Return the page of reproductions without the section of one experiment."""
     sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)
-    return "".join(one for one in sections if f"lmprobe reproduce {name}\n" not in one)
+    return "".join(section for section in sections if f"lmprobe reproduce {name}\n" not in section)
 
 
 def test_the_life_of_a_sentence_names_modules_that_exist() -> None:

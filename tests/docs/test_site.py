@@ -29,9 +29,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = dict(attributes)
         self.anchors |= {str(given[key]) for key in ("id", "name") if given.get(key)}
-        found = given.get("href") or given.get("src")
-        if found and tag in ("a", "img", "link", "script"):
-            self.links.append(found)
+        actual = given.get("href") or given.get("src")
+        if actual and tag in ("a", "img", "link", "script"):
+            self.links.append(actual)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,9 @@ def test_every_link_leads_somewhere(site: Path) -> None:
             if parts.scheme or parts.netloc:
                 continue
             target = path if not parts.path else (path.parent / unquote(parts.path)).resolve()
-            known = pages[target].anchors if target in pages else None
+            anchors = pages[target].anchors if target in pages else None
             anchor = unquote(parts.fragment)
-            if not target.exists() or (anchor and known is not None and anchor not in known):
+            if not target.exists() or (anchor and anchors is not None and anchor not in anchors):
                 broken.append(f"{path.name}: {link}")
     assert broken == []
 

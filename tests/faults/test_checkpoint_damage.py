@@ -19,8 +19,8 @@ TEXT = "She is a nurse. He is a cook.\nHe met a nurse. A cook saw him.\n" * 60
 
 
 def counted(state: Path | None, **options: Any) -> list[list[float]]:
-    found = count(plan("text.txt", part=400), WORDS, checkpoint=state, **options)
-    return found.counts.tolist()  # type: ignore[no-any-return]
+    result = count(plan("text.txt", part=400), WORDS, checkpoint=state, **options)
+    return result.counts.tolist()  # type: ignore[no-any-return]
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ def test_a_count_whose_clock_jumps_back_and_forth(
     words = count_words(attributes=None, tasks=["nurse", "cook"])
     jumps = itertools.cycle([0.0, 4e9, -4e9, 86_400.0])
     monkeypatch.setattr(time, "time", lambda: next(jumps))
-    found = count(plan(path, part=200), words, checkpoint=tmp_path / "state.json")
-    assert found.counts.tolist() == [[0, 50], [50, 0]]
-    assert found.seconds >= 0
+    result = count(plan(path, part=200), words, checkpoint=tmp_path / "state.json")
+    assert result.counts.tolist() == [[0, 50], [50, 0]]
+    assert result.seconds >= 0
 
 
 @pytest.fixture

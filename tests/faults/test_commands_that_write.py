@@ -70,7 +70,7 @@ def inputs(result: ProbeResult) -> Iterator[Path]:
         words = rng.choice(["cook", "nurse"], (2, 200))
         frame = pd.DataFrame({"sex": sex, "job": words[0], "guess": words[1], "said": said})
         frame.to_csv(folder / "people.csv", index=False)
-        lines = ["2", "Male Smiling", *(f"{one}.jpg 1 -1" for one in range(2))]
+        lines = ["2", "Male Smiling", *(f"{item}.jpg 1 -1" for item in range(2))]
         (folder / "celeba.txt").write_text("\n".join(lines) + "\n")
         yield folder
 

@@ -40,9 +40,9 @@ _CALLS = "connect,sendto,sendmsg,sendmmsg"
 
 
 def is_this_machine(address: str) -> bool:
-    found = ipaddress.ip_address(address)
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (mapped or found).is_loopback
+    result = ipaddress.ip_address(address)
+    mapped = getattr(result, "ipv4_mapped", None)
+    return (mapped or result).is_loopback
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -59,15 +59,15 @@ def _annotations(name: str, file: str, damage: Mutation) -> Reader:
 def read_templates(path: Path) -> None:
     (checked,) = validate_files([path])
     try:
-        found = load_templates(path)
+        result = load_templates(path)
     except LmprobeError:
         if not checked.mistakes:
             raise WrongNumber("validate finds nothing in a file that cannot be loaded") from None
         raise
-    for template in found.templates:
-        for attribute in found.all_attributes:
+    for template in result.templates:
+        for attribute in result.all_attributes:
             template.sentence(
-                found.attribute_words[attribute][0], found.task_words[found.tasks[0]][0]
+                result.attribute_words[attribute][0], result.task_words[result.tasks[0]][0]
             )
 
 
@@ -103,7 +103,7 @@ def read_base_description(path: Path) -> None:
     beside.write_bytes((SEEDS / "base.csv").read_bytes())
     table = read_table(beside)
     again = read_table(write_table(table, path.with_name("again.csv")))
-    words = [(one.aliases, one.units) for one in (again, table)]
+    words = [(item.aliases, item.units) for item in (again, table)]
     if words[0] != words[1] or {**again.provenance, "sha256": 0} != {
         **table.provenance, "sha256": 0
     }:  # fmt: skip

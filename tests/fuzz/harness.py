@@ -96,7 +96,7 @@ def _problem(reader: Reader, path: Path) -> str | None:
     # Everything else that a reader raises is a finding.
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)
-        ours = [one for one in place if "/lmprobe/" in one.filename or "fuzz" in one.filename]
+        ours = [item for item in place if "/lmprobe/" in item.filename or "fuzz" in item.filename]
         last = ours[-1] if ours else place[-1]
         where = f"{Path(last.filename).name}:{last.lineno}"
         return f"{type(problem).__name__} at {where}: {str(problem)[:200]!r}"
@@ -111,14 +111,14 @@ def _written_to(file: BinaryIO, number: int) -> Iterator[None]:
     """Send a standard stream to a file, also what compiled code writes to it."""
     stream = {1: sys.stdout, 2: sys.stderr}[number]
     stream.flush()
-    kept = os.dup(number)
+    retained = os.dup(number)
     os.dup2(file.fileno(), number)
     try:
         yield
     finally:
         stream.flush()
-        os.dup2(kept, number)
-        os.close(kept)
+        os.dup2(retained, number)
+        os.close(retained)
 
 
 def _written_problem(out: BinaryIO, err: BinaryIO) -> str | None:
@@ -128,12 +128,12 @@ def _written_problem(out: BinaryIO, err: BinaryIO) -> str | None:
     if printed := out.read():
         return f"prints: {printed[:200]!r}"
     lines = err.read().decode(errors="replace").splitlines()
-    return next((found for line in lines if (found := _message_problem(line))), None)
+    return next((actual for line in lines if (actual := _message_problem(line))), None)
 
 
 def _message_problem(message: str) -> str | None:
     if len(message) > LONGEST_MESSAGE:
         return f"a message of {len(message)} characters"
-    if any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") for one in message):
+    if any(unicodedata.category(item) in ("Cc", "Cs", "Zl", "Zp") for item in message):
         return f"a message that commands the terminal: {message[:200]!r}"
     return None

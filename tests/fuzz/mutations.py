@@ -84,10 +84,10 @@ def damage_lines(rng: random.Random, content: bytes) -> bytes:
             case _:
                 tokens = list(_TOKEN.finditer(lines[place]))
                 if tokens:
-                    one = rng.choice(tokens)
+                    first = rng.choice(tokens)
                     line, new = lines[place], rng.choice(SNIPPETS)
-                    keep = rng.choice((b"", one[0]))
-                    lines[place] = line[: one.start()] + keep + new + line[one.end() :]
+                    keep = rng.choice((b"", first[0]))
+                    lines[place] = line[: first.start()] + keep + new + line[first.end() :]
         lines = lines or [b""]
     return b"\n".join(lines)
 
@@ -112,8 +112,8 @@ def damage_json(rng: random.Random, content: bytes) -> bytes:
             case 1 if isinstance(holder, list):
                 holder.insert(key, holder[key])
             case 2:
-                other, its = rng.choice(places)
-                holder[key] = json.loads(json.dumps(other[its]))
+                other, own = rng.choice(places)
+                holder[key] = json.loads(json.dumps(other[own]))
             case 3 if isinstance(holder, dict):
                 holder[rng.choice(("", "\x1b[1m", "=1", "a\nb", "kind", "value"))] = holder.pop(key)
             case 4 if isinstance(holder[key], int | float):
@@ -180,13 +180,13 @@ def damage_head(rng: random.Random, content: bytes, *, size: int = 4096) -> byte
 
 def _places(document: Any) -> list[tuple[Any, Any]]:
     """Return every (holder, key) of the tree."""
-    found: list[tuple[Any, Any]] = []
+    actual: list[tuple[Any, Any]] = []
     waiting = [document]
     while waiting:
         holder = waiting.pop()
         keys = holder if isinstance(holder, dict) else range(len(holder))
         for key in keys:
-            found.append((holder, key))
+            actual.append((holder, key))
             if isinstance(holder[key], dict | list):
                 waiting.append(holder[key])
-    return found
+    return actual

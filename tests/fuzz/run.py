@@ -26,13 +26,15 @@ def main() -> int:
     parser.add_argument("--readers", default="", help="Names with commas; all by default.")
     parser.add_argument("--only", help="In a child process: this reader, --number inputs.")
     options = parser.parse_args()
-    known = readers()
+    by_name = readers()
     if options.only:
-        return child(known[options.only], options.number, options.seed)
-    chosen = [known[name] for name in options.readers.split(",") if name] or list(known.values())
-    weight = sum(one.weight for one in chosen)
+        return child(by_name[options.only], options.number, options.seed)
+    selected = [by_name[name] for name in options.readers.split(",") if name] or list(
+        by_name.values()
+    )
+    weight = sum(item.weight for item in selected)
     failed = 0
-    for reader in chosen:
+    for reader in selected:
         number = max(1, round(options.number * reader.weight / weight))
         failed += parent(reader.name, number, options.seed)
     return int(failed > 0)

@@ -89,9 +89,9 @@ def _counted() -> tuple[Any, Any, bytes, list[list[int]]]:
 def read_checkpoint(path: Path) -> None:
     """A count that goes on from a checkpoint gives the counts of one without, or refuses it."""
     planned, words, _, counts = _counted()
-    found = count(planned, words, checkpoint=path).counts.tolist()
-    if found != counts:
-        raise WrongNumber(f"{found}, without the checkpoint {counts}")
+    result = count(planned, words, checkpoint=path).counts.tolist()
+    if result != counts:
+        raise WrongNumber(f"{result}, without the checkpoint {counts}")
 
 
 def _part_of_model(name: str, file: str, damage: mutations.Mutation) -> Reader:

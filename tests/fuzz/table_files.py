@@ -35,9 +35,9 @@ def readers() -> list[Reader]:
         Reader("corpus-jsonl", "text.jsonl", lambda: (_ROWS,), rows, read_corpus),
     ]
     return made + [
-        _packed(one, suffix)
-        for one in made
-        if one.read != read_table or one.damage == rows
+        _packed(item, suffix)
+        for item in made
+        if item.read != read_table or item.damage == rows
         for suffix in (".gz", ".zst")
     ]
 

@@ -16,8 +16,8 @@ FAILED = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 
 def findings(name: str, number: int, seed: int, folder: Path) -> list[str]:
     reader = READERS[name]
-    found = (examine(reader, content, folder) for content in inputs(reader, number, seed))
-    return [finding.what for finding in found if finding is not None]
+    actual = (examine(reader, content, folder) for content in inputs(reader, number, seed))
+    return [finding.what for finding in actual if finding is not None]
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -33,9 +33,9 @@ def people() -> pd.DataFrame:
 
 
 def own(people: pd.DataFrame) -> float:
-    found = directional_amplification(people.sex, people.hired, task_predictions=people.said)
-    assert found.attribute_to_task is not None
-    return found.attribute_to_task.value
+    result = directional_amplification(people.sex, people.hired, task_predictions=people.said)
+    assert result.attribute_to_task is not None
+    return result.attribute_to_task.value
 
 
 def test_a_dataset_holds_every_pair_or_row_and_the_provenance(result: ProbeResult) -> None:
@@ -63,16 +63,18 @@ def test_evaluate_computes_the_same_number(metric: Any, people: pd.DataFrame) ->
     coded = people.assign(sex=(people.sex == "m").astype(int))
     likely = people.assign(said=1 / (1 + np.exp(-people.x)))
     for frame in (people, coded, likely):
-        found = metric.compute(predictions=frame.said, references=frame.hired, attributes=frame.sex)
+        result = metric.compute(
+            predictions=frame.said, references=frame.hired, attributes=frame.sex
+        )
         value = pytest.approx(own(frame))
-        assert found == {"attribute_to_task": value, "attribute_to_task_undefined_pairs": 0}
+        assert result == {"attribute_to_task": value, "attribute_to_task_undefined_pairs": 0}
 
 
 def test_evaluate_adds_up_batches(metric: Any, people: pd.DataFrame) -> None:
     names = {"said": "predictions", "hired": "references", "sex": "attributes"}
     for start in range(0, 400, 100):
         part = people[start : start + 100]
-        metric.add_batch(**{names[one]: part[one].tolist() for one in names})
+        metric.add_batch(**{names[name]: part[name].tolist() for name in names})
     assert metric.compute()["attribute_to_task"] == pytest.approx(own(people))
 
 
@@ -81,19 +83,19 @@ def test_evaluate_takes_words_and_a_guessed_attribute(metric: Any) -> None:
     job = np.array(["cook", "cook", "mover", "mover", "mover", "cook"])
     said = np.array(["cook", "cook", "cook", "mover", "mover", "mover"])
     words = {"predictions": said, "references": job, "attributes": sex}
-    found = metric.compute(**words, predicted_attributes=guess)
+    result = metric.compute(**words, predicted_attributes=guess)
     both = directional_amplification(sex, job, task_predictions=said, attribute_predictions=guess)
     assert both.attribute_to_task is not None
     assert both.task_to_attribute is not None
-    assert found["attribute_to_task"] == pytest.approx(both.attribute_to_task.value) != 0
-    assert found["task_to_attribute"] == pytest.approx(both.task_to_attribute.value) != 0
+    assert result["attribute_to_task"] == pytest.approx(both.attribute_to_task.value) != 0
+    assert result["task_to_attribute"] == pytest.approx(both.task_to_attribute.value) != 0
 
 
 def test_the_function_is_lmprobes_own(people: pd.DataFrame) -> None:
-    found = bias_amplification(people.hired, people.said, sensitive_features=people.sex)
-    assert found == own(people)
+    result = bias_amplification(people.hired, people.said, sensitive_features=people.sex)
+    assert result == own(people)
     options = {"sensitive_features": people.sex, "sample_weight": np.ones(len(people))}
-    assert bias_amplification(people.hired, people.said, **options) == pytest.approx(found)
+    assert bias_amplification(people.hired, people.said, **options) == pytest.approx(result)
     with pytest.raises(LmprobeError):
         bias_amplification(people.hired, people.said[:-1], sensitive_features=people.sex)
 

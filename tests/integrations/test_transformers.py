@@ -78,8 +78,8 @@ def train(folder: Path, output: Path, *, peft: bool = False, **options: Any) -> 
     return trainer, callback
 
 
-def same_weights(one: Any, other: Any) -> bool:
-    before, after = one.model.state_dict(), other.model.state_dict()
+def same_weights(first: Any, other: Any) -> bool:
+    before, after = first.model.state_dict(), other.model.state_dict()
     return all(torch.equal(before[name], after[name]) for name in before)
 
 
@@ -137,7 +137,7 @@ def test_the_best_model_can_be_chosen_by_a_probe(masked: Path, tmp_path: Path) -
         ({"lean": "labr"}, "labor"),
         ({"tasks": ["nurs", "cook"]}, '"nurs"'),
         ({"confidence": "high"}, "confidence"),
-        *(({"every": every}, "positive number of steps") for every in (0, -1, 2.5)),
+        *(({"every": item}, "positive number of steps") for item in (0, -1, 2.5)),
     ],
 )
 def test_a_mistake_is_found_before_the_training(options: dict[str, Any], message: str) -> None:

@@ -58,10 +58,10 @@ def test_tables_in_memory_read_the_same(form: str) -> None:
 
 def test_a_frame_may_hold_what_arrow_has_no_type_for() -> None:
     mixed = pd.DataFrame({"a": [1, "z", None], "b": pd.Categorical(["x", "y", "x"])})
-    found = read_columns(mixed)
-    assert found["a"].tolist()[:2] == ["1", "z"]
-    assert found["a"].isna().tolist() == [False, False, True]
-    assert found["b"].tolist() == ["x", "y", "x"]
+    result = read_columns(mixed)
+    assert result["a"].tolist()[:2] == ["1", "z"]
+    assert result["a"].isna().tolist() == [False, False, True]
+    assert result["b"].tolist() == ["x", "y", "x"]
     with pytest.raises(InputError, match='the column "x" appears twice'):
         read_columns(pd.DataFrame([[1, 2]], columns=["x", "x"]))
     with pytest.raises(InputError, match="found list"):
@@ -80,9 +80,9 @@ def test_folders_and_patterns_are_one_table(tmp_path: Path, kind: str) -> None:
     for source in (tmp_path, str(tmp_path / "20*" / f"*.{kind}")):
         assert read_columns(source)["n"].tolist() == [*range(1, 6)] * 2
     with TableSource(tmp_path) as table:
-        found = table.first_row("n", lambda rows, name: f"{rows.number(name)} = 4")
-    assert found is not None
-    assert (Path(found.place).parent.name, found.row, int(found.value)) == ("2020", 4, 4)
+        result = table.first_row("n", lambda rows, name: f"{rows.number(name)} = 4")
+    assert result is not None
+    assert (Path(result.place).parent.name, result.row, int(result.value)) == ("2020", 4, 4)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
@@ -125,8 +125,8 @@ def test_a_csv_of_very_many_columns(tmp_path: Path) -> None:
     rows = [[str(number * row % 7) for number in range(3_000)] for row in range(1, 4)]
     lines = [",".join(line) for line in (names, *rows)]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
-    found = read_columns(tmp_path / "wide.csv", ["c2998", "c1"])
-    assert found.to_dict("list") == {"c2998": [2, 4, 6], "c1": [1, 2, 3]}
+    result = read_columns(tmp_path / "wide.csv", ["c2998", "c1"])
+    assert result.to_dict("list") == {"c2998": [2, 4, 6], "c1": [1, 2, 3]}
 
 
 def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     pd.DataFrame({"x": np.arange(n)}).to_parquet(tmp_path / "long.parquet", row_group_size=1000)
     for kind in ("csv", "parquet"):
         with TableSource(tmp_path / f"long.{kind}") as source:
-            found = source.first_row("x", lambda rows, name: f"{rows.number(name)} >= 250000")
-        assert found is not None
-        assert found.row == 250_001
+            result = source.first_row("x", lambda rows, name: f"{rows.number(name)} >= 250000")
+        assert result is not None
+        assert result.row == 250_001
 
 
 def test_line_ends_within_quotes_wherever_threads_share_the_file(tmp_path: Path) -> None:

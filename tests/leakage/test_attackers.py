@@ -175,15 +175,15 @@ def test_the_mlp_guesses_what_plain_trainings_guess(
 
 def test_workers_change_nothing_and_report_their_sum() -> None:
     given, recipe = trials(rounds=3), Mlp(epochs=3, width=16, learning_rate=1e-2)
-    before, found, seen = torch.get_num_threads(), [], []
+    before, actual, seen = torch.get_num_threads(), [], []
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            found.append(attack(recipe, given, lambda *at: seen.append(at)))
+            actual.append(attack(recipe, given, lambda *at: seen.append(at)))
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-    assert found[0] == found[1]
+    assert actual[0] == actual[1]
     assert seen[-1] == (6, 6)
 
 
@@ -195,7 +195,7 @@ def test_training_ends_early_where_nothing_can_improve_or_patience_is_used_up() 
         return len(seen)
 
     codes, recipe = trials()[0].groups.codes, Mlp(epochs=50, width=16, learning_rate=1e-2)
-    telling = [Trial(AttackerInput(codes, 2), one.groups, one.rows) for one in trials()[:1]]
+    telling = [Trial(AttackerInput(codes, 2), trial.groups, trial.rows) for trial in trials()[:1]]
     assert attack(recipe, telling) == [telling[0].truth.tolist()]
     assert epochs(recipe, telling) < 50
     leaking = trials("dense")[:1]

@@ -19,8 +19,8 @@ def exact() -> list[dict[str, Any]]:
     return rows(leakage_imsitu(ExperimentSettings(), attacker="exact"))
 
 
-def rows(found: Reproduction) -> list[dict[str, Any]]:
-    return [to_json(row) for row in found.rows]
+def rows(actual: Reproduction) -> list[dict[str, Any]]:
+    return [to_json(row) for row in actual.rows]
 
 
 def test_the_counts_are_those_of_the_paper() -> None:
@@ -39,13 +39,13 @@ def test_splits_have_the_sizes_that_the_paper_prints(exact: list[dict[str, Any]]
 
 
 def test_the_exact_attacker_finds_the_papers_leakage(exact: list[dict[str, Any]]) -> None:
-    original, three, two, one = exact[:4]
+    original, three, two, first = exact[:4]
     for row in (original, three, two):
         assert row["value"] == pytest.approx(row["paper"], abs=1.0)
         assert row["value"] == row["exact"]
         assert row["low"] < row["paper"] < row["high"]
     # With the train labels balanced out, only luck is left.
-    assert one["value"] == pytest.approx(50, abs=3)
+    assert first["value"] == pytest.approx(50, abs=3)
 
 
 def test_leakage_falls_with_alpha_where_the_test_images_are_balanced_too(
@@ -58,7 +58,7 @@ def test_leakage_falls_with_alpha_where_the_test_images_are_balanced_too(
 @pytest.mark.slow
 def test_the_papers_attacker_made_shorter_agrees() -> None:
     attacker = Mlp(epochs=4, width=64, learning_rate=2e-3)
-    found = rows(leakage_imsitu(ExperimentSettings(seed=1), attacker=attacker))
-    for row in found[:3]:
+    result = rows(leakage_imsitu(ExperimentSettings(seed=1), attacker=attacker))
+    for row in result[:3]:
         assert row["value"] == pytest.approx(row["exact"], abs=2.0)
-    assert np.isfinite([row["value"] for row in found]).all()
+    assert np.isfinite([row["value"] for row in result]).all()

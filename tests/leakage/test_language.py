@@ -48,37 +48,37 @@ def tiny(tmp_path: Path) -> Path:
 
 def test_bayes_leakage_is_the_best_guess_of_all() -> None:
     tables = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 3, 3))
-    found = bayes_leakage(tables)
-    assert found.shape == (2, 3)
+    result = bayes_leakage(tables)
+    assert result.shape == (2, 3)
     for place in np.ndindex(2, 3):
         best = max(
             sum(tables[place][guess[task], task] for task in range(4)) / 3
             for guess in itertools.product(range(3), repeat=4)
         )
-        assert found[place] == pytest.approx(best)
+        assert result[place] == pytest.approx(best)
     assert float(bayes_leakage(np.full((2, 5), 0.2))) == pytest.approx(0.5)
     assert float(bayes_leakage(np.eye(3))) == 1.0
 
 
 def test_model_against_base(checkpoint: Checkpoint, tiny: Path) -> None:
     model = load_model(checkpoint("Bert"))
-    found = language_leakage(model, tiny, BASE, seed=3)
+    result = language_leakage(model, tiny, BASE, seed=3)
     scores = score_templates(model, load_templates(tiny), "attribute->task")
     # In the base she is likelier of the first task, he of the last; they share the second.
     loop = [
         (table[1, 0] + (table[0, 1] + table[1, 1]) / 2 + table[0, 2]) / 2
         for table in scores.probabilities()
     ]
-    assert found.rounds == found.model.rounds == pytest.approx(loop)
+    assert result.rounds == result.model.rounds == pytest.approx(loop)
     # P(t|a) of the base is (20, 50, 80) and (80, 50, 20) of 150.
-    assert found.base.value == pytest.approx((80 + 50 + 80) / 150 / 2)
-    assert found.base.interval.status is IntervalStatus.UNDEFINED
-    assert found.base.verdict is Verdict.UNDECIDED
-    assert found.value == pytest.approx(np.mean(loop) - 0.7)
-    assert found.rows[-1].rounds == pytest.approx([leak - 0.7 for leak in loop])
-    assert found.value in found.interval
-    assert (found.chance, found.groups) == (0.5, ("he", "she"))
-    assert found.provenance["settings"]["seed"] == 3
+    assert result.base.value == pytest.approx((80 + 50 + 80) / 150 / 2)
+    assert result.base.interval.status is IntervalStatus.UNDEFINED
+    assert result.base.verdict is Verdict.UNDECIDED
+    assert result.value == pytest.approx(np.mean(loop) - 0.7)
+    assert result.rows[-1].rounds == pytest.approx([leak - 0.7 for leak in loop])
+    assert result.value in result.interval
+    assert (result.chance, result.groups) == (0.5, ("he", "she"))
+    assert result.provenance["settings"]["seed"] == 3
     evenly = language_leakage(model, tiny, "uniform")
     assert evenly.base.value == pytest.approx(0.5)
     assert evenly.value >= 0
@@ -92,9 +92,9 @@ def test_words_that_were_asked_for_or_that_the_base_lacks(
     assert some.groups == ("she", "he")
     assert some.provenance["tasks"] == ["lawyer", "nurse"]
     assert some.base.value == pytest.approx(0.8)
-    found = language_leakage(model, tiny, BASE.iloc[:2])
-    assert found.provenance["tasks"] == ["nurse", "baker"]
-    assert any("lawyer" in note.text for note in found.notes)
+    result = language_leakage(model, tiny, BASE.iloc[:2])
+    assert result.provenance["tasks"] == ["nurse", "baker"]
+    assert any("lawyer" in note.text for note in result.notes)
     with pytest.raises(LmprobeError):
         language_leakage(model, tiny, BASE[["task", "he"]])
     with pytest.raises(InputError, match="fewer than two attributes are left"):

@@ -24,23 +24,23 @@ ONE_LABEL = ["exact", "logistic", SMALL]
 @pytest.mark.parametrize(("leak", "rows"), [(0.0, 3000), (0.5, 4000), (1.0, 1000)])
 def test_planted_leakage_is_found(attacker: Any, leak: float, rows: int) -> None:
     labels, group = one_label(np.random.default_rng(3), rows, leak)
-    found = dataset_leakage(labels, group, attacker=attacker)
+    result = dataset_leakage(labels, group, attacker=attacker)
     # The label is the group's own half in `leak` + half of the rest of all rows.
-    assert (1 + leak) / 2 in found.interval
-    assert found.chance == 0.5
-    assert found.interval.width < 0.1
+    assert (1 + leak) / 2 in result.interval
+    assert result.chance == 0.5
+    assert result.interval.width < 0.1
     if leak == 1:
-        assert found.value == found.interval.high == 1.0
+        assert result.value == result.interval.high == 1.0
         # A thousand rows that all agree are not certainty.
-        assert 0.98 < found.interval.low < 1.0
+        assert 0.98 < result.interval.low < 1.0
 
 
 def test_three_groups_and_chance_of_a_third() -> None:
     rng = np.random.default_rng(4)
     group = rng.choice(["a", "b", "c"], 3000, p=[0.6, 0.25, 0.15])
-    found = dataset_leakage(rng.choice(list("xyz"), 3000), group, attacker="exact")
-    assert found.chance == pytest.approx(1 / 3)
-    assert 1 / 3 in found.interval
+    result = dataset_leakage(rng.choice(list("xyz"), 3000), group, attacker="exact")
+    assert result.chance == pytest.approx(1 / 3)
+    assert 1 / 3 in result.interval
     assert dataset_leakage(group, group, attacker="exact").value == 1.0
 
 
@@ -50,14 +50,14 @@ def test_random_errors_amplify_nothing_and_systematic_ones_do(attacker: Any) -> 
     labels, group = one_label(rng, 4000, 0.4)
     wrong = rng.random(4000) < 0.4
     by_chance = np.where(wrong, rng.integers(0, 4, 4000), labels)
-    found = leakage_amplification(labels, by_chance, group, attacker=attacker)
-    assert 0.0 in found.interval
-    assert found.dataset.f1 == pytest.approx(found.f1, abs=0.002)
+    result = leakage_amplification(labels, by_chance, group, attacker=attacker)
+    assert 0.0 in result.interval
+    assert result.dataset.f1 == pytest.approx(result.f1, abs=0.002)
     # These errors follow the group: the wrong label is always one of its own half.
     by_group = np.where(wrong, 2 * group + rng.integers(0, 2, 4000), labels)
-    found = leakage_amplification(labels, by_group, group, attacker=attacker)
-    assert found.interval.low > 0.02
-    assert found.value == pytest.approx(found.model.value - found.dataset.value)
+    result = leakage_amplification(labels, by_group, group, attacker=attacker)
+    assert result.interval.low > 0.02
+    assert result.value == pytest.approx(result.model.value - result.dataset.value)
 
 
 @pytest.mark.parametrize("attacker", ["logistic", SMALL], ids=str)
@@ -80,9 +80,9 @@ def test_leakage_falls_with_the_f1() -> None:
 
 def test_same_seed_same_numbers_and_another_seed_others() -> None:
     labels, group = one_label(np.random.default_rng(10), 600, 0.5)
-    one = dataset_leakage(labels, group, attacker=SMALL, seed=1)
-    assert one.rounds == dataset_leakage(labels, group, attacker=SMALL, seed=1).rounds
-    assert one.rounds != dataset_leakage(labels, group, attacker=SMALL, seed=2).rounds
+    first = dataset_leakage(labels, group, attacker=SMALL, seed=1)
+    assert first.rounds == dataset_leakage(labels, group, attacker=SMALL, seed=1).rounds
+    assert first.rounds != dataset_leakage(labels, group, attacker=SMALL, seed=2).rounds
 
 
 def test_model_leakage_of_categories_and_scores() -> None:
@@ -103,10 +103,10 @@ def test_the_models_f1_is_that_of_its_test_rows() -> None:
     # Perfect where it learned, often wrong elsewhere.
     wrong = (rng.random(900) < 0.5) & (split != "train")
     said = np.where(wrong, rng.integers(0, 4, 900), labels)
-    found = leakage_amplification(labels, said, group, attacker="exact", split=split)
+    result = leakage_amplification(labels, said, group, attacker="exact", split=split)
     expected = metrics.f1_score(labels[600:], said[600:], average="macro")
-    assert found.f1 == pytest.approx(expected)
-    assert found.dataset.f1 == pytest.approx(expected, abs=0.01)
+    assert result.f1 == pytest.approx(expected)
+    assert result.dataset.f1 == pytest.approx(expected, abs=0.01)
     everywhere = leakage_amplification(labels, said, group, attacker="exact")
     assert everywhere.f1 == pytest.approx(metrics.f1_score(labels, said, average="macro"))
 
@@ -118,13 +118,13 @@ def test_average_and_threshold_decide_the_f1() -> None:
     labels[:, 0] &= rng.random(600) < 0.2  # a rare label weighs less when pooled
     shares = np.clip(0.6 * labels + rng.random(labels.shape) * 0.6, 0, 1)
     for threshold, average in ((None, "macro"), (None, "micro"), (0.8, "macro")):
-        found = leakage_amplification(
+        result = leakage_amplification(
             labels, shares, group, attacker="logistic", rounds=2,
             threshold=threshold, average=average,
         )  # fmt: skip
         decided = shares > (threshold or 0.5)
-        assert found.f1 == pytest.approx(metrics.f1_score(labels, decided, average=average))
-        assert found.dataset.f1 == pytest.approx(found.f1, abs=0.005)
+        assert result.f1 == pytest.approx(metrics.f1_score(labels, decided, average=average))
+        assert result.dataset.f1 == pytest.approx(result.f1, abs=0.005)
 
 
 class Told:
@@ -159,20 +159,20 @@ SCORES = np.random.default_rng(0).normal(size=(200, 2)) + 4 * np.eye(2)[np.arang
 )
 def test_known_guesses_give_known_numbers(labels: float, scores: float, verdict: Verdict) -> None:
     seen: list[tuple[int, int]] = []
-    found = leakage_amplification(
+    result = leakage_amplification(
         LABELS, SCORES, GROUP,
         attacker=Told(labels, scores), rounds=3, seed=7, at=0.8,
         progress=lambda *at: seen.append(at),
     )  # fmt: skip
-    assert (found.dataset.value, found.model.value) == pytest.approx((labels, scores))
-    assert found.rounds == pytest.approx([scores - labels] * 3)
-    assert found.value == pytest.approx(scores - labels)
-    assert found.verdict is verdict
-    assert -1 <= found.interval.low <= found.interval.high <= 1
+    assert (result.dataset.value, result.model.value) == pytest.approx((labels, scores))
+    assert result.rounds == pytest.approx([scores - labels] * 3)
+    assert result.value == pytest.approx(scores - labels)
+    assert result.verdict is verdict
+    assert -1 <= result.interval.low <= result.interval.high <= 1
     # Both halves of the work are reported.
     assert seen == [(number, 6) for number in range(1, 7)]
-    assert found.f1 == found.model.f1 == 0.8
-    assert found.dataset.f1 == pytest.approx(0.8, abs=0.01)
+    assert result.f1 == result.model.f1 == 0.8
+    assert result.dataset.f1 == pytest.approx(0.8, abs=0.01)
     for alone, share in (
         (dataset_leakage(LABELS, GROUP, attacker=Told(labels)), labels),
         (model_leakage(SCORES, GROUP, attacker=Told(0.5, scores)), scores),
@@ -185,10 +185,10 @@ def test_known_guesses_give_known_numbers(labels: float, scores: float, verdict:
 
 def test_the_difference_is_paired() -> None:
     labels, group = one_label(np.random.default_rng(14), 1000, 0.5)
-    found = leakage_amplification(labels, labels, group, attacker="exact")
-    assert (found.f1, found.value) == (1.0, 0.0)
+    result = leakage_amplification(labels, labels, group, attacker="exact")
+    assert (result.f1, result.value) == (1.0, 0.0)
     # Both attackers guess the same rows, so what is left is only what nobody has seen.
-    assert found.interval.width < found.model.interval.width / 3
+    assert result.interval.width < result.model.interval.width / 3
 
 
 ERRORS: list[tuple[dict[str, Any], str]] = [
@@ -245,7 +245,7 @@ def test_the_interval_covers_the_population(measure: str) -> None:
         else:
             # Errors at random amplify nothing.
             said = np.where(rng.random(600) < 0.3, rng.integers(0, 4, 600), labels)
-            found = leakage_amplification(labels, said, group, rounds=3, **options)
-            hits += 0.0 in found.interval
+            result = leakage_amplification(labels, said, group, rounds=3, **options)
+            hits += 0.0 in result.interval
     # Nominal is 190; below 181 has a probability of one in a hundred.
     assert hits >= 181

@@ -114,8 +114,8 @@ def test_the_training_is_the_plain_one(labels: TrueLabels, strength: float) -> N
         spread = encoder(scaled(FEATURES[ROWS])).std(dim=0)
         drawn = np.random.default_rng(4).standard_normal((25, TINY.width), dtype=np.float32)
         noisy = head(units + 0.5 * spread * torch.from_numpy(drawn)).numpy()
-    found = model.logits(given, noise=0.5, rng=np.random.default_rng(4))
-    assert found == pytest.approx(noisy, abs=1e-4)
+    result = model.logits(given, noise=0.5, rng=np.random.default_rng(4))
+    assert result == pytest.approx(noisy, abs=1e-4)
 
 
 def test_wrong_input_is_one_clear_error() -> None:
@@ -134,7 +134,7 @@ def test_a_tradeoff_measures_the_original_then_noise_on_it_then_each_critic() ->
     features, labels, group = planted(np.random.default_rng(1), 600)
     split, seen = np.array(["train", "train", "dev", "test"] * 150), []
     options: dict[str, Any] = {"split": split, "attacker": "logistic", "rounds": 2, "seed": 7}
-    found = removal_tradeoff(
+    result = removal_tradeoff(
         features, labels, group, strengths=(0.3,), noises=(1.0, 0.5), removal=QUICK, **options,
         progress=lambda *at: seen.append(at),
     )  # fmt: skip
@@ -148,9 +148,9 @@ def test_a_tradeoff_measures_the_original_then_noise_on_it_then_each_critic() ->
         logits = model.logits(features, noise=noise, rng=rng)
         row = leakage_amplification(labels, logits, group, threshold=0.0, **options).rows[-1]
         expected.append((method, level, to_json(row)))
-    points = [(point.method, point.level, to_json(point.amplification)) for point in found.points]
+    points = [(point.method, point.level, to_json(point.amplification)) for point in result.points]
     assert points == expected
-    assert found.provenance == {"rows": 600, "groups": ["0", "1"], "rounds": 2, "seed": 7}
+    assert result.provenance == {"rows": 600, "groups": ["0", "1"], "rounds": 2, "seed": 7}
     # Without a split, rows are drawn to train on.
     alone = removal_tradeoff(
         features, labels, group, strengths=(), noises=(), removal=QUICK, **options | {"split": None}
@@ -176,16 +176,16 @@ POINTS = (
 
 def test_a_tradeoff_compares_the_best_critic_with_noise_at_its_f1() -> None:
     made = Tradeoff(POINTS, {"seed": 3})
-    found = Tradeoff.from_json(made.to_json())
-    assert found.to_json() == made.to_json()
-    assert [point.level for point in found.of("noise")] == [1.0, 2.0]
+    result = Tradeoff.from_json(made.to_json())
+    assert result.to_json() == made.to_json()
+    assert [point.level for point in result.of("noise")] == [1.0, 2.0]
     for f1, value in ((0.75, 0.17), (0.70, 0.14), (0.5, 0.10), (0.9, 0.20)):
-        assert found.noise_at(f1) == pytest.approx(value)
-    assert found.page().headline[0].text == (
+        assert result.noise_at(f1) == pytest.approx(value)
+    assert result.page().headline[0].text == (
         "Without removal: amplification 0.200, F1 0.800. With a critic it falls to 0.050 at F1 "
         "0.750; noise at that F1 leaves 0.170."
     )
-    (figure,) = found.figures()
+    (figure,) = result.figures()
     assert [(series.x, series.y) for series in figure.series] == [
         ((0.20,), (0.80,)),
         ((0.20, 0.14, 0.10), (0.80, 0.70, 0.60)),
@@ -193,7 +193,7 @@ def test_a_tradeoff_compares_the_best_critic_with_noise_at_its_f1() -> None:
     ]
     first = POINTS[0].amplification
     expected = ("original", 0.0, 0.80, 0.20, first.interval, Verdict.LEAKS_MORE)
-    assert found.tables()[0].rows[0] == expected
+    assert result.tables()[0].rows[0] == expected
 
 
 @pytest.mark.parametrize("architecture", ["Bert", "Roberta"])
@@ -220,15 +220,15 @@ def test_removal_halves_amplification_for_little_f1_and_beats_noise(source: str)
     if source == "embeddings":
         features, labels, group = verb_embeddings(np.random.default_rng(0))
         recipe, strength = replace(recipe, learning_rate=2e-3, joint_epochs=40), 0.05
-    found = removal_tradeoff(
+    result = removal_tradeoff(
         features, labels, group, strengths=(strength,), noises=(0.5, 2.0), removal=recipe,
         attacker="logistic", rounds=3,
     )  # fmt: skip
-    original, hidden = found.of("original")[0], found.of("adversarial")[0]
+    original, hidden = result.of("original")[0], result.of("adversarial")[0]
     assert original.amplification.interval.low > 0
     assert hidden.amplification.value < original.amplification.value / 2
     assert original.f1 - hidden.f1 <= 0.025
-    assert hidden.amplification.value < found.noise_at(hidden.f1)
+    assert hidden.amplification.value < result.noise_at(hidden.f1)
 
 
 def verb_embeddings(rng: np.random.Generator) -> tuple[Any, Any, Any]:

@@ -96,14 +96,14 @@ def test_every_result_comes_back_from_json_and_can_be_shown(rows: list[LeakageRo
 
 
 def test_the_answer_is_the_last_row() -> None:
-    found = result(MODEL, row(), DIFFERENCE)
-    assert (found.value, found.interval, found.verdict) == (-0.15, LOW, Verdict.LEAKS_LESS)
-    assert (found.rounds, found.f1, found.chance) == ((-0.2, -0.1), 0.8, pytest.approx(1 / 3))
-    assert (found.model, found.row("leakage amplification")) == (MODEL, DIFFERENCE)
-    (claim,) = found.claims()
+    actual = result(MODEL, row(), DIFFERENCE)
+    assert (actual.value, actual.interval, actual.verdict) == (-0.15, LOW, Verdict.LEAKS_LESS)
+    assert (actual.rounds, actual.f1, actual.chance) == ((-0.2, -0.1), 0.8, pytest.approx(1 / 3))
+    assert (actual.model, actual.row("leakage amplification")) == (MODEL, DIFFERENCE)
+    (claim,) = actual.claims()
     assert (claim.estimate, claim.subject) == (DIFFERENCE.estimate, "leakage amplification")
     with pytest.raises(KeyError):
-        _ = found.base
+        _ = actual.base
     # The rounds of a language model are those of its leakage.
     assert result(MODEL, BASE, DIFFERENCE).rounds == MODEL.rounds
 

@@ -82,29 +82,29 @@ def test_a_table_gives_what_its_columns_give(form: str, tmp_path: Path) -> None:
         ),
     ):
         settings = LeakageSettings(**options)
-        found = table_leakage(table, attribute="group", settings=settings, **columns)  # type: ignore[arg-type]
-        assert to_json(found.rows) == to_json(expected.rows)
-        assert found.notes == expected.notes
-        assert found.provenance["settings"] == settings.to_dict()
+        result = table_leakage(table, attribute="group", settings=settings, **columns)  # type: ignore[arg-type]
+        assert to_json(result.rows) == to_json(expected.rows)
+        assert result.notes == expected.notes
+        assert result.provenance["settings"] == settings.to_dict()
 
 
 def test_several_tables_or_the_values_of_a_column_are_several_runs() -> None:
     each = [table_leakage(frame, **BOTH, settings=EXACT) for frame in FRAMES]
-    found = table_leakage(*FRAMES, **BOTH, settings=EXACT)
-    values = np.array([one.value for one in each])
-    assert found.rounds == pytest.approx(values)
-    assert found.value == pytest.approx(values.mean())
+    result = table_leakage(*FRAMES, **BOTH, settings=EXACT)
+    values = np.array([item.value for item in each])
+    assert result.rounds == pytest.approx(values)
+    assert result.value == pytest.approx(values.mean())
     half = stats.t.ppf(0.975, 2) * values.std(ddof=1) / np.sqrt(3)
-    assert found.rows[-1].over_runs == found.rows[-1].estimate
+    assert result.rows[-1].over_runs == result.rows[-1].estimate
     # The interval over rows is as wide as those of the runs; runs scatter besides.
     below = np.mean([run.value - run.interval.low for run in each])
-    assert found.interval.low == pytest.approx(values.mean() - np.hypot(below, half))
-    assert found.f1 == pytest.approx(np.mean([one.f1 for one in each]))
-    assert [note.kind for note in found.notes] == [NoteKind.ASSUMPTION, NoteKind.RUNS]
-    assert LeakageResult.from_json(found.to_json()).to_json() == found.to_json()
+    assert result.interval.low == pytest.approx(values.mean() - np.hypot(below, half))
+    assert result.f1 == pytest.approx(np.mean([item.f1 for item in each]))
+    assert [note.kind for note in result.notes] == [NoteKind.ASSUMPTION, NoteKind.RUNS]
+    assert LeakageResult.from_json(result.to_json()).to_json() == result.to_json()
     together = pd.concat([frame.assign(seed=number) for number, frame in enumerate(FRAMES)])
     by_column = table_leakage(together, **BOTH, run_column="seed", settings=EXACT)
-    assert by_column.to_dict()["rows"] == found.to_dict()["rows"]
+    assert by_column.to_dict()["rows"] == result.to_dict()["rows"]
     alone = table_leakage(FRAME.assign(seed=1), **BOTH, run_column="seed", settings=EXACT)
     assert alone.to_dict()["rows"] == each[0].to_dict()["rows"]
     with pytest.raises(InputError, match="not both"):
@@ -112,10 +112,10 @@ def test_several_tables_or_the_values_of_a_column_are_several_runs() -> None:
 
 
 def test_runs_that_agree_add_no_spread() -> None:
-    found = table_leakage(FRAME, FRAME, attribute="group", labels=["label"], settings=EXACT)
+    result = table_leakage(FRAME, FRAME, attribute="group", labels=["label"], settings=EXACT)
     alone = table_leakage(FRAME, attribute="group", labels=["label"], settings=EXACT)
-    assert found.interval.width == pytest.approx(alone.interval.width)
-    assert (found.verdict, found.f1) == (Verdict.LEAKS, None)
+    assert result.interval.width == pytest.approx(alone.interval.width)
+    assert (result.verdict, result.f1) == (Verdict.LEAKS, None)
     assert alone.rows[0].over_runs is None
 
 
@@ -178,12 +178,12 @@ def test_the_provenance_has_a_command_only_for_files(tmp_path: Path) -> None:
     for path in paths:
         FRAME.to_csv(path, index=False)
     options: dict[str, Any] = {"attribute": "group", "labels": ["label"], "settings": EXACT}
-    found = table_leakage(*paths, **options, split="part").provenance
-    assert (found["subject"], found["split"]) == (f"{paths[0]}, {paths[1]}", "part")
-    assert found["command"] == (
+    result = table_leakage(*paths, **options, split="part").provenance
+    assert (result["subject"], result["split"]) == (f"{paths[0]}, {paths[1]}", "part")
+    assert result["command"] == (
         f"lmprobe leak {paths[0]} {paths[1]} --attribute=group --split part --labels label "
         "--attacker exact --rounds 3"
     )
-    found = table_leakage(paths[0], FRAME, **options).provenance
-    assert found["subject"] == f"{paths[0]}, a table"
-    assert "command" not in found
+    result = table_leakage(paths[0], FRAME, **options).provenance
+    assert result["subject"] == f"{paths[0]}, a table"
+    assert "command" not in result

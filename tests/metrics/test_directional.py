@@ -55,7 +55,7 @@ def slow(
     """Eq. 2, one pair and one row at a time."""
     group, task = rows["group"], rows["task"]
     weight = rows["weight"] if weighted else np.ones(len(group))
-    found = {}
+    actual = {}
     for a, t in product(range(group.shape[1]), range(task.shape[1])):
         if train:
             seen = [
@@ -76,12 +76,12 @@ def slow(
         size = sum(g * w for g, w in zip(given_, weight, strict=True))
         new = not (sum(g * w for g, _, w in seen) > 0 and sum(d * w for _, d, w in seen) > 0)
         if size == 0 or (new and not keep_unseen):
-            found[a, t] = math.nan
+            actual[a, t] = math.nan
             continue
         p_true = sum(g * y * w for g, y, w in zip(given_, truth, weight, strict=True)) / size
         p_guess = sum(g * y * w for g, y, w in zip(given_, guess, weight, strict=True)) / size
-        found[a, t] = lean * (p_guess - p_true)
-    return found
+        actual[a, t] = lean * (p_guess - p_true)
+    return actual
 
 
 def measured(rows: Rows, *, weighted: bool, train: bool, keep_unseen: bool = False) -> Any:
@@ -108,16 +108,16 @@ def test_agrees_with_a_loop_from_the_formula(
         with pytest.raises(InputError, match="no pair of an attribute and a task is defined"):
             measured(rows, **choices)
         return
-    for one in measured(rows, **choices).directions:
-        pairs = expected[one.direction]
-        table = np.array(list(pairs.values())).reshape(one.by_pair.shape)
-        np.testing.assert_allclose(one.by_pair, table, atol=1e-12)
-        known = [value for value in pairs.values() if not math.isnan(value)]
-        assert one.value == pytest.approx(sum(known) / len(known), abs=1e-12)
-        assert one.absolute == pytest.approx(sum(map(abs, known)) / len(known), abs=1e-12)
-        assert one.undefined_pairs == len(pairs) - len(known)
-        assert abs(one.value) <= one.absolute + 1e-12
-        assert one.absolute <= 1
+    for item in measured(rows, **choices).directions:
+        pairs = expected[item.direction]
+        table = np.array(list(pairs.values())).reshape(item.by_pair.shape)
+        np.testing.assert_allclose(item.by_pair, table, atol=1e-12)
+        reference = [value for value in pairs.values() if not math.isnan(value)]
+        assert item.value == pytest.approx(sum(reference) / len(reference), abs=1e-12)
+        assert item.absolute == pytest.approx(sum(map(abs, reference)) / len(reference), abs=1e-12)
+        assert item.undefined_pairs == len(pairs) - len(reference)
+        assert abs(item.value) <= item.absolute + 1e-12
+        assert item.absolute <= 1
 
 
 @st.composite
@@ -146,9 +146,9 @@ def of_frame(frame: pd.DataFrame, weight: Any = None) -> Any:
 @given(people())
 def test_a_perfect_predictor_amplifies_exactly_nothing(frame: pd.DataFrame) -> None:
     frame["group_guess"], frame["task_guess"] = frame["group"], frame["task"]
-    for one in of_frame(frame).directions:
-        assert one.value == 0
-        assert one.absolute == 0
+    for direction in of_frame(frame).directions:
+        assert direction.value == 0
+        assert direction.absolute == 0
 
 
 @few
@@ -161,11 +161,13 @@ def test_reordering_rows_and_renaming_labels_changes_only_the_order(
     # The new names sort the other way round.
     names = {"a": "2", "b": "1", "x": "9", "y": "8", "z": "7"}
     other = frame.iloc[order].apply(lambda column: column.map(names))
-    for one, two in zip(of_frame(frame).directions, of_frame(other).directions, strict=True):
-        assert one.value == pytest.approx(two.value, abs=1e-12)
-        rows = [two.attributes.index(names[name]) for name in one.attributes]
-        columns = [two.tasks.index(names[name]) for name in one.tasks]
-        np.testing.assert_allclose(two.by_pair[np.ix_(rows, columns)], one.by_pair, atol=1e-12)
+    for direction, two in zip(of_frame(frame).directions, of_frame(other).directions, strict=True):
+        assert direction.value == pytest.approx(two.value, abs=1e-12)
+        rows = [two.attributes.index(names[name]) for name in direction.attributes]
+        columns = [two.tasks.index(names[name]) for name in direction.tasks]
+        np.testing.assert_allclose(
+            two.by_pair[np.ix_(rows, columns)], direction.by_pair, atol=1e-12
+        )
 
 
 @few
@@ -174,8 +176,8 @@ def test_a_weight_of_two_is_the_row_twice(frame: pd.DataFrame) -> None:
     weight = np.arange(len(frame)) % 2 + 1
     twice = frame.loc[frame.index.repeat(weight)]
     pairs = zip(of_frame(frame, weight).directions, of_frame(twice).directions, strict=True)
-    for one, two in pairs:
-        np.testing.assert_allclose(one.by_pair, two.by_pair, atol=1e-12)
+    for first, two in pairs:
+        np.testing.assert_allclose(first.by_pair, two.by_pair, atol=1e-12)
 
 
 @few
@@ -204,8 +206,8 @@ def test_every_form_of_the_same_labels_gives_the_same(frame: pd.DataFrame) -> No
         task_predictions=one_hot["task_guess"].astype(float),
     )
     for other in (as_lists, as_tables):
-        for one, two in zip(expected.directions, other.directions, strict=True):
-            np.testing.assert_allclose(one.by_pair, two.by_pair, atol=1e-12)
+        for direction, two in zip(expected.directions, other.directions, strict=True):
+            np.testing.assert_allclose(direction.by_pair, two.by_pair, atol=1e-12)
 
 
 def test_an_exactly_independent_table_leans_nowhere() -> None:
@@ -222,19 +224,19 @@ def test_classes_0_and_1_out_of_three_stay_classes() -> None:
     truth = [0, 1, 2, 0, 1, 2]
     guess = [0, 1, 0, 0, 1, 1]
     group = ["a", "a", "a", "b", "b", "b"]
-    found = directional_amplification(group, truth, task_predictions=guess).attribute_to_task
-    assert found is not None
-    assert found.tasks == ("0", "1", "2")
-    assert found.predicted[0].tolist() == pytest.approx([2 / 3, 1 / 3, 0])
+    result = directional_amplification(group, truth, task_predictions=guess).attribute_to_task
+    assert result is not None
+    assert result.tasks == ("0", "1", "2")
+    assert result.predicted[0].tolist() == pytest.approx([2 / 3, 1 / 3, 0])
 
 
 def test_probabilities_of_a_two_valued_attribute() -> None:
     group, task = [0, 0, 1, 1], [1, 0, 1, 1]
     result = directional_amplification(group, task, attribute_predictions=[0.25, 0.5, 1.0, 0.5])
     assert result.attribute_to_task is None
-    found = result.task_to_attribute
-    assert found is not None
-    assert found.predicted[:, 0].tolist() == pytest.approx([1.25 / 3, 1.75 / 3])
+    actual = result.task_to_attribute
+    assert actual is not None
+    assert actual.predicted[:, 0].tolist() == pytest.approx([1.25 / 3, 1.75 / 3])
 
 
 @pytest.mark.parametrize(
@@ -242,16 +244,16 @@ def test_probabilities_of_a_two_valued_attribute() -> None:
 )
 @pytest.mark.parametrize("truth", [[1, 1, 0], pd.DataFrame({"hired": [1, 1, 0]})])
 def test_one_task_has_one_column_whatever_its_form(truth: Any, column: Any) -> None:
-    found = directional_amplification(["a", "b", "b"], truth, task_predictions=column)
-    assert found.attribute_to_task is not None
-    assert found.attribute_to_task.predicted.tolist() == [[1.0], [0.5]]
+    result = directional_amplification(["a", "b", "b"], truth, task_predictions=column)
+    assert result.attribute_to_task is not None
+    assert result.attribute_to_task.predicted.tolist() == [[1.0], [0.5]]
 
 
 def test_intersections_are_one_attribute_set() -> None:
     groups = cross({"race": ["b", "b", "w", "w"], "sex": ["f", "m", "f", "m"]})
-    found = directional_amplification(groups, [1, 0, 0, 1], task_predictions=[1, 1, 0, 1])
-    assert found.attribute_to_task is not None
-    assert found.attribute_to_task.attributes == ("b & f", "b & m", "w & f", "w & m")
+    result = directional_amplification(groups, [1, 0, 0, 1], task_predictions=[1, 1, 0, 1])
+    assert result.attribute_to_task is not None
+    assert result.attribute_to_task.attributes == ("b & f", "b & m", "w & f", "w & m")
 
 
 def test_the_train_set_decides_the_lean_alone() -> None:
@@ -259,10 +261,10 @@ def test_the_train_set_decides_the_lean_alone() -> None:
     group, task = ["a", "a", "b", "b"], [1, 0, 1, 0]
     assert directional_amplification(group, task, **inputs).attribute_to_task.value == 0
     train = {"train_attribute_labels": ["a", "b", "c"], "train_task_labels": [1, 0, 0]}
-    found = directional_amplification(group, task, **inputs, **train).attribute_to_task
-    assert found.lean[:2, 0].tolist() == [1, -1]
-    assert found.value == 0.5
-    assert found.undefined_pairs == 1  # nobody in the test set is a "c"
+    result = directional_amplification(group, task, **inputs, **train).attribute_to_task
+    assert result.lean[:2, 0].tolist() == [1, -1]
+    assert result.value == 0.5
+    assert result.undefined_pairs == 1  # nobody in the test set is a "c"
     heavy = directional_amplification(
         group, task, **inputs, **train, train_sample_weight=[1, 1, 0]
     ).attribute_to_task
@@ -282,11 +284,11 @@ def test_classes_that_only_occur_among_predictions_do_not_dilute_the_mean() -> N
         ).attribute_to_task
 
     assert value(guess).value == pytest.approx(0.1333, abs=1e-4)
-    found, published = value(stray), value(stray, keep_unseen=True)
+    actual, published = value(stray), value(stray, keep_unseen=True)
     # Three rows of 120 are no longer predicted right: a small change, not a factor of 2.5.
-    assert found.value == pytest.approx((7 + 8 + 9 + 7) / 240)
-    assert published.value == pytest.approx(found.value * 4 / 10)
-    assert (found.undefined_pairs, published.undefined_pairs) == (6, 0)
+    assert actual.value == pytest.approx((7 + 8 + 9 + 7) / 240)
+    assert published.value == pytest.approx(actual.value * 4 / 10)
+    assert (actual.undefined_pairs, published.undefined_pairs) == (6, 0)
 
 
 @pytest.mark.parametrize(
@@ -374,5 +376,5 @@ def test_a_label_that_never_occurs_leans_nowhere_or_is_left_out(direction: Direc
 
 def test_an_unchanged_pair_that_leans_down_is_plain_zero() -> None:
     table = np.full((2, 2), 0.25)
-    found = amplification(table, table, np.array([[1.0, -1.0], [-1.0, 1.0]]))
-    assert not np.signbit(found).any()
+    result = amplification(table, table, np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    assert not np.signbit(result).any()

@@ -74,12 +74,12 @@ def test_the_weightings_differ_where_tasks_differ_in_size() -> None:
 
 def test_a_tie_is_a_difference_of_one_in_a_thousand_million_at_most() -> None:
     many = 10**9
-    found = np.array([many, many - 1, many, many - 2, many, 0.0])
+    result = np.array([many, many - 1, many, many - 2, many, 0.0])
     expected = np.array([many, many, many - 1, many, many - 2, 0.0])
-    assert sign(found, expected).tolist() == [0, 0, 0, -1, 1, 0]
-    assert sign(-found, -expected).tolist() == [0, 0, 0, 1, -1, 0]
+    assert sign(result, expected).tolist() == [0, 0, 0, -1, 1, 0]
+    assert sign(-result, -expected).tolist() == [0, 0, 0, 1, -1, 0]
     # Relative to the larger one: the size of both changes nothing.
-    assert sign(found * 1e-30, expected * 1e-30).tolist()[3:] == [-1, 1, 0]
+    assert sign(result * 1e-30, expected * 1e-30).tolist()[3:] == [-1, 1, 0]
     assert sign(np.array([1e-300, 0.0]), np.array([0.0, 1e-300])).tolist() == [1, -1]
 
 

@@ -42,13 +42,13 @@ def test_a_loop_over_groups_and_sets(size: int) -> None:
             backward.append(guess[has].mean() - mine[has].mean())
             if mine[has].mean() > 0.5:
                 undirected.append(abs(guess[says].mean() - mine[has].mean()))
-    found = multi_attribute_amplification(**rows, min_size=size)
+    result = multi_attribute_amplification(**rows, min_size=size)
     for direction, changes in (("attribute->task", forward), ("task->attribute", backward)):
-        assert found.values[direction] == pytest.approx(np.abs(changes).mean(), abs=1e-12)
-        assert found.variances[direction] == pytest.approx(np.var(changes), abs=1e-12)
+        assert result.values[direction] == pytest.approx(np.abs(changes).mean(), abs=1e-12)
+        assert result.variances[direction] == pytest.approx(np.var(changes), abs=1e-12)
     expected = np.sum(undirected) / len(sets)
-    assert found.values["undirected"] == pytest.approx(expected, abs=1e-12)
-    assert len(found.sets) == len(sets)
+    assert result.values["undirected"] == pytest.approx(expected, abs=1e-12)
+    assert len(result.sets) == len(sets)
 
 
 def test_single_tasks_are_the_directional_metric() -> None:
@@ -69,13 +69,13 @@ def test_a_link_of_two_tasks_that_neither_shows() -> None:
     times = [kind[3] for kind in kinds]
     group = np.repeat([kind[0] for kind in kinds], times)
     truth = np.repeat([kind[1:3] for kind in kinds], times, axis=0)
-    found = multi_attribute_amplification(
+    result = multi_attribute_amplification(
         group, truth, attribute_predictions=group, task_predictions=truth
     )
-    assert found.directed.attribute_to_task is not None
-    assert found.sets == (("0",), ("1",), ("0", "1"))
-    assert found.directed.attribute_to_task.lean[0].tolist() == [1.0, 1.0, -1.0]  # of men
-    assert set(found.values.values()) == {0.0}
+    assert result.directed.attribute_to_task is not None
+    assert result.sets == (("0",), ("1",), ("0", "1"))
+    assert result.directed.attribute_to_task.lean[0].tolist() == [1.0, 1.0, -1.0]  # of men
+    assert set(result.values.values()) == {0.0}
 
 
 GROUP = ["f", "f", "f", "f", "m", "m", "m", "m"]
@@ -131,10 +131,10 @@ TRAIN: dict[str, Any] = {
 
 
 def test_train_rows_say_which_sets_and_which_group_is_larger() -> None:
-    found = measured(**TRAIN)
-    assert found.sets == (("1",), ("0", "1"))
+    result = measured(**TRAIN)
+    assert result.sets == (("1",), ("0", "1"))
     # Of the train rows with {1} 2/3 are m, said of 3 in 6; {0, 1} is even: no larger group.
-    assert found.values["undirected"] == pytest.approx(abs(3 / 6 - 2 / 3) / 2)
+    assert result.values["undirected"] == pytest.approx(abs(3 / 6 - 2 / 3) / 2)
     # Train rows have {1} exactly once, {0, 1} twice; test rows have all of {0, 1} three times.
     assert measured(**TRAIN, min_rows=2).sets == (("0", "1"),)
     weighted = measured(**TRAIN, train_sample_weight=[1, 1, 2, 1], min_rows=2)
@@ -142,33 +142,33 @@ def test_train_rows_say_which_sets_and_which_group_is_larger() -> None:
     # Four rows have all of {1}, three all of {0, 1}: the test rows limit the sets as well.
     heavy = measured(**TRAIN, train_sample_weight=[9, 9, 9, 9], min_rows=4)
     assert heavy.sets == (("1",),)
-    assert measured(**TRAIN, train_sample_weight=[9, 9, 9, 9], min_rows=3).sets == found.sets
+    assert measured(**TRAIN, train_sample_weight=[9, 9, 9, 9], min_rows=3).sets == result.sets
 
 
 def test_a_set_that_is_never_predicted_is_left_out_of_the_undirected_value() -> None:
     group, truth = ["f", "m", "m", "m"], np.array([[1, 0], [1, 0], [1, 0], [0, 1]])
     guess = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
     rows: dict[str, Any] = {"attribute_labels": group, "task_labels": truth}
-    found = multi_attribute_amplification(
+    result = multi_attribute_amplification(
         **rows, attribute_predictions=group, task_predictions=guess
     )
     # {0}: m has 2/3, and 1/2 of the two predictions; {1} is predicted of nobody.
-    assert found.undirected == pytest.approx(2 / 3 - 1 / 2)
-    found = multi_attribute_amplification(
+    assert result.undirected == pytest.approx(2 / 3 - 1 / 2)
+    result = multi_attribute_amplification(
         [*group, "f"],
         np.vstack([truth, [0, 1]]),
         attribute_predictions=[*group, "f"],
         task_predictions=np.vstack([guess, [0, 0]]),
     )
     # So it is where no group is larger: nothing predicted is undefined, not a change of 0.
-    assert found.undirected == pytest.approx(2 / 3 - 1 / 2)
+    assert result.undirected == pytest.approx(2 / 3 - 1 / 2)
 
 
 def test_groups_that_no_train_row_has_stay_in_the_directed_changes() -> None:
     train = {"train_attribute_labels": ["f", "f"], "train_task_labels": [[1, 1], [1, 0]]}
-    found = measured(**train)
-    assert [measured.undefined_pairs for measured in found.directed.directions] == [0, 0]
-    assert found.directed.attribute_to_task.lean[1].tolist() == [0, 0]  # nobody is an m
+    result = measured(**train)
+    assert [measured.undefined_pairs for measured in result.directed.directions] == [0, 0]
+    assert result.directed.attribute_to_task.lean[1].tolist() == [0, 0]  # nobody is an m
 
 
 @pytest.mark.parametrize("where", ["task_labels", "task_predictions", "train_task_labels"])

@@ -50,7 +50,7 @@ def by_hand(given: Any, truth: Any, guess: Any, weight: Any, loss: str) -> float
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weight", [None, WEIGHT, [0, *WEIGHT[1:]]])
 def test_agrees_with_the_expectation_over_flips(loss: Any, weight: list[int] | None) -> None:
-    found = predictability_amplification(
+    result = predictability_amplification(
         GROUP, TRUTH, attribute_predictions=SAID, task_predictions=GUESS,
         sample_weight=weight, loss=loss,
     )  # fmt: skip
@@ -59,10 +59,10 @@ def test_agrees_with_the_expectation_over_flips(loss: Any, weight: list[int] | N
         by_hand(GROUP, TRUTH[:, t].tolist(), GUESS[:, t].tolist(), each, loss) for t in (0, 1)
     ]
     backward = [by_hand(TRUTH[:, t].tolist(), GROUP, SAID, each, loss) for t in (0, 1)]
-    assert found.tasks == ("0", "1")
-    np.testing.assert_allclose(found.attribute_to_task, forward, atol=1e-12)
-    np.testing.assert_allclose(found.task_to_attribute, backward, atol=1e-12)
-    assert found.values == pytest.approx(
+    assert result.tasks == ("0", "1")
+    np.testing.assert_allclose(result.attribute_to_task, forward, atol=1e-12)
+    np.testing.assert_allclose(result.task_to_attribute, backward, atol=1e-12)
+    assert result.values == pytest.approx(
         {"attribute->task": np.mean(forward), "task->attribute": np.mean(backward)}
     )
 
@@ -70,13 +70,13 @@ def test_agrees_with_the_expectation_over_flips(loss: Any, weight: list[int] | N
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_unit_of_the_weights_changes_nothing(loss: Any) -> None:
     rows: dict[str, Any] = {"task_predictions": GUESS, "loss": loss}
-    found = [
+    actual = [
         predictability_amplification(
             GROUP, TRUTH, **rows, sample_weight=np.array(WEIGHT) * unit
         ).values["attribute->task"]
         for unit in (1.0, 1e-3, 1e3)
     ]
-    assert found[1:] == pytest.approx([found[0]] * 2)
+    assert actual[1:] == pytest.approx([actual[0]] * 2)
 
 
 def test_attackers_trained_on_flipped_labels_come_near() -> None:
@@ -95,24 +95,24 @@ def test_attackers_trained_on_flipped_labels_come_near() -> None:
 
     model, data = judged(guess), judged(flipped)
     # The squared error is the loss by default.
-    found = predictability_amplification(group, truth, task_predictions=guess)
+    result = predictability_amplification(group, truth, task_predictions=guess)
     expected = (model - data) / (model + data)
-    assert found.values["attribute->task"] == pytest.approx(expected, abs=0.02)
+    assert result.values["attribute->task"] == pytest.approx(expected, abs=0.02)
     assert expected > 0.03
 
 
 def test_a_prediction_that_is_the_group_itself_or_the_truth() -> None:
     group, truth = np.repeat([0, 1], 50), np.tile([0, 1], 50)
-    found = predictability_amplification(group, truth, task_predictions=group)
-    assert found.values == {"attribute->task": 1.0}  # always guessed
+    result = predictability_amplification(group, truth, task_predictions=group)
+    assert result.values == {"attribute->task": 1.0}  # always guessed
     neutral = predictability_amplification(group, truth, task_predictions=truth)
     assert neutral.values["attribute->task"] == pytest.approx(0)
 
 
 def test_only_the_prediction_given_is_measured() -> None:
-    found = predictability_amplification(GROUP, TRUTH, attribute_predictions=SAID)
-    assert list(found.values) == ["task->attribute"]
-    assert found.attribute_to_task is None
+    result = predictability_amplification(GROUP, TRUTH, attribute_predictions=SAID)
+    assert list(result.values) == ["task->attribute"]
+    assert result.attribute_to_task is None
     with pytest.raises(InputError, match="give `attribute_predictions`, `task_predictions` or"):
         predictability_amplification(GROUP, TRUTH)
 
@@ -122,19 +122,21 @@ def test_where_both_are_certain_the_value_is_undefined_and_left_out(loss: Any) -
     # The first task is the group itself and predicted so; the second is not.
     truth, guess = TRUTH.copy(), GUESS.copy()
     truth[:, 0] = guess[:, 0] = GROUP
-    found = predictability_amplification(GROUP, truth, task_predictions=guess, loss=loss)
-    assert found.attribute_to_task is not None
-    assert np.isnan(found.attribute_to_task[0])
-    assert found.values["attribute->task"] == found.attribute_to_task[1]
+    result = predictability_amplification(GROUP, truth, task_predictions=guess, loss=loss)
+    assert result.attribute_to_task is not None
+    assert np.isnan(result.attribute_to_task[0])
+    assert result.values["attribute->task"] == result.attribute_to_task[1]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_given_label_that_no_row_has_counts_nothing(loss: Any) -> None:
     # Nobody has the task, so the group is guessed from nothing: 3 of 4 are said to be "b".
     group, said = ["a", "b", "a", "b"], ["b", "b", "a", "b"]
-    found = predictability_amplification(group, [0, 0, 0, 0], attribute_predictions=said, loss=loss)
+    result = predictability_amplification(
+        group, [0, 0, 0, 0], attribute_predictions=said, loss=loss
+    )
     expected = by_hand([0] * 4, [0, 1, 0, 1], [1, 1, 0, 1], [1] * 4, loss)
-    assert found.values["task->attribute"] == pytest.approx(expected)
+    assert result.values["task->attribute"] == pytest.approx(expected)
 
 
 def test_a_row_without_weight_may_be_predicted_wrong() -> None:

@@ -46,16 +46,16 @@ def test_a_table_of_two_by_two_is_the_root_of_a_quadratic(
 ) -> None:
     logs = np.array([[log_odds, 3.0], [-2.0, 1.0]])
     logs[0, 0] += -2.0 + 3.0 - 1.0
-    found = rake(logs, np.array([row, 1 - row]), np.array([column, 1 - column]))
+    result = rake(logs, np.array([row, 1 - row]), np.array([column, 1 - column]))
     # x (1 - row - column + x) = odds (row - x) (column - x)
     odds = np.exp(log_odds)
     a, b, c = 1 - odds, 1 - row - column + odds * (row + column), -odds * row * column
     root = np.sqrt(b * b - 4 * a * c)
     # Of the two forms of the root, the one without a difference of equal numbers.
     expected = -2 * c / (b + root) if b > 0 else (root - b) / (2 * a)
-    assert found[0, 0] == pytest.approx(expected, rel=1e-6, abs=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), [row, 1 - row], atol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=0), [column, 1 - column], atol=1e-12)
+    assert result[0, 0] == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    np.testing.assert_allclose(result.sum(axis=1), [row, 1 - row], atol=1e-12)
+    np.testing.assert_allclose(result.sum(axis=0), [column, 1 - column], atol=1e-12)
 
 
 SIZES = st.tuples(st.integers(1, 6), st.integers(2, 4), st.integers(2, 9))
@@ -90,12 +90,12 @@ def test_a_raked_table_has_the_margins_and_the_odds_ratios(logs: np.ndarray, see
     rng = np.random.default_rng(seed)
     k, a, t = logs.shape
     rows, columns = rng.dirichlet(np.ones(a)), rng.dirichlet(np.ones(t))
-    found = rake(logs, rows, columns)
-    np.testing.assert_allclose(found.sum(axis=2), np.broadcast_to(rows, (k, a)), atol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), np.broadcast_to(columns, (k, t)))
-    clear = (found > 1e-250).all(axis=(1, 2))
-    kept = interaction(np.log(np.maximum(found, 1e-300)))
-    np.testing.assert_allclose(kept[clear], interaction(logs)[clear], atol=1e-6)
+    result = rake(logs, rows, columns)
+    np.testing.assert_allclose(result.sum(axis=2), np.broadcast_to(rows, (k, a)), atol=1e-12)
+    np.testing.assert_allclose(result.sum(axis=1), np.broadcast_to(columns, (k, t)))
+    clear = (result > 1e-250).all(axis=(1, 2))
+    retained = interaction(np.log(np.maximum(result, 1e-300)))
+    np.testing.assert_allclose(retained[clear], interaction(logs)[clear], atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [(100, 2, 2), (100, 2, 30), (60, 4, 6)])
@@ -105,15 +105,15 @@ def test_links_of_thirty_in_the_logarithm_still_reach_their_margins(
 ) -> None:
     """Where cells differ by a factor of exp(100), no margin is missed by more than rounding."""
     logs, rows, columns = tables(7, size, strength)
-    found = rake(logs, rows, columns)
-    np.testing.assert_allclose(found.sum(axis=2), rows, atol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), columns, atol=1e-12)
-    clear = (found > 1e-200).all(axis=(1, 2))
-    change = interaction(np.log(np.maximum(found, 1e-250)) - logs)
+    result = rake(logs, rows, columns)
+    np.testing.assert_allclose(result.sum(axis=2), rows, atol=1e-12)
+    np.testing.assert_allclose(result.sum(axis=1), columns, atol=1e-12)
+    clear = (result > 1e-200).all(axis=(1, 2))
+    change = interaction(np.log(np.maximum(result, 1e-250)) - logs)
     assert np.abs(change[clear]).max() < 1e-9
     # Together with others, which take other numbers of steps, each table is what it is alone.
     alone = rake(logs[3], rows[3], columns[3])
-    np.testing.assert_allclose(found[3], alone, atol=1e-12)
+    np.testing.assert_allclose(result[3], alone, atol=1e-12)
 
 
 def test_factors_and_margins_of_any_size() -> None:
@@ -132,10 +132,10 @@ def test_empty_rows_and_columns_stay_empty_and_change_no_other() -> None:
     expected = rake(block, rows, columns)
     logs = np.random.default_rng(0).normal(0, 5, (4, 5))
     logs[np.ix_([0, 2], [1, 2, 4])] = block
-    found = rake(logs, np.array([0.3, 0, 0.7, 0]), np.array([0, 0.35, 0.6, 0, 0.05]))
-    np.testing.assert_allclose(found[np.ix_([0, 2], [1, 2, 4])], expected, atol=1e-12)
-    assert not found[[1, 3]].any()
-    assert not found[:, [0, 3]].any()
+    result = rake(logs, np.array([0.3, 0, 0.7, 0]), np.array([0, 0.35, 0.6, 0, 0.05]))
+    np.testing.assert_allclose(result[np.ix_([0, 2], [1, 2, 4])], expected, atol=1e-12)
+    assert not result[[1, 3]].any()
+    assert not result[:, [0, 3]].any()
 
 
 def test_a_model_with_the_odds_ratios_of_the_base_amplifies_nothing() -> None:
@@ -153,9 +153,9 @@ def test_a_model_with_the_odds_ratios_of_the_base_amplifies_nothing() -> None:
 def test_labels_without_margin_are_undefined_when_given() -> None:
     joint = np.array([[0.3, 0.0, 0.2], [0.1, 0.0, 0.4], [0.0, 0.0, 0.0]])
     logs = np.random.default_rng(0).normal(0, 1, (3, 3))
-    found = raked_conditional(logs, joint, Direction.TASK_TO_ATTRIBUTE)
-    assert np.isnan(found[:, 1]).all()
-    np.testing.assert_allclose(found[2, [0, 2]], 0.0)
+    result = raked_conditional(logs, joint, Direction.TASK_TO_ATTRIBUTE)
+    assert np.isnan(result[:, 1]).all()
+    np.testing.assert_allclose(result[2, [0, 2]], 0.0)
     given_attribute = raked_conditional(logs, joint, Direction.ATTRIBUTE_TO_TASK)
     assert np.isnan(given_attribute[2]).all()
     np.testing.assert_allclose(given_attribute[:2].sum(axis=1), 1.0)
@@ -163,9 +163,9 @@ def test_labels_without_margin_are_undefined_when_given() -> None:
 
 def test_leading_axes_of_tables_and_margins_are_broadcast() -> None:
     logs, rows, columns = tables(8, (4, 2, 5), 1.0)
-    found = rake(logs, rows[:3, None], columns[:3, None])
-    assert found.shape == (3, 4, 2, 5)
-    np.testing.assert_allclose(found[1, 2], rake(logs[2], rows[1], columns[1]), atol=1e-12)
+    result = rake(logs, rows[:3, None], columns[:3, None])
+    assert result.shape == (3, 4, 2, 5)
+    np.testing.assert_allclose(result[1, 2], rake(logs[2], rows[1], columns[1]), atol=1e-12)
     tasks = rake(logs[0], rows[0], columns)
     np.testing.assert_allclose(tasks[1], rake(logs[0], rows[0], columns[1]), atol=1e-12)
     joint = np.random.default_rng(9).dirichlet(np.ones(10), 4).reshape(4, 2, 5)
@@ -180,12 +180,12 @@ def test_leading_axes_of_tables_and_margins_are_broadcast() -> None:
 
 def test_a_table_out_of_reach_is_undefined_and_not_wrong() -> None:
     logs, rows, columns = tables(0, (50, 2, 2), 400.0)
-    found = rake(logs, rows, columns)
-    missed = np.isnan(found).any(axis=(1, 2))
+    result = rake(logs, rows, columns)
+    missed = np.isnan(result).any(axis=(1, 2))
     assert 0 < missed.sum() < 50
-    assert np.isnan(found[missed]).all()
-    np.testing.assert_allclose(found[~missed].sum(axis=2), rows[~missed], atol=1e-9)
-    np.testing.assert_allclose(found[~missed].sum(axis=1), columns[~missed], atol=1e-9)
+    assert np.isnan(result[missed]).all()
+    np.testing.assert_allclose(result[~missed].sum(axis=2), rows[~missed], atol=1e-9)
+    np.testing.assert_allclose(result[~missed].sum(axis=1), columns[~missed], atol=1e-9)
 
 
 def test_zeros_and_margins_that_do_not_fit_are_refused() -> None:

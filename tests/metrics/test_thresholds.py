@@ -85,7 +85,7 @@ class TestCurve:
 
     def test_the_curve_of_sums_is_that_of_the_rows(self) -> None:
         expected = amplification_curves(GROUP, TASK, task_scores=SCORES)[1]
-        found = curve_of_sums(
+        result = curve_of_sums(
             Direction.ATTRIBUTE_TO_TASK,
             "1",
             ("f", "m"),
@@ -96,8 +96,8 @@ class TestCurve:
             np.array([-1.0, 1.0]),
         )
         for name in ("thresholds", "share", "by_given", "value"):
-            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12)
-        assert found.integral == pytest.approx(expected.integral)
+            np.testing.assert_allclose(getattr(result, name), getattr(expected, name), atol=1e-12)
+        assert result.integral == pytest.approx(expected.integral)
 
     def test_a_value_is_that_of_the_cut_at_or_above_the_threshold(self) -> None:
         curve = AmplificationCurve(
@@ -134,8 +134,8 @@ class TestCurve:
         train = {"train_attribute_labels": ["a", "a"], "train_task_labels": [1, 0]}
         (unseen,) = amplification_curves(*rows, **scores, **train)
         assert np.isnan(unseen.by_given[:, 1]).all()
-        (kept,) = amplification_curves(*rows, **scores, **train, keep_unseen=True)
-        assert not kept.by_given[:, 1].any()
+        (retained,) = amplification_curves(*rows, **scores, **train, keep_unseen=True)
+        assert not retained.by_given[:, 1].any()
 
     def test_scores_of_one_kind_with_one_column_per_label(self) -> None:
         for scores in ({}, {"task_scores": SCORES, "attribute_scores": SCORES}):

@@ -146,15 +146,15 @@ def test_sentence_likelihoods_agree_with_a_slow_loop(
     start = tokenizer.convert_tokens_to_ids("<s>")
     expected = [
         slow_log_likelihood(
-            network, [start, *tokenizer(one.text, add_special_tokens=False)["input_ids"]]
+            network, [start, *tokenizer(item.text, add_special_tokens=False)["input_ids"]]
         )
-        for one in CLOZES
+        for item in CLOZES
     ]
     pieces = set()
     for size in (1, 5, "auto"):
-        found = score(load_model(folder, batch_size=size), CLOZES)
-        np.testing.assert_allclose(found.log_probability, expected, atol=1e-4)
-        pieces |= set(found.pieces.tolist())
+        result = score(load_model(folder, batch_size=size), CLOZES)
+        np.testing.assert_allclose(result.log_probability, expected, atol=1e-4)
+        pieces |= set(result.pieces.tolist())
     assert {1, 2, 3} <= pieces
     assert max(pieces) > 3
     assert np.ptp(expected) > 1
@@ -177,16 +177,16 @@ def test_beginnings_run_once_and_the_head_where_a_token_is_asked_for(tmp_path: P
             lambda _, __, output: headed.append(output.shape[1])
         ),
     ]
-    found = score(model, sentences * 2)
+    result = score(model, sentences * 2)
     for hook in hooks:
         hook.remove()
     # The last token is predicted, not read.
-    ids = [one.ids[:-1] for one in model.encode(sentences)]
+    ids = [sentence.ids[:-1] for sentence in model.encode(sentences)]
     beginnings = {row[:end] for row in ids for end in range(1, len(row) + 1)}
     assert read == [(1, len(beginnings))], "one pass, each beginning once, no padding"
     assert headed == [len(beginnings)]
     assert len(beginnings) < 0.8 * sum(map(len, ids))
-    np.testing.assert_array_equal(*np.split(found.log_probability, 2))
+    np.testing.assert_array_equal(*np.split(result.log_probability, 2))
 
 
 @pytest.mark.parametrize(
@@ -205,14 +205,14 @@ def test_which_networks_read_trees(
     """Where they are not read as meant, sentences run one by one, with the same answers."""
     folder = save_causal(tmp_path, architecture, **settings)
     model = load_model(folder)
-    found = score(model, CLOZES).log_probability
-    long = [one.ids for one in model.encode(CLOZES)]
+    result = score(model, CLOZES).log_probability
+    long = [item.ids for item in model.encode(CLOZES)]
     check = TreeCheck()
     assert check.reads_trees(model.network, long) is trees
     if settings:
-        assert check.reads_trees(model.network, [one[:5] for one in long])
+        assert check.reads_trees(model.network, [item[:5] for item in long])
     slow = [slow_log_likelihood(model.network, list(ids)) for ids in long]
-    np.testing.assert_allclose(found, slow, atol=1e-4)
+    np.testing.assert_allclose(result, slow, atol=1e-4)
 
 
 @pytest.mark.parametrize("architecture", ["Llama", "Bloom"])
@@ -231,8 +231,8 @@ def test_smaller_trees_and_batches_when_memory_runs_out(
 
     monkeypatch.setattr(model.network, "forward", small)
     done: list[tuple[int, int]] = []
-    found = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    result = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
+    np.testing.assert_allclose(result, expected, atol=1e-4)
     assert tried[0] > 45
     assert done[-1][0] == done[-1][1]
 
@@ -263,9 +263,9 @@ def words_from(model: CausalModel, longest: int, at_start: bool) -> list[tuple[i
     others = np.flatnonzero(~model.word_tokens.begins).tolist()
     first = starts if not at_start else range(len(model.word_tokens.begins))
     return [
-        (one, *rest)
+        (item, *rest)
         for length in range(longest)
-        for one in first
+        for item in first
         for rest in itertools.product(others, repeat=length)
     ]
 
@@ -289,7 +289,7 @@ def test_all_words_sum_to_one(at_start: bool, tmp_path: Path) -> None:
     assert model.word_tokens.begins.tolist() == [True, True, True, False, False, True]
     before = (0,) if at_start else (0, 1, 5, 2)
     words = words_from(model, 3, at_start)
-    asked, subtracted = [], []
+    queried, subtracted = [], []
     (base,) = model.encode([Cloze("a", 0, 1)])
     for word in words:
         span = (len(before), len(before) + len(word))
@@ -297,13 +297,13 @@ def test_all_words_sum_to_one(at_start: bool, tmp_path: Path) -> None:
             base, ids=(*before, *word), word=span, differing=(span,), boundary=(True, True)
         )
         queries = mass_queries(sentence, "causal")
-        asked.append(queries.added)
+        queried.append(queries.added)
         subtracted.append(queries.subtracted)
-    assert [len(one) for one in subtracted] == [0 if at_start else 1] * len(words)
-    mass = np.exp(sums(model, asked) - sums(model, subtracted))
+    assert [len(item) for item in subtracted] == [0 if at_start else 1] * len(words)
+    mass = np.exp(sums(model, queried) - sums(model, subtracted))
     # What longer words have: begin, three tokens, no word after them.
     longer = []
-    for word in (one for one in words if len(one) == 3):
+    for word in (word for word in words if len(word) == 3):
         ids = (*before, *word)
         queries = [TokenQuery(ids, place, ids[place]) for place in range(len(before), len(ids))]
         value = sums(model, [queries, [TokenQuery(ids, len(ids), WORD_START)]])
@@ -321,15 +321,15 @@ def test_which_tokens_begin_a_word() -> None:
         tokenizer = copy.deepcopy(tokenizer_of(kind))
         # Looks like the sign of a WordPiece vocabulary, and is a heading.
         tokenizer.add_tokens(["##"])
-        found = word_tokens(tokenizer)
-        starts = found.begins
+        result = word_tokens(tokenizer)
+        starts = result.begins
         tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         begins = {token for token, start in zip(tokens, starts, strict=True) if start}
         assert {"<s>", "<pad>", ".", ","} <= begins
         space = "Ġ" if kind == "bytes" else "▁"
         assert all(token in begins for token in tokens if token.startswith(space))
         assert not begins & {"e", "r", "n", "0", "Ã"}
-        words = {token for token, alpha in zip(tokens, found.letters, strict=True) if alpha}
+        words = {token for token, alpha in zip(tokens, result.letters, strict=True) if alpha}
         assert f"{space}became" in words or "e" in words
         assert not words & {".", ",", "<s>", "##", "0"}
 
@@ -338,9 +338,9 @@ def test_the_mass_belongs_to_the_direction(causal: Callable[[str], Path]) -> Non
     """Both directions share the likelihoods; their candidates are other words."""
     templates = load_templates("neutral")
     model = load_model(causal("GPT2"))
-    found = score_directions(model, templates, tasks=templates.tasks[:3])
-    guessed = {one: scores.log_mass for one, scores in found.items()}
-    likelihood = [scores.log_probability for scores in found.values()]
+    result = score_directions(model, templates, tasks=templates.tasks[:3])
+    guessed = {first: scores.log_mass for first, scores in result.items()}
+    likelihood = [scores.log_probability for scores in result.values()]
     np.testing.assert_array_equal(*likelihood)
     for mass in guessed.values():
         assert mass is not None
@@ -348,7 +348,7 @@ def test_the_mass_belongs_to_the_direction(causal: Callable[[str], Path]) -> Non
     attribute, task = guessed.values()
     assert np.ptp(attribute, axis=2).max() < 1e-5, "P(he) at the start, whatever follows"
     assert np.ptp(task, axis=1).min() > 1e-4
-    scores = found[Direction.TASK_TO_ATTRIBUTE]
+    scores = result[Direction.TASK_TO_ATTRIBUTE]
     shares = np.exp(likelihood[0] - np.logaddexp.reduce(likelihood[0], axis=1, keepdims=True))
     np.testing.assert_allclose(scores.probabilities(), shares, atol=1e-12)
 
@@ -357,10 +357,10 @@ def test_without_any_start_the_first_word_cannot_be_guessed(tmp_path: Path) -> N
     model = load_model(save_causal(tmp_path, "GPT2", tokenizer_of("bytes", None)))
     with pytest.raises(ModelError, match="neither a beginning-of-text nor an end-of-text token"):
         score(model, [cloze("[She] worked.")])
-    found = score(model, [cloze("The [nurse] worked.")])
+    result = score(model, [cloze("The [nurse] worked.")])
     (encoded,) = model.encode([cloze("The [nurse] worked.")])
     slow = slow_log_likelihood(model.network, list(encoded.ids))
-    assert found.log_probability[0] == pytest.approx(slow, abs=1e-4)
+    assert result.log_probability[0] == pytest.approx(slow, abs=1e-4)
 
 
 def test_what_belongs_to_the_other_kind_is_refused(causal: Callable[[str], Path]) -> None:

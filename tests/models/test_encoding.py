@@ -40,7 +40,7 @@ def test_one_mask_takes_the_place_of_any_word(kind: str) -> None:
     tokenizer = trained_tokenizer(kind)
     words = ("nurse", "baker", "yearly", "lawyer")
     encoded = encode_masked(tokenizer, [cloze_of(f"A new {word} worked.", word) for word in words])
-    assert len({one.one_mask().ids for one in encoded}) == 1
+    assert len({item.one_mask().ids for item in encoded}) == 1
 
 
 def test_a_hidden_word_is_one_mask_whatever_its_pieces() -> None:

@@ -78,17 +78,17 @@ def test_the_hash_follows_the_weights(checkpoint: Checkpoint) -> None:
 
 def test_probe_takes_a_model_and_its_tokenizer(checkpoint: Checkpoint) -> None:
     network, tokenizer = parts(checkpoint("Bert"))
-    found = lmprobe.probe(
+    result = lmprobe.probe(
         network, "neutral", "uniform", tokenizer=tokenizer, tasks=["nurse", "baker", "lawyer"]
     )
-    assert found.provenance["model"].endswith("(in memory)")
-    assert found.provenance["revision"] is None
+    assert result.provenance["model"].endswith("(in memory)")
+    assert result.provenance["revision"] is None
     again = lmprobe.probe(
         checkpoint("Bert"), "neutral", "uniform", tasks=["nurse", "baker", "lawyer"]
     )
-    assert [row.value for row in found.rows] == [row.value for row in again.rows]
-    assert found.provenance["loading"]["place"] == "memory"
-    assert run_again(found).startswith("lmprobe run FOLDER-OF-THE-MODEL --templates neutral")
+    assert [row.value for row in result.rows] == [row.value for row in again.rows]
+    assert result.provenance["loading"]["place"] == "memory"
+    assert run_again(result).startswith("lmprobe run FOLDER-OF-THE-MODEL --templates neutral")
 
 
 def test_a_pipeline_brings_both(checkpoint: Checkpoint) -> None:
@@ -131,8 +131,8 @@ def adapted(network: Any) -> Any:
 def test_a_peft_model_and_its_folder(checkpoint: Checkpoint, tmp_path: Path) -> None:
     network, tokenizer = parts(checkpoint("Bert"))
     wrapped = adapted(network)
-    found = load_model(wrapped, tokenizer=tokenizer)
-    values = answers(found)
+    result = load_model(wrapped, tokenizer=tokenizer)
+    values = answers(result)
     assert np.abs(values - answers(load_model(checkpoint("Bert")))).max() > 1e-3
     with wrapped.disable_adapter():
         plain = answers(load_model(wrapped, tokenizer=tokenizer))
@@ -183,13 +183,13 @@ def test_the_command_that_runs_again_repeats_kind_and_tokenizer(
         config = transformers.AutoConfig.from_pretrained(bare, is_decoder=True)
         transformers.BertLMHeadModel(config).save_pretrained(bare)
     model = load_model(bare, kind="causal", tokenizer=checkpoint("Bert"))
-    found = lmprobe.probe(model, "neutral", "uniform", tasks=["nurse", "baker", "lawyer"])
-    command = shlex.split(run_again(found))
+    result = lmprobe.probe(model, "neutral", "uniform", tasks=["nurse", "baker", "lawyer"])
+    command = shlex.split(run_again(result))
     assert command[-4:] == ["--kind", "causal", "--tokenizer", str(checkpoint("Bert"))]
     printed = CliRunner().invoke(app, [*command[1:], "--json", "--quiet"], catch_exceptions=False)
     again = json.loads(printed.stdout)
-    assert again["provenance"]["content_hash"] == found.provenance["content_hash"]
-    assert [row["value"] for row in again["rows"]] == [row.value for row in found.rows]
+    assert again["provenance"]["content_hash"] == result.provenance["content_hash"]
+    assert [row["value"] for row in again["rows"]] == [row.value for row in result.rows]
 
 
 def test_gguf_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,16 +115,16 @@ def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pickled_weights_are_fetched_only_where_there_are_no_others(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
+    queried: list[list[str]] = []
 
     def fetch(name: str, *, allow_patterns: list[str], **options: Any) -> str:
-        asked.append(allow_patterns)
+        queried.append(allow_patterns)
         return str(copied)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
     load_model("org/name")
-    assert len(asked) == 1
-    assert not [pattern for pattern in asked[0] if pattern.endswith(".bin")]
+    assert len(queried) == 1
+    assert not [pattern for pattern in queried[0] if pattern.endswith(".bin")]
 
 
 def test_pickled_weights_are_read_as_tensors_only(copied: Path, checkpoint: Checkpoint) -> None:
@@ -246,12 +246,12 @@ def test_a_new_kind_is_one_class() -> None:
     words: dict[str, Any] = {"tasks": ["nurse", "baker"], "cache": False}
     model = load_model("reference:faithful", kind="uppercase")
     assert isinstance(model, Uppercase)
-    found = probe(model, "fitbert", "labor", **words)
-    assert found.provenance["scorer"] == "shout"
+    result = probe(model, "fitbert", "labor", **words)
+    assert result.provenance["scorer"] == "shout"
     same = probe(load_model("reference:faithful"), "fitbert", "labor", **words)
-    assert found.rows[0].value == same.rows[0].value
-    assert found.perplexity is not None
-    assert found.to_html()
+    assert result.rows[0].value == same.rows[0].value
+    assert result.perplexity is not None
+    assert result.to_html()
 
 
 @pytest.mark.parametrize(
@@ -304,9 +304,9 @@ def test_heads_of_other_tasks_may_lie_beside(copied: Path, checkpoint: Checkpoin
     weights |= {"cls.seq_relationship.weight": torch.zeros(2, 16)}
     save_file(weights, copied / "model.safetensors", {"format": "pt"})
     expected = score(load_model(checkpoint("Bert")), [SENTENCE]).log_probability
-    found = score(load_model(copied), [SENTENCE]).log_probability
+    result = score(load_model(copied), [SENTENCE]).log_probability
     # The weights begin elsewhere in the file, and sums of unaligned numbers may differ in the end.
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 def test_a_checkpoint_without_the_head(copied: Path) -> None:

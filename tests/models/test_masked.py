@@ -39,7 +39,7 @@ def squeezed(text: str) -> str:
     return "".join(text.split()).lower()
 
 
-def pieces_by_decoding(tokenizer: Any, ids: Sequence[int], one: Cloze) -> tuple[int, int]:
+def pieces_by_decoding(tokenizer: Any, ids: Sequence[int], single: Cloze) -> tuple[int, int]:
     """Find the word's tokens by decoding every range: another way than character offsets."""
 
     def reads(part: Sequence[int], text: str) -> bool:
@@ -48,12 +48,12 @@ def pieces_by_decoding(tokenizer: Any, ids: Sequence[int], one: Cloze) -> tuple[
     for first in range(1, len(ids)):
         for last in range(first + 1, len(ids)):
             if (
-                reads(ids[:first], one.text[: one.start])
-                and reads(ids[first:last], one.word)
-                and reads(ids[last:], one.text[one.end :])
+                reads(ids[:first], single.text[: single.start])
+                and reads(ids[first:last], single.word)
+                and reads(ids[last:], single.text[single.end :])
             ):
                 return first, last
-    raise AssertionError(f"no tokens decode to {one.word!r}")
+    raise AssertionError(f"no tokens decode to {single.word!r}")
 
 
 def slow_score(
@@ -90,7 +90,7 @@ def test_every_architecture_agrees_with_a_slow_loop(
         network = AutoModelForMaskedLM.from_pretrained(folder).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder)
     model = load_model(folder)
-    ids = [tokenizer(one.text)["input_ids"] for one in CLOZES]
+    ids = [tokenizer(item.text)["input_ids"] for item in CLOZES]
     words = [pieces_by_decoding(tokenizer, *row) for row in zip(ids, CLOZES, strict=True)]
     assert any(last - first > 1 for first, last in words), "some word must be split"
     for scorer in ("first-piece", "joint", "word-l2r"):
@@ -98,10 +98,10 @@ def test_every_architecture_agrees_with_a_slow_loop(
             slow_score(network, tokenizer.mask_token_id, *row, scorer)
             for row in zip(ids, words, strict=True)
         ]
-        found = score(model, CLOZES, scorer=scorer)
-        assert found.pieces.tolist() == [last - first for first, last in words]
-        np.testing.assert_allclose(found.log_probability, expected, atol=1e-4)
-        assert np.ptp(found.log_probability) > 0.1
+        result = score(model, CLOZES, scorer=scorer)
+        assert result.pieces.tolist() == [last - first for first, last in words]
+        np.testing.assert_allclose(result.log_probability, expected, atol=1e-4)
+        assert np.ptp(result.log_probability) > 0.1
 
 
 def test_batch_size_order_and_padding_change_nothing(
@@ -113,11 +113,11 @@ def test_batch_size_order_and_padding_change_nothing(
         model = load_model(folder, batch_size=size)
         for order in (range(len(CLOZES)), reversed(range(len(CLOZES)))):
             places = list(order)
-            found = score(model, [CLOZES[n] for n in places])
+            result = score(model, [CLOZES[n] for n in places])
             np.testing.assert_allclose(
-                np.exp(found.log_probability), np.exp(alone[places]), atol=1e-5
+                np.exp(result.log_probability), np.exp(alone[places]), atol=1e-5
             )
-            np.testing.assert_allclose(found.log_probability, alone[places], atol=1e-4)
+            np.testing.assert_allclose(result.log_probability, alone[places], atol=1e-4)
 
 
 @pytest.mark.parametrize("architecture", ["Bert", "Roberta", "MobileBert"])
@@ -127,15 +127,17 @@ def test_single_tokens_agree_with_the_fill_mask_pipeline(
     folder = checkpoint(architecture)
     model = load_model(folder)
     clozes = [cloze(f"The nurse said that [{who}] worked.") for who in PRONOUNS]
-    found = score(model, clozes)
-    assert found.pieces.tolist() == [1, 1, 1]
+    result = score(model, clozes)
+    assert result.pieces.tolist() == [1, 1, 1]
     with quiet_transformers():
         fill = pipeline("fill-mask", model=str(folder), device="cpu")
     # A mask stands for the word and the space before it where the space belongs to the token.
     space = "" if architecture == "Roberta" else " "
     text = f"The nurse said that{space}{model.tokenizer.mask_token} worked."
-    targets = [model.tokenizer.convert_ids_to_tokens(one.pieces)[0] for one in model.encode(clozes)]
-    for target, value in zip(targets, found.log_probability, strict=True):
+    targets = [
+        model.tokenizer.convert_ids_to_tokens(cloze.pieces)[0] for cloze in model.encode(clozes)
+    ]
+    for target, value in zip(targets, result.log_probability, strict=True):
         answer = fill(text, targets=[target])[0]
         assert answer["score"] == pytest.approx(np.exp(value), abs=1e-6)
 
@@ -156,8 +158,8 @@ def test_each_masked_sentence_runs_once_and_the_head_where_a_token_is_asked_for(
         ),
     ]
     score(model, CLOZES * 2)
-    queries = {query for one in model.encode(CLOZES) for query in one.masked(
-        one.differing, left_to_right=True)}  # fmt: skip
+    queries = {query for item in model.encode(CLOZES) for query in item.masked(
+        item.differing, left_to_right=True)}  # fmt: skip
     assert sum(rows for rows, _ in read) == len({query.ids for query in queries})
     assert sum(headed) == len({(query.ids, query.position) for query in queries})
     read.clear()
@@ -189,8 +191,8 @@ def test_the_automatic_batch_is_halved_when_memory_runs_out(
 
     monkeypatch.setattr(model.network, "forward", small)
     done: list[tuple[int, int]] = []
-    found = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    result = score(model, CLOZES, progress=lambda *step: done.append(step)).log_probability
+    np.testing.assert_allclose(result, expected, atol=1e-4)
     assert tried[0] > tried[1] > 3 >= tried[-1]
     assert done[-1][0] == done[-1][1] == sum(n for n in tried if n <= 3)
 
@@ -220,9 +222,9 @@ def test_nothing_asked_nothing_run_and_not_a_number_is_an_error(checkpoint: Chec
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
 def test_dtype(dtype: str, checkpoint: Checkpoint) -> None:
     expected = score(load_model(checkpoint("Bert")), CLOZES).log_probability
-    found = score(load_model(checkpoint("Bert"), dtype=dtype), CLOZES).log_probability
-    np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == "float64" else 1)
-    assert not np.array_equal(found, expected)
+    result = score(load_model(checkpoint("Bert"), dtype=dtype), CLOZES).log_probability
+    np.testing.assert_allclose(result, expected, atol=1e-5 if dtype == "float64" else 1)
+    assert not np.array_equal(result, expected)
 
 
 @pytest.mark.gpu
@@ -243,13 +245,13 @@ def test_token_types_reach_the_network(checkpoint: Checkpoint) -> None:
         TokenQuery((2, 4, 3), 1, 6, (0, 1, 1)),
         TokenQuery((2, 4, 3), 1, 6, (0, 0, 0)),
     ]
-    found = model.log_probabilities(queries)
-    for query, value in zip(queries, found, strict=True):
+    result = model.log_probabilities(queries)
+    for query, value in zip(queries, result, strict=True):
         ids, types = torch.tensor([query.ids]), torch.tensor([query.segments])
         with torch.no_grad():
             logits = model.network(input_ids=ids, token_type_ids=types).logits[0, query.position]
         expected = float(logits.double().log_softmax(-1)[query.token])
         assert value == pytest.approx(expected, abs=5e-5)
-    assert len(set(found.round(4))) == len(queries)
+    assert len(set(result.round(4))) == len(queries)
     untyped = model.log_probabilities([TokenQuery((2, 4, 3), 1, 6)])
-    assert untyped == pytest.approx(found[-1:], abs=5e-5), "no types are types of 0"
+    assert untyped == pytest.approx(result[-1:], abs=5e-5), "no types are types of 0"

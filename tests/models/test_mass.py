@@ -16,14 +16,14 @@ def sentence(first: tuple[int, int], boundary: tuple[bool, bool] = (True, True))
     return EncodedCloze(IDS, first, (first, (5, 6)), first, mask=9, boundary=boundary)
 
 
-def asked(queries: object) -> list[tuple[int, int]]:
-    return [(one.position, one.token) for one in queries]  # type: ignore[attr-defined]
+def queries_of(queries: object) -> list[tuple[int, int]]:
+    return [(query.position, query.token) for query in queries]  # type: ignore[attr-defined]
 
 
 def test_the_mass_of_a_masked_model_hides_all_that_differs_and_shows_what_was_asked() -> None:
-    found = mass_queries(sentence((2, 4)), "masked")
-    assert found.subtracted == ()
-    assert [(one.ids, one.position, one.token) for one in found.added] == [
+    result = mass_queries(sentence((2, 4)), "masked")
+    assert result.subtracted == ()
+    assert [(item.ids, item.position, item.token) for item in result.added] == [
         ((0, 11, 9, 9, 23, 9, 13), 2, 21),
         ((0, 11, 21, 9, 23, 9, 13), 3, 22),
         ((0, 11, 21, 22, 23, 9, 13), 5, 12),
@@ -50,6 +50,6 @@ def test_the_mass_of_a_causal_model_is_that_of_the_first_span_as_a_whole_word(
     added: list[tuple[int, int]],
     subtracted: list[tuple[int, int]],
 ) -> None:
-    found = mass_queries(sentence(first, boundary), "causal")
-    assert (asked(found.added), asked(found.subtracted)) == (added, subtracted)
-    assert {one.ids for one in (*found.added, *found.subtracted)} == {IDS}
+    result = mass_queries(sentence(first, boundary), "causal")
+    assert (queries_of(result.added), queries_of(result.subtracted)) == (added, subtracted)
+    assert {item.ids for item in (*result.added, *result.subtracted)} == {IDS}

@@ -63,7 +63,7 @@ def checkpoint(name: str) -> tuple[Any, Any]:
 
     auto = AutoModelForCausalLM if name in CAUSAL else AutoModelForMaskedLM
     with quiet_transformers():
-        model, tokenizer = (one.from_pretrained(folder_of(name)) for one in (auto, AutoTokenizer))
+        model, tokenizer = (item.from_pretrained(folder_of(name)) for item in (auto, AutoTokenizer))
     return model.eval(), tokenizer
 
 
@@ -105,7 +105,7 @@ def probed(name: str, direction: Direction) -> np.ndarray:
     tables = []
     for verb, adjective in product(("is", "was"), ADJECTIVES):
         article = "an" if adjective == "old" else "a"
-        asked = [
+        queried = [
             queries_about(
                 name,
                 tokenizer(f"{pronoun} {verb} {article} {adjective} {task}.")["input_ids"],
@@ -114,8 +114,8 @@ def probed(name: str, direction: Direction) -> np.ndarray:
             )
             for pronoun, task in product(PAIR, TASKS)
         ]
-        owner = [number for number, group in enumerate(asked) for _ in group]
-        answers = log_probabilities(name, [query for group in asked for query in group])
+        owner = [number for number, group in enumerate(queried) for _ in group]
+        answers = log_probabilities(name, [query for group in queried for query in group])
         table = np.exp(np.bincount(owner, weights=answers)).reshape(len(PAIR), -1)
         tables.append(table / table.sum(axis=direction.axis, keepdims=True))
     return np.array(tables)
@@ -145,12 +145,12 @@ def test_a_probe_finds_the_planted_amplification_and_none_against_its_own_corpus
 
 @each_model
 def test_lmprobe_finds_what_the_written_out_probe_finds(name: str) -> None:
-    found = probe(f"reference:{name}", "fitbert", ["labor", "corpus"])
-    for row in found.rows:
+    result = probe(f"reference:{name}", "fitbert", ["labor", "corpus"])
+    for row in result.rows:
         world = WORLD if row.base == "labor" else own_corpus(name)
         assert row.value == pytest.approx(measured(name, world, row.direction), abs=1e-5)
         assert row.obstacle is None
-    assert found.provenance["kind"] == ("causal" if name in CAUSAL else "masked")
+    assert result.provenance["kind"] == ("causal" if name in CAUSAL else "masked")
 
 
 @each_kind

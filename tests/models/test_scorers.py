@@ -43,22 +43,22 @@ def made(
 WORD = made((0, 11, 21, 22, 23, 12, 1), (2, 5))
 
 
-def asked(name: str, encoded: EncodedCloze = WORD) -> list[tuple[tuple[int, ...], int, int]]:
+def queries_of(name: str, encoded: EncodedCloze = WORD) -> list[tuple[tuple[int, ...], int, int]]:
     queries = scorers.get(name)().queries(encoded)
-    return [(one.ids, one.position, one.token) for one in queries]
+    return [(query.ids, query.position, query.token) for query in queries]
 
 
 def test_first_piece_asks_at_one_mask_for_the_whole_word() -> None:
-    assert asked("first-piece") == [((0, 11, 9, 12, 1), 2, 21)]
+    assert queries_of("first-piece") == [((0, 11, 9, 12, 1), 2, 21)]
 
 
 def test_joint_masks_all_pieces_at_once() -> None:
     masked = (0, 11, 9, 9, 9, 12, 1)
-    assert asked("joint") == [(masked, 2, 21), (masked, 3, 22), (masked, 4, 23)]
+    assert queries_of("joint") == [(masked, 2, 21), (masked, 3, 22), (masked, 4, 23)]
 
 
 def test_word_l2r_shows_the_pieces_to_the_left() -> None:
-    assert asked("word-l2r") == [
+    assert queries_of("word-l2r") == [
         ((0, 11, 9, 9, 9, 12, 1), 2, 21),
         ((0, 11, 21, 9, 9, 12, 1), 3, 22),
         ((0, 11, 21, 22, 9, 12, 1), 4, 23),
@@ -67,21 +67,21 @@ def test_word_l2r_shows_the_pieces_to_the_left() -> None:
 
 def test_phrase_l2r_asks_for_the_article_first() -> None:
     word = made((0, 11, 5, 21, 22, 1), (3, 5), phrase=(2, 5))
-    assert asked("phrase-l2r", word) == [
+    assert queries_of("phrase-l2r", word) == [
         ((0, 11, 9, 9, 9, 1), 2, 5),
         ((0, 11, 5, 9, 9, 1), 3, 21),
         ((0, 11, 5, 21, 9, 1), 4, 22),
     ]
-    assert asked("word-l2r", word) == asked("phrase-l2r", word)[1:]
-    assert asked("phrase-l2r") == asked("word-l2r"), "no article, nothing more to ask"
-    assert asked("difference-l2r", word) == asked("phrase-l2r", word)
-    assert asked("difference-l2r") == asked("word-l2r"), "they differ in one word alone"
+    assert queries_of("word-l2r", word) == queries_of("phrase-l2r", word)[1:]
+    assert queries_of("phrase-l2r") == queries_of("word-l2r"), "no article, nothing more to ask"
+    assert queries_of("difference-l2r", word) == queries_of("phrase-l2r", word)
+    assert queries_of("difference-l2r") == queries_of("word-l2r"), "they differ in one word alone"
 
 
 def test_difference_l2r_hides_all_that_differs_and_asks_in_order() -> None:
     """Two spans: what is hidden in the second says nothing about the first."""
     both = made((0, 5, 11, 21, 22, 1), (1, 2), differing=((1, 2), (3, 5)))
-    assert asked("difference-l2r", both) == [
+    assert queries_of("difference-l2r", both) == [
         ((0, 9, 11, 9, 9, 1), 1, 5),
         ((0, 5, 11, 9, 9, 1), 3, 21),
         ((0, 5, 11, 21, 9, 1), 4, 22),
@@ -91,7 +91,7 @@ def test_difference_l2r_hides_all_that_differs_and_asks_in_order() -> None:
 def test_pll_asks_for_every_word_with_the_rest_of_the_sentence_visible() -> None:
     """Kauf & Ivanova 2023: the later pieces of the word itself are masked, no other token."""
     sentence = replace(made((0, 11, 21, 22, 1), (2, 4)), words=((1, 2), (2, 4)))
-    assert asked("pll", sentence) == [
+    assert queries_of("pll", sentence) == [
         ((0, 9, 21, 22, 1), 1, 11),
         ((0, 11, 9, 9, 1), 2, 21),
         ((0, 11, 21, 9, 1), 3, 22),
@@ -109,14 +109,14 @@ def test_pll_against_a_loop_over_words(checkpoint: Checkpoint) -> None:
         if word is None:
             continue
         masked = [
-            model.tokenizer.mask_token_id if words[n] == word and n >= place else one
-            for n, one in enumerate(ids)
+            model.tokenizer.mask_token_id if words[n] == word and n >= place else item
+            for n, item in enumerate(ids)
         ]
         with torch.no_grad():
             logits = model.network(input_ids=torch.tensor([masked])).logits
         total += float(logits[0, place].double().log_softmax(-1)[ids[place]])
-    found = score(model, [LAWYER], scorer="pll")
-    assert found.log_probability[0] == pytest.approx(total, abs=1e-4)
+    result = score(model, [LAWYER], scorer="pll")
+    assert result.log_probability[0] == pytest.approx(total, abs=1e-4)
     assert len(set(words)) < len(words) - 1, "a word must be split"
 
 
@@ -214,15 +214,15 @@ def test_phrase_l2r_adds_what_the_article_is_worth(checkpoint: Checkpoint) -> No
     query = TokenQuery(tuple(masked), place, encoded.ids[place], encoded.segments)
     of_article = sums(model, [(query,)])[0]
     of_word = score(model, [lawyer], scorer="word-l2r").log_probability[0]
-    found = score(model, [lawyer], scorer="phrase-l2r")
-    assert found.log_probability[0] == pytest.approx(of_article + of_word, abs=1e-4)
-    assert found.pieces[0] == len(encoded.pieces), "the article is no piece of the word"
+    result = score(model, [lawyer], scorer="phrase-l2r")
+    assert result.log_probability[0] == pytest.approx(of_article + of_word, abs=1e-4)
+    assert result.pieces[0] == len(encoded.pieces), "the article is no piece of the word"
 
 
 @pytest.mark.parametrize("name", [name for name in MASKED if name != "pll"])
 def test_all_scorers_of_words_agree_on_a_single_token(name: str, checkpoint: Checkpoint) -> None:
     whole = made((0, 11, 21, 12, 1), (2, 3))
-    assert asked(name, whole) == [((0, 11, 9, 12, 1), 2, 21)]
+    assert queries_of(name, whole) == [((0, 11, 9, 12, 1), 2, 21)]
 
 
 def test_scorers_differ_on_a_split_word(checkpoint: Checkpoint) -> None:
@@ -242,20 +242,20 @@ def test_word_l2r_is_a_probability_over_words_of_as_many_pieces(checkpoint: Chec
     before, after = encoded.ids[: encoded.word[0]], encoded.ids[encoded.word[1] :]
     word = (len(before), len(before) + 2)
     scorer = scorers.get("word-l2r")()
-    asked = [
+    queried = [
         scorer.queries(replace(encoded, ids=(*before, *pair, *after), segments=(), word=word))
         for pair in product(range(len(model.tokenizer)), repeat=2)
     ]
-    assert np.exp(sums(model, asked)).sum() == pytest.approx(1, abs=1e-4)
+    assert np.exp(sums(model, queried)).sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_first_piece_warns_once_and_names_the_words(checkpoint: Checkpoint) -> None:
     model = load_model(checkpoint("Bert"))
     with pytest.warns(SplitWordWarning, match="first piece only of: lawyer; use diff") as seen:
-        found = score(model, [LAWYER, NURSE, LAWYER], scorer="first-piece")
+        result = score(model, [LAWYER, NURSE, LAWYER], scorer="first-piece")
     assert len(seen) == 1
     assert seen[0].filename == __file__
-    assert found.pieces[1] == 1
+    assert result.pieces[1] == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         score(model, [NURSE], scorer="first-piece")
@@ -266,10 +266,10 @@ def test_a_sum_asks_for_nothing_twice() -> None:
     model = ScriptedModel([])
     (encoded,) = model.encode([Cloze("She met a hairdresser.", 10, 21)])
     queries = scorers.get("word-l2r")().queries(encoded)
-    found = sums(model, [queries, queries[:1], ()])
+    result = sums(model, [queries, queries[:1], ()])
     assert model.asked == len(queries) == 2
     answers = [model.answer(query) for query in queries]
-    np.testing.assert_allclose(found, [sum(answers), answers[0], 0.0])
+    np.testing.assert_allclose(result, [sum(answers), answers[0], 0.0])
 
 
 def test_an_unknown_scorer_is_an_error(checkpoint: Checkpoint) -> None:
@@ -290,11 +290,11 @@ def test_the_seven_occupations_that_bert_splits(tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     templates = load_templates("fitbert")
     sentences = [templates.templates[0].sentence("he", task) for task in templates.tasks]
-    clozes = [Cloze(one.text, *one.task_span) for one in sentences]
+    clozes = [Cloze(sentence.text, *sentence.task_span) for sentence in sentences]
     split = {
-        cloze.word: tokenizer.convert_ids_to_tokens(one.pieces)
-        for cloze, one in zip(clozes, encode_masked(tokenizer, clozes), strict=True)
-        if len(one.pieces) > 1
+        cloze.word: tokenizer.convert_ids_to_tokens(item.pieces)
+        for cloze, item in zip(clozes, encode_masked(tokenizer, clozes), strict=True)
+        if len(item.pieces) > 1
     }
     assert sorted(split) == sorted(
         ["janitor", "mover", "laborer", "constructor", "salesperson", "cashier", "hairdresser"]

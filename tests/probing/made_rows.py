@@ -27,7 +27,7 @@ def made_row(
     cells = cells if cells.ndim == 3 else np.stack([cells, cells])
     shape = cells.shape[1:]
     rates = np.broadcast_to(np.asarray(base_rate, dtype=float), shape)
-    chosen: dict[str, Any] = {
+    selected: dict[str, Any] = {
         "interval": Interval(0.1, 0.3, confidence, "t"),
         "candidate_mass": np.full(len(cells), 0.5),
         "lean_source": base,
@@ -42,7 +42,7 @@ def made_row(
         tasks=tasks or tuple(f"task {number}" for number in range(shape[1])),
         predicted=np.nan_to_num(rates) + cells,
         base_rate=rates,
-        **(chosen | options),
+        **(selected | options),
     )
 
 
@@ -56,5 +56,5 @@ def made_result(*rows: ProbeRow, **options: Any) -> ProbeResult:
         "bases": {row.base: {"title": f"Table of {row.base}"} for row in rows},
         "versions": {"lmprobe": "0.1.0"},
     } | options.pop("facts", {})
-    chosen: dict[str, Any] = {"templates": templates, "families": templates} | options
-    return ProbeResult(rows=rows, provenance=facts, **chosen)
+    selected: dict[str, Any] = {"templates": templates, "families": templates} | options
+    return ProbeResult(rows=rows, provenance=facts, **selected)

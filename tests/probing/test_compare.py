@@ -40,8 +40,8 @@ def small(made: Made) -> Any:
     """Return the maker of small results: six templates, four tasks, one base."""
 
     def make(model: str = "m", seed: int = 0, **options: Any) -> ProbeResult:
-        chosen = {"tasks": ("cook", "nurse", "vet", "clerk"), "bases": ("labor",)} | options
-        return made(templates=list("abcdef"), model=model, seed=seed, **chosen)
+        selected = {"tasks": ("cook", "nurse", "vet", "clerk"), "bases": ("labor",)} | options
+        return made(templates=list("abcdef"), model=model, seed=seed, **selected)
 
     return make
 
@@ -83,10 +83,10 @@ def test_the_document_is_a_result_and_says_how_to_make_it_again(
 @pytest.mark.parametrize("pairs", ["first", "all"])
 def test_every_model_with_the_first_or_every_two(small: Any, pairs: Any) -> None:
     results = {name: small(name, seed, bases=BASES) for seed, name in enumerate("abc")}
-    found = compare(list(results.values()), pairs=pairs, interval=QUICK)
+    result = compare(list(results.values()), pairs=pairs, interval=QUICK)
     expected = [("a", "b"), ("a", "c")] + ([("b", "c")] if pairs == "all" else [])
-    assert list(dict.fromkeys((row.first, row.second) for row in found.rows)) == expected
-    for row in found.rows:
+    assert list(dict.fromkeys((row.first, row.second) for row in result.rows)) == expected
+    for row in result.rows:
         own, other = (
             results[name].row(row.base, row.direction) for name in (row.first, row.second)
         )
@@ -131,9 +131,9 @@ def test_cells_are_paired_by_the_names_of_their_words(small: Any) -> None:
             for row in twin.rows
         ),
     )
-    found = compare([first, turned], interval=QUICK)
-    assert [row.direction for row in found.rows] == [FORWARD, BACKWARD]
-    for row, own, other in zip(found.rows, first.rows, turned.rows, strict=True):
+    result = compare([first, turned], interval=QUICK)
+    assert [row.direction for row in result.rows] == [FORWARD, BACKWARD]
+    for row, own, other in zip(result.rows, first.rows, turned.rows, strict=True):
         shared = ("nurse", "vet", "clerk")
         before, after = amplified(own, shared), amplified(other, shared)
         moved = {
@@ -150,7 +150,7 @@ def test_cells_are_paired_by_the_names_of_their_words(small: Any) -> None:
             # Six tasks of two rows are claimed at once, by Bonferroni.
             half = stats.t.ppf(1 - 0.05 / 2 / 6, 5) * stats.sem(moved[task.task])
             assert task.interval.width == pytest.approx(2 * half)
-    (text,) = notes(found, NoteKind.LEFT_OUT)
+    (text,) = notes(result, NoteKind.LEFT_OUT)
     assert text.endswith(": cook, pilot")
 
 
@@ -178,8 +178,8 @@ def test_rows_that_only_one_has_are_left_out(small: Any) -> None:
     first = small("a", bases=("labor", "corpus"))
     second = small("b", 1, bases=("corpus",))
     second = replace(second, rows=second.rows[1:])
-    found = compare([first, second], interval=QUICK)
-    assert [(row.base, row.direction) for row in found.rows] == [("corpus", BACKWARD)]
+    result = compare([first, second], interval=QUICK)
+    assert [(row.base, row.direction) for row in result.rows] == [("corpus", BACKWARD)]
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,10 @@ def test_models_of_one_name_are_told_apart(small: Any, tmp_path: Path) -> None:
     paths = [tmp_path / "old.json", tmp_path / "new.json"]
     for seed, path in enumerate(paths):
         path.write_text(small(seed=seed).to_json(), encoding="utf-8")
-    found = compare([*paths, small("third", 2)], interval=QUICK)
-    assert found.provenance["names"] == [*map(str, paths), "third"]
-    assert found.provenance["given"] == [*map(str, paths), "third"]
-    assert found.provenance["saved"] == [True, True, True]
+    result = compare([*paths, small("third", 2)], interval=QUICK)
+    assert result.provenance["names"] == [*map(str, paths), "third"]
+    assert result.provenance["given"] == [*map(str, paths), "third"]
+    assert result.provenance["saved"] == [True, True, True]
     row = compare([small(), small(seed=1)], interval=QUICK).rows[0]
     assert (row.first, row.second) == ("m (1)", "m (2)")
 

@@ -37,12 +37,12 @@ def row(
 ) -> ComparisonRow:
     """Return a difference that can be claimed."""
     ends = Interval(value - 0.1, value + 0.1, options.pop("confidence", 0.95), "bootstrap")
-    chosen: dict[str, Any] = {"p_value": 0.01, "p_value_unadjusted": 0.01, "tasks": ()} | options
-    return ComparisonRow(first, second, base, direction, (0.0, value), ends, **chosen)
+    selected: dict[str, Any] = {"p_value": 0.01, "p_value_unadjusted": 0.01, "tasks": ()} | options
+    return ComparisonRow(first, second, base, direction, (0.0, value), ends, **selected)
 
 
 def result(*rows: ComparisonRow, **facts: Any) -> ComparisonResult:
-    names = list(dict.fromkeys(name for one in rows for name in (one.first, one.second)))
+    names = list(dict.fromkeys(name for row in rows for name in (row.first, row.second)))
     provenance = {
         "names": names,
         "given": names,
@@ -172,10 +172,10 @@ def test_a_table_names_the_models_where_there_are_several_pairs() -> None:
     assert [table.rows[0][:2] for table in two] == [("labor", 0.2), ("labor", 0.3)]
     (three,) = result(row(), row(second="c", value=0.4)).tables()
     assert [cells[:3] for cells in three.rows] == [("b", "labor", 0.2), ("c", "labor", 0.4)]
-    every = result(row(), row(second="c"), row("b", "c"))
+    complete = result(row(), row(second="c"), row("b", "c"))
     pairs = ["b minus a", "c minus a", "c minus b"]
-    assert [cells[0] for cells in every.tables()[0].rows] == pairs
-    (figure,) = [one for one in every.figures() if isinstance(one, IntervalPlot)]
+    assert [cells[0] for cells in complete.tables()[0].rows] == pairs
+    (figure,) = [figure for figure in complete.figures() if isinstance(figure, IntervalPlot)]
     assert [(line.label, line.value) for line in figure.lines] == [(pair, 0.2) for pair in pairs]
 
 

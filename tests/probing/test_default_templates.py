@@ -89,12 +89,12 @@ def test_the_kind_of_a_hub_id_is_known_without_its_weights(
 ) -> None:
     config = find_checkpoint(model).folder / "config.json"
     (tmp_path / config.name).write_bytes(config.read_bytes())
-    asked: list[list[str]] = []
+    queried: list[list[str]] = []
 
     def fetch(name: str, *, allow_patterns: list[str], **options: Any) -> str:
-        asked.append(allow_patterns)
+        queried.append(allow_patterns)
         return str(tmp_path)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
     assert find_kind("org/name") == kind
-    assert asked == [["config.json"]]
+    assert queried == [["config.json"]]

@@ -47,15 +47,15 @@ def test_a_trained_model_is_informed_and_a_random_one_is_not(checkpoint: Checkpo
     with torch.no_grad():
         for weight in tiny.network.parameters():
             weight.mul_(0.05)
-    found = lmprobe.probe(
+    result = lmprobe.probe(
         tiny, "neutral", "uniform", tasks=["nurse", "baker", "janitor"], cache=False
     )
-    for row in found.rows:
+    for row in result.rows:
         assert 0.5 < row.mass_ratio < LEAST_RATIO
         assert row.verdict is Verdict.UNINFORMED
-    again = type(found).from_json(found.to_json())
-    assert [row.verdict for row in again.rows] == [row.verdict for row in found.rows]
-    assert [row.mass_ratio for row in again.rows] == [row.mass_ratio for row in found.rows]
+    again = type(result).from_json(result.to_json())
+    assert [row.verdict for row in again.rows] == [row.verdict for row in result.rows]
+    assert [row.mass_ratio for row in again.rows] == [row.mass_ratio for row in result.rows]
     allowed = lmprobe.probe(
         tiny, "neutral", "uniform", tasks=["nurse", "baker"], min_mass=1e-9, cache=False
     )
@@ -136,12 +136,12 @@ def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
     words = scores.attributes if direction is FORWARD else scores.tasks
     first = {word[: model.longest] for word in words}
     rest = {f"##{word[model.longest :]}" for word in words if len(word) > model.longest}
-    asked = [model.pieces[query.token] for query in seen]
-    assert asked
-    assert not first & set(asked), "no candidate"
-    assert all(piece.removeprefix("##").isalpha() for piece in asked)
-    assert any(piece.startswith("##") for piece in asked) is bool(rest)
-    assert len(asked) <= 8 * min(32, len(words)) * 2
+    queried = [model.pieces[query.token] for query in seen]
+    assert queried
+    assert not first & set(queried), "no candidate"
+    assert all(piece.removeprefix("##").isalpha() for piece in queried)
+    assert any(piece.startswith("##") for piece in queried) is bool(rest)
+    assert len(queried) <= 8 * min(32, len(words)) * 2
     # Nothing else of the sentence is replaced, not even the article.
     contexts = set()
     for template in NEUTRAL.templates[:6]:
@@ -155,7 +155,7 @@ def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
                 contexts.add((*ids[:start], *[MASK] * (end - start), *ids[end:]))
     assert all(
         query.ids in contexts
-        for query, piece in zip(seen, asked, strict=True)
+        for query, piece in zip(seen, queried, strict=True)
         if not piece.startswith("##")
     )
 
@@ -175,8 +175,8 @@ def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) ->
     seen: list[TokenQuery] = []
     model.answer = lambda query: float(-len(seen.append(query) or seen))  # type: ignore
     mass_ratio(model, templates, scores, cache=False)
-    asked = {model.pieces[query.token] for query in seen if query.token >= 0}
-    assert asked - {"was", "were"}
+    queried = {model.pieces[query.token] for query in seen if query.token >= 0}
+    assert queried - {"was", "were"}
     assert {query.position for query in seen if query.token >= 0} == {3}, "after: <s> the nurse"
 
 
@@ -191,8 +191,8 @@ def test_pseudo_perplexity_against_a_loop(checkpoint: Checkpoint) -> None:
             if word is None:
                 continue
             masked = [
-                model.tokenizer.mask_token_id if owner[n] == word and n >= place else one
-                for n, one in enumerate(ids)
+                model.tokenizer.mask_token_id if owner[n] == word and n >= place else item
+                for n, item in enumerate(ids)
             ]
             with torch.no_grad():
                 logits = model.network(torch.tensor([masked])).logits
@@ -205,14 +205,14 @@ def test_sixty_four_different_sentences_are_drawn_or_all_of_fewer() -> None:
     drawn = [cloze.text for cloze in sample(NEUTRAL, WORDS)]
     assert drawn == [cloze.text for cloze in sample(NEUTRAL, WORDS)]
     assert len(set(drawn)) == 64
-    every = [
+    complete = [
         template.sentence(who, what).text
         for template in NEUTRAL.templates
         for who in WORDS.attributes
         for what in WORDS.tasks
     ]
-    assert drawn == [text for text in every if text in drawn], "in the order of the set"
-    assert [cloze.text for cloze in sample(FEW, WORDS)] == every[: 2 * 2 * 3]
+    assert drawn == [text for text in complete if text in drawn], "in the order of the set"
+    assert [cloze.text for cloze in sample(FEW, WORDS)] == complete[: 2 * 2 * 3]
 
 
 @pytest.mark.parametrize("measured", ["perplexity", "mass ratio"])
@@ -230,23 +230,23 @@ def test_the_answers_are_kept_unless_the_cache_is_refused(measured: str) -> None
     model.asked = 0
     first = measure(False)
     assert cache.contents() == []
-    asked = model.asked
+    queried = model.asked
     for cached, times in ((True, 2), (True, 2), (False, 3)):
         assert measure(cached) == first
-        assert model.asked == times * asked
+        assert model.asked == times * queried
 
 
 def test_a_result_carries_the_perplexity_and_a_check_limits_it() -> None:
-    found = lmprobe.probe("reference:faithful", "neutral", tasks=["nurse", "baker", "lawyer"])
-    assert 1 < found.perplexity < 30
-    assert type(found).from_json(found.to_json()).perplexity == found.perplexity
-    assert lmprobe.check(found, max_perplexity=found.perplexity).exit_code == 0
-    above = lmprobe.check(found, max_perplexity=found.perplexity * 0.99)
+    result = lmprobe.probe("reference:faithful", "neutral", tasks=["nurse", "baker", "lawyer"])
+    assert 1 < result.perplexity < 30
+    assert type(result).from_json(result.to_json()).perplexity == result.perplexity
+    assert lmprobe.check(result, max_perplexity=result.perplexity).exit_code == 0
+    above = lmprobe.check(result, max_perplexity=result.perplexity * 0.99)
     assert above.exit_code == 1
     assert "above the limit" in above.rows[0].explanation
-    both = lmprobe.check(found, max=1, max_perplexity=1.0)
+    both = lmprobe.check(result, max=1, max_perplexity=1.0)
     assert both.exit_code == 1
-    assert len(both.rows) == len(found.rows) + 1
+    assert len(both.rows) == len(result.rows) + 1
 
 
 def test_words_are_counted_in_every_script() -> None:

@@ -52,9 +52,9 @@ def test_a_value_is_the_mean_over_templates_of_the_mean_over_pairs(result: Probe
 
 
 def test_verdicts_of_the_planted_model() -> None:
-    found = probe(MODEL, base=["uniform", "labor"])
-    assert found.row("uniform", "T->A").verdict is Verdict.FOLLOWS
-    assert found.row("labor", "T->A").verdict is Verdict.AMPLIFIES
+    result = probe(MODEL, base=["uniform", "labor"])
+    assert result.row("uniform", "T->A").verdict is Verdict.FOLLOWS
+    assert result.row("labor", "T->A").verdict is Verdict.AMPLIFIES
 
 
 def test_a_model_amplifies_nothing_against_its_own_guesses(result: ProbeResult) -> None:
@@ -67,8 +67,8 @@ def test_a_model_amplifies_nothing_against_its_own_guesses(result: ProbeResult) 
 
 def test_they_has_no_lean_in_uniform_and_no_column_in_labor() -> None:
     groups = ["he", "she", "they"]
-    found = probe(MODEL, base=["uniform", "labor"], attributes=groups, tasks=WORDS)
-    uniform, labor = found.rows[0], found.rows[2]
+    result = probe(MODEL, base=["uniform", "labor"], attributes=groups, tasks=WORDS)
+    uniform, labor = result.rows[0], result.rows[2]
     assert uniform.attributes == ("he", "she", "they")
     assert not uniform.lean[2].any()
     assert labor.attributes == ("he", "she")
@@ -80,9 +80,9 @@ TABLE = pd.DataFrame({"task": ["nurse", "cook", "editor"], "he": [1, 3, 0], "she
 
 
 def test_a_zero_count_leaves_the_candidates_in_both_directions() -> None:
-    found = probe(MODEL, base=TABLE, tasks=["nurse", "cook", "editor"])
+    result = probe(MODEL, base=TABLE, tasks=["nurse", "cook", "editor"])
     without = probe(MODEL, base=TABLE, tasks=["nurse", "cook"])
-    for row, other in zip(found.rows, without.rows, strict=True):
+    for row, other in zip(result.rows, without.rows, strict=True):
         assert (row.tasks, row.dropped_tasks) == (("nurse", "cook"), ("editor",))
         assert row.value == pytest.approx(other.value)
         np.testing.assert_allclose(row.predicted, other.predicted, rtol=0, atol=1e-5)
@@ -203,7 +203,7 @@ def test_a_metric_that_is_registered_serves_probes_and_tables(
 
 
 def test_articles_in_sight_are_told_where_they_matter() -> None:
-    told = {
+    messages = {
         scorer: [
             any(note.kind is NoteKind.ARTICLE for note in row.notes)
             for row in probe(
@@ -212,7 +212,7 @@ def test_articles_in_sight_are_told_where_they_matter() -> None:
         ]
         for scorer in ("word-l2r", "phrase-l2r")
     }
-    assert told == {"word-l2r": [False, True], "phrase-l2r": [False, False]}
+    assert messages == {"word-l2r": [False, True], "phrase-l2r": [False, False]}
 
 
 def test_split_words_are_told_as_the_scorer_treats_them() -> None:
@@ -221,9 +221,9 @@ def test_split_words_are_told_as_the_scorer_treats_them() -> None:
     assert note.kind is NoteKind.SPLIT_WORDS
     assert note.text.endswith("difference-l2r scores them as whole words: janitor (2)")
     with pytest.warns(SplitWordWarning, match="first-piece"):
-        found = probe(MODEL, tasks=tasks, scorer="first-piece")
-    assert dict(found.split_words) == {"janitor": 2}
-    (note,) = found.notes
+        result = probe(MODEL, tasks=tasks, scorer="first-piece")
+    assert dict(result.split_words) == {"janitor": 2}
+    (note,) = result.notes
     assert note.kind is NoteKind.SCORER
     assert "first piece alone" in note.text
 
@@ -250,9 +250,9 @@ def test_split_words_are_told_as_the_scorer_treats_them() -> None:
     ],
 )
 def test_wrong_arguments_say_what_would_do(arguments: dict[str, Any], message: str) -> None:
-    chosen: dict[str, Any] = {"base": "labor", "tasks": list(WORDS)} | arguments
+    selected: dict[str, Any] = {"base": "labor", "tasks": list(WORDS)} | arguments
     with pytest.raises(Exception, match=message) as caught:
-        probe(MODEL, **chosen)
+        probe(MODEL, **selected)
     assert caught.type.__module__.startswith("lmprobe")
 
 
@@ -265,8 +265,8 @@ def test_bases_of_one_name_must_be_about_other_groups(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='two bases are called "town"'):
         probe(MODEL, base=paths, **words)
     paths[1].write_text("task,they,she\nnurse,1,9\ncook,5,5\n", encoding="utf-8")
-    found = probe(MODEL, base=paths, **words)
-    assert [row.attributes for row in found.rows[::2]] == [("he", "she"), ("she", "they")]
+    result = probe(MODEL, base=paths, **words)
+    assert [row.attributes for row in result.rows[::2]] == [("he", "she"), ("she", "they")]
 
 
 def test_a_source_may_be_any_object_that_fits() -> None:

@@ -108,8 +108,8 @@ def test_the_parts_of_all_rows_forward_first() -> None:
 def test_robustness_is_that_of_the_templates() -> None:
     cells = np.full((3, 2, 2), 0.1) * np.array([1.0, 4.0, -2.0])[:, None, None]
     flips = {"families": 1, "of_families": 3, "tasks": 0, "of_tasks": 2}
-    found = Robustness(float(np.std([0.1, 0.4, -0.2])), (-0.05, 0.25), 1 / 3, 1 / 3, flips)
-    (line,) = robustness_tables(FORWARD, [made_row(cells, robustness=found)])[0].rows
+    result = Robustness(float(np.std([0.1, 0.4, -0.2])), (-0.05, 0.25), 1 / 3, 1 / 3, flips)
+    (line,) = robustness_tables(FORWARD, [made_row(cells, robustness=result)])[0].rows
     # 0.1, 0.4 and -0.2: without one the mean is between -0.05 and 0.25.
     assert line == (
         "labor",
@@ -187,7 +187,7 @@ def row(base: str = "labor", **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("told", "scope"),
+    ("noted", "scope"),
     [
         ((0, 1, 2, 3), [""]),
         ((0, 1), ["our town, 2020"]),
@@ -195,19 +195,19 @@ def row(base: str = "labor", **options: Any) -> Any:
     ],
 )
 def test_a_note_of_all_rows_belongs_to_the_whole_and_others_say_where(
-    told: tuple[int, ...], scope: list[str]
+    noted: tuple[int, ...], scope: list[str]
 ) -> None:
     """A base in both directions is named alone, in one of them with the direction."""
     note = Note(NoteKind.FEW_UNITS, "few")
     places = [(base, way) for base in ("our town, 2020", "b") for way in DIRECTIONS]
     rows = [
-        row(base, direction=way, notes=(note,) if number in told else ())
+        row(base, direction=way, notes=(note,) if number in noted else ())
         for number, (base, way) in enumerate(places)
     ]
     whole = Note(NoteKind.SPLIT_WORDS, "split")
-    found = gathered_notes(made_result(*rows, notes=(whole,)))
-    assert [one.scope for one in found if one.text == "few"] == scope
-    assert found[0] == whole
+    result = gathered_notes(made_result(*rows, notes=(whole,)))
+    assert [item.scope for item in result if item.text == "few"] == scope
+    assert result[0] == whole
 
 
 def test_undefined_pairs_are_counted_unless_no_lean_is_known() -> None:
@@ -254,9 +254,9 @@ def test_the_command_has_what_was_chosen_and_nothing_else() -> None:
     plain = "lmprobe run 'made up' --templates fitbert --base labor"
     assert command({}) == plain
     fitbert = load_templates("fitbert")
-    every = {"attributes": list(fitbert.attributes), "tasks": list(fitbert.tasks)}
-    assert command({"settings": every}) == plain
-    some = every | {"attributes": ["he", "they"], "lean": "labor"}
+    complete = {"attributes": list(fitbert.attributes), "tasks": list(fitbert.tasks)}
+    assert command({"settings": complete}) == plain
+    some = complete | {"attributes": ["he", "they"], "lean": "labor"}
     assert command({"settings": some}) == f"{plain} --attribute he,they --lean labor"
     own = command({"settings": {"lean": "town"}}, base="village")
     assert own.endswith("--base village.csv --lean town.csv")
@@ -277,8 +277,8 @@ def test_the_command_loads_the_model_as_it_was_loaded() -> None:
 
 
 def test_version_1_had_the_scorer_and_the_seed_beside_the_settings() -> None:
-    found = settings_of({"scorer": "joint", "seed": 3, "settings": {"confidence": 0.9}})
-    assert (found.scorer, found.seed, found.confidence) == ("joint", 3, 0.9)
+    result = settings_of({"scorer": "joint", "seed": 3, "settings": {"confidence": 0.9}})
+    assert (result.scorer, result.seed, result.confidence) == ("joint", 3, 0.9)
     later = settings_of({"scorer": "joint", "seed": 3, "settings": {"scorer": "auto", "seed": 1}})
     assert (later.scorer, later.seed) == ("auto", 1)
     assert settings_of({}) == RunSettings()

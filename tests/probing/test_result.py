@@ -70,8 +70,8 @@ def small(made: Made) -> Small:
     """Return the maker of small results: six templates, three tasks, a quick interval."""
 
     def make(**options: Any) -> ProbeResult:
-        chosen = {"tasks": ("cook", "nurse", "vet"), "bases": ("labor", "wikipedia")} | options
-        result = made(templates=list("abcdef"), **chosen)
+        selected = {"tasks": ("cook", "nurse", "vet"), "bases": ("labor", "wikipedia")} | options
+        result = made(templates=list("abcdef"), **selected)
         settings = {**result.provenance["settings"], "interval": "t"}
         return replace(result, provenance={**result.provenance, "settings": settings})
 
@@ -99,12 +99,12 @@ def test_a_document_of_version_2_is_read_and_reported(path: Path) -> None:
     result = ProbeResult.from_json(path)
     for row, was in zip(result.rows, old["rows"], strict=True):
         assert row.verdict.value == was["verdict"]
-        found = to_json(row)
-        assert found["value"] == pytest.approx(was["value"])
+        actual = to_json(row)
+        assert actual["value"] == pytest.approx(was["value"])
         for name in ("corrected", "unevenness", "interval", "per_template"):
-            assert found[name] == was[name]
+            assert actual[name] == was[name]
         for name in ("association", "preference"):
-            assert found[name] == (was[name] and {**was[name], "obstacle": None})
+            assert actual[name] == (was[name] and {**was[name], "obstacle": None})
         assert (row.strength, row.base_table, row.standard_errors) == (None, None, {})
     assert ProbeResult.from_json(result.to_json()).to_json() == result.to_json()
     for text in (result.to_html(), result.to_markdown(), result.to_latex(), str(result)):
@@ -155,14 +155,14 @@ def test_earlier_rows_without_a_verdict_have_none_today() -> None:
 def test_the_numbers_of_version_1_are_still_measured() -> None:
     """The same probe today has the values that the first version wrote."""
     old = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    found = probe(
+    result = probe(
         "reference:amplified",
         base=["labor", "uniform", "wikipedia"],
         attributes=["he", "she", "they"],
         tasks=["nurse", "lawyer", "driver"],
         scorer="word-l2r",
     )
-    for row, was in zip(found.rows, old["rows"], strict=True):
+    for row, was in zip(result.rows, old["rows"], strict=True):
         assert row.value == pytest.approx(was["value"], abs=1e-6)
 
 
@@ -231,7 +231,7 @@ def test_the_same_answers_leave_nothing_uncertain(small: Small) -> None:
     assert np.isnan(result.row("wikipedia", "T->A").cells).any()
     for earlier in (result, moved(result, 1e-10)):
         claims = result.changes(earlier)
-        assert [(one.base, one.direction) for one in claims] == [
+        assert [(claim.base, claim.direction) for claim in claims] == [
             (row.base, row.direction) for row in result.rows
         ]
         for claim in claims:
@@ -250,7 +250,7 @@ def test_the_same_numbers_of_other_words_are_other_answers(small: Small) -> None
     result, other = small(bases=("labor",)), small(bases=("labor",), tasks=("cook", "pilot", "vet"))
     np.testing.assert_array_equal(result.rows[0].cells, other.rows[0].cells)
     for claim in result.changes(other):
-        (note,) = [one for one in claim.estimate.notes if one.kind is NoteKind.LEFT_OUT]
+        (note,) = [note for note in claim.estimate.notes if note.kind is NoteKind.LEFT_OUT]
         assert note.text.endswith(": nurse, pilot")
 
 
@@ -259,12 +259,12 @@ def test_a_row_without_a_verdict_has_no_change(small: Small, obstacle: Obstacle)
     """Whether it is of the later result or of the earlier one."""
     result, earlier = small(seed=1), small()
 
-    def forbidden(one: ProbeResult) -> ProbeResult:
+    def forbidden(probed: ProbeResult) -> ProbeResult:
         rows = (
             replace(row, obstacle=None if row.direction is BACKWARD else obstacle)
-            for row in one.rows
+            for row in probed.rows
         )
-        return replace(one, rows=tuple(rows))
+        return replace(probed, rows=tuple(rows))
 
     for claims in (forbidden(result).changes(earlier), result.changes(forbidden(earlier))):
         assert [claim.estimate.obstacle for claim in claims] == [obstacle, None] * 2
@@ -300,15 +300,21 @@ def test_a_file_that_is_no_result_says_so(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (lambda one: one["rows"].clear(), "it has no rows"),
-        (lambda one: one["families"].append("g"), "6 templates, 7 families"),
-        (lambda one: one["provenance"].update(model=3), "provenance.model is 3"),
-        (lambda one: one["provenance"].update(bases=[]), "provenance.bases is"),
-        (lambda one: one["provenance"]["templates"].pop("sha256"), "templates lacks sha256"),
-        (lambda one: one["rows"].append(one["rows"][0]), "several rows of one base"),
-        (lambda one: one["margins"][0]["candidate_mass"].pop(), "candidate_mass is"),
-        (lambda one: one["rows"][0].pop("predicted"), "'predicted' is missing"),
-        (lambda one: one["rows"][0]["predicted"][0][0].__setitem__(0, 1.5), "not between 0 and 1"),
+        (lambda document: document["rows"].clear(), "it has no rows"),
+        (lambda document: document["families"].append("g"), "6 templates, 7 families"),
+        (lambda document: document["provenance"].update(model=3), "provenance.model is 3"),
+        (lambda document: document["provenance"].update(bases=[]), "provenance.bases is"),
+        (
+            lambda document: document["provenance"]["templates"].pop("sha256"),
+            "templates lacks sha256",
+        ),
+        (lambda document: document["rows"].append(document["rows"][0]), "several rows of one base"),
+        (lambda document: document["margins"][0]["candidate_mass"].pop(), "candidate_mass is"),
+        (lambda document: document["rows"][0].pop("predicted"), "'predicted' is missing"),
+        (
+            lambda document: document["rows"][0]["predicted"][0][0].__setitem__(0, 1.5),
+            "not between 0 and 1",
+        ),
     ],
 )
 def test_parts_that_do_not_fit_are_one_error(

@@ -119,7 +119,7 @@ def test_the_preferred_candidate_by_a_loop(direction: Direction) -> None:
             more[candidate] += mean * condition - share[a, t]
     word, moved = preferred(rates, direction, predicted)
     assert word == (GROUPS if direction is FORWARD else names)[more.index(max(more))]
-    assert moved == pytest.approx(sum(one for one in more if one > 0))
+    assert moved == pytest.approx(sum(item for item in more if item > 0))
 
 
 def test_a_note_names_the_group_that_is_preferred() -> None:
@@ -134,11 +134,11 @@ def test_a_note_names_the_group_that_is_preferred() -> None:
 
 
 def test_a_counted_base_is_corrected_and_says_how_many_sentences_would_do() -> None:
-    found = rows(source(400))
-    assert found[0].corrected is not None
-    assert found[0].value < -0.05
-    assert abs(found[0].corrected) < abs(found[0].value) / 2
-    for row in found:
+    result = rows(source(400))
+    assert result[0].corrected is not None
+    assert result[0].value < -0.05
+    assert abs(result[0].corrected) < abs(result[0].value) / 2
+    for row in result:
         assert row.corrected is not None
         assert row.base_bias == pytest.approx(row.value - row.corrected)
         assert 0.0 in row.interval
@@ -210,17 +210,17 @@ def test_simultaneous_intervals_are_wider(method: str) -> None:
 
 
 def test_rows_come_base_by_base_with_or_without_a_lean() -> None:
-    known = baseline(source(name="known"), GROUPS, TASKS)
+    named = baseline(source(name="known"), GROUPS, TASKS)
     foreign = baseline(source(name="foreign"), GROUPS, TASKS, lean_from=source())
-    unknown = replace(known, name="unknown", lean_name="none", lean_rates=None)
-    bases = [unknown, known, foreign]
-    found = probe_rows(bases, all_scores(JOINT**1.8), FAMILIES, ProbeSettings())
-    assert [(row.base, row.direction) for row in found] == [
+    unknown = replace(named, name="unknown", lean_name="none", lean_rates=None)
+    bases = [unknown, named, foreign]
+    result = probe_rows(bases, all_scores(JOINT**1.8), FAMILIES, ProbeSettings())
+    assert [(row.base, row.direction) for row in result] == [
         (base, direction) for base in ("unknown", "known", "foreign") for direction in DIRECTIONS
     ]
-    assert [row.unevenness is None for row in found] == [False, False, True, True, True, True]
-    assert [row.association is None for row in found] == [True, True, False, False, False, False]
-    for row, verdict in zip(found[2::2], (Verdict.AMPLIFIES, Verdict.FOLLOWS), strict=True):
+    assert [row.unevenness is None for row in result] == [False, False, True, True, True, True]
+    assert [row.association is None for row in result] == [True, True, False, False, False, False]
+    for row, verdict in zip(result[2::2], (Verdict.AMPLIFIES, Verdict.FOLLOWS), strict=True):
         assert (row.verdict, parts(row)[0].verdict) == (verdict, verdict)
 
 

@@ -38,14 +38,14 @@ def test_smollm2_against_one_sentence_at_a_time(models: Any) -> None:
     templates = load_templates("fitbert")
     model = lmprobe.load_model(models.english, device="cpu")
     rng = np.random.default_rng(0)
-    chosen = [templates.templates[place] for place in rng.choice(20, 3, replace=False)]
+    selected = [templates.templates[place] for place in rng.choice(20, 3, replace=False)]
     tasks = [templates.tasks[place] for place in rng.choice(32, 8, replace=False)]
     from dataclasses import replace
 
-    few = replace(templates, templates=tuple(chosen))
-    found = score_directions(model, few, attributes=("he", "she"), tasks=tasks, cache=False)
+    few = replace(templates, templates=tuple(selected))
+    result = score_directions(model, few, attributes=("he", "she"), tasks=tasks, cache=False)
     tokenizer, network = model.tokenizer, model.network
-    for k, template in enumerate(chosen):
+    for k, template in enumerate(selected):
         for a, attribute in enumerate(("he", "she")):
             for t, task in enumerate(tasks):
                 text = template.sentence(attribute, task).text
@@ -53,7 +53,7 @@ def test_smollm2_against_one_sentence_at_a_time(models: Any) -> None:
                 with torch.no_grad():
                     logits = network(torch.tensor([ids])).logits[0].double().log_softmax(-1)
                 slow = sum(float(logits[n - 1, ids[n]]) for n in range(1, len(ids)))
-                for scores in found.values():
+                for scores in result.values():
                     assert scores.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
 
 

@@ -47,10 +47,10 @@ COLUMNS = (
 
 
 def comparison_table(bases: tuple[str, ...] = ("labor", "our town, 2020")) -> Table:
-    there, back = Direction
+    forward, back = Direction
     more, unsure = Interval(0.1, 0.15, 0.95, "bootstrap"), Interval(-0.05, 0.01, 0.95, "bootstrap")
     cells = (
-        (there, 0.1234, more, 0.00001, 0.5, 1234, Verdict.HIGHER),
+        (forward, 0.1234, more, 0.00001, 0.5, 1234, Verdict.HIGHER),
         (back, -0.02, unsure, 0.3, 0.25, 64, Verdict.UNDECIDED),
     )
     rows = tuple((base, *row) for base in bases for row in cells)

@@ -123,7 +123,7 @@ def test_the_model_card_survives_evil_words(made: Callable[..., ProbeResult]) ->
 
     card = ModelCard(model_card(evil_result(made)))
     assert card.data.model_name == EVIL[0]
-    assert {one.dataset_config for one in card.data.eval_results} == set(EVIL[:2])
+    assert {eval_result.dataset_config for eval_result in card.data.eval_results} == set(EVIL[:2])
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " ="])

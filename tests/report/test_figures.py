@@ -49,10 +49,10 @@ def parsed(picture: str) -> ET.Element:
 
 
 def find_all(root: ET.Element, tag: str, kind: str) -> list[ET.Element]:
-    return [one for one in root.iter(f"{SVG}{tag}") if kind in one.get("class", "").split()]
+    return [item for item in root.iter(f"{SVG}{tag}") if kind in item.get("class", "").split()]
 
 
-@pytest.mark.parametrize("content", every_figure("x"), ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("content", every_figure("x"), ids=lambda single: type(single).__name__)
 def test_a_figure_comes_back_from_json(content: Figure) -> None:
     text = json.dumps(to_json(content), allow_nan=False)
     assert repr(from_json(Figure, json.loads(text))) == repr(content)
@@ -61,8 +61,8 @@ def test_a_figure_comes_back_from_json(content: Figure) -> None:
 def test_a_picture_has_its_alternative_text_and_names_it() -> None:
     root = parsed(svg(figure(Series("a", (0, 1), (0, 1)), alternative="it rises")))
     described = root.get("aria-labelledby", "").split()
-    found = {one.get("id"): one.text for one in root if one.get("id")}
-    assert [found[name] for name in described] == ["T", "it rises"]
+    actual = {item.get("id"): item.text for item in root if item.get("id")}
+    assert [actual[name] for name in described] == ["T", "it rises"]
     assert root.get("role") == "img"
 
 
@@ -77,7 +77,7 @@ def test_a_picture_that_stands_alone_needs_no_variables() -> None:
 def test_every_point_is_drawn_where_it_belongs(axis: str, xs: tuple[float, ...]) -> None:
     content = figure(Series("a", xs, (0.0, 1.0, 4.0), style="points"), x_scale=axis)
     dots = find_all(parsed(svg(content)), "circle", "dot")
-    places = np.array([(float(one.get("cx", "")), float(one.get("cy", ""))) for one in dots])
+    places = np.array([(float(dot.get("cx", "")), float(dot.get("cy", ""))) for dot in dots])
     assert len(places) == 3
     assert places[1, 0] == pytest.approx((places[0, 0] + places[2, 0]) / 2, abs=0.02)
     rise = places[0, 1] - places[:, 1]
@@ -108,7 +108,7 @@ def test_ticks_are_few_rising_and_within_the_scale(values: list[float], log: boo
     axis = scale(values, 0, 100, log=log)
     ticks = axis.ticks()
     assert 2 <= len(ticks) <= 12
-    assert all(one < other for one, other in itertools.pairwise(ticks))
+    assert all(first < other for first, other in itertools.pairwise(ticks))
     hair = 1e-9 * (1 + max(map(abs, values)))
     assert axis.low - hair <= min(values)
     assert axis.high + hair >= max(values)
@@ -154,15 +154,15 @@ def lines_of(*intervals: tuple[float, float]) -> IntervalPlot:
 
 
 def words_of(root: ET.Element) -> list[str]:
-    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+    return ["".join(item.itertext()) for item in root.iter(f"{SVG}text")]
 
 
 def test_the_interval_plot_shows_every_line_in_its_tone() -> None:
     root = parsed(svg(lines_of((0.05, 0.15), (0, 0.2), (-0.1, 0.3), (-0.2, 0.2))))
-    kinds = [one.get("class", "").split()[0] for one in find_all(root, "circle", "dot")]
+    kinds = [item.get("class", "").split()[0] for item in find_all(root, "circle", "dot")]
     assert kinds == ["plus", "minus", "even", "warning"]
     bars = find_all(root, "line", "bar")
-    lengths = np.array([float(one.get("x2", "")) - float(one.get("x1", "")) for one in bars])
+    lengths = np.array([float(bar.get("x2", "")) - float(bar.get("x1", "")) for bar in bars])
     assert lengths / lengths[0] == pytest.approx([1, 2, 4, 4], rel=0.001)
     assert {"base 0", "weakens ←", "→ exaggerates"} <= set(words_of(root))
 
@@ -177,17 +177,19 @@ def test_the_strip_plot_has_a_dot_per_value() -> None:
     values = (0.1, -0.2, 0.3, math.nan, 0.1)
     names = tuple(f"sentence {number}" for number in range(len(values)))
     root = parsed(svg(StripPlot(**NAMED, strips=(Strip("labor", values, names, 0.1),))))
-    told = [one.findtext(f"{SVG}title") or "" for one in find_all(root, "circle", "soft")]
+    messages = [item.findtext(f"{SVG}title") or "" for item in find_all(root, "circle", "soft")]
     written = {0: "+0.1000", 1: "−0.2000", 2: "+0.3000", 4: "+0.1000"}
-    assert sorted(told) == [f"sentence {number}: {value}" for number, value in written.items()]
+    assert sorted(messages) == [f"sentence {number}: {value}" for number, value in written.items()]
 
 
 def test_the_heat_map_has_a_cell_per_value_and_frames_the_undefined() -> None:
     block = HeatBlock("labor", ("he", "she"), ((0.5, -0.25), (math.nan, 0.1), (None, None)))
     root = parsed(svg(HeatMap(**NAMED, rows=("a", "b", "c"), blocks=(block,))))
-    told = {one.text for one in root.iter(f"{SVG}title") if (one.text or "").startswith("labor")}
+    messages = {
+        item.text for item in root.iter(f"{SVG}title") if (item.text or "").startswith("labor")
+    }
     numbers = {"he, a +0.5000", "she, a −0.2500", "she, b +0.1000"}
-    assert told == {f"labor: {words}" for words in {*numbers, "he, b undefined"}}
+    assert messages == {f"labor: {words}" for words in {*numbers, "he, b undefined"}}
     # One cell, and the one that explains it.
     assert len(find_all(root, "rect", "empty")) == 2
 
@@ -206,7 +208,7 @@ def test_a_dot_plot_has_a_mark_per_series_and_category() -> None:
 def test_curves_are_told_apart_without_colour() -> None:
     curves = [Series(f"m{k}", (0, 1), (0, k)) for k in range(6)]
     drawn = find_all(parsed(svg(figure(*curves))), "path", "curve")
-    assert len({one.get("class", "").split()[2] for one in drawn}) == 6
+    assert len({item.get("class", "").split()[2] for item in drawn}) == 6
 
 
 @pytest.mark.parametrize(

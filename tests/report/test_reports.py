@@ -34,7 +34,11 @@ def test_the_table_fits_80_columns_and_says_everything(result: ProbeResult) -> N
     text = printed(result)
     assert max(len(line) for line in text.splitlines()) <= 80
     for row in result.rows:
-        (line, *_) = [one for one in text.splitlines() if format_interval(row.interval) in one]
+        (line, *_) = [
+            splitline
+            for splitline in text.splitlines()
+            if format_interval(row.interval) in splitline
+        ]
         assert line.split()[:2] == [row.base, format_signed(row.value)]
         assert row.verdict.label in line
     assert "2 of 64" in text
@@ -113,23 +117,24 @@ def test_the_model_card_is_a_model_index(result: ProbeResult) -> None:
 
     card = ModelCard(model_card(result))
     assert card.data.model_name == "example/made-up-model"
-    found = {
-        (one.dataset_config, one.metric_config): one.metric_value for one in card.data.eval_results
+    actual = {
+        (eval_result.dataset_config, eval_result.metric_config): eval_result.metric_value
+        for eval_result in card.data.eval_results
     }
-    assert found == {(row.base, row.direction): round(row.value, 6) for row in result.rows}
+    assert actual == {(row.base, row.direction): round(row.value, 6) for row in result.rows}
     assert card.data.eval_results == eval_results(result)
-    assert {one.task_type for one in card.data.eval_results} == {"fill-mask"}
+    assert {eval_result.task_type for eval_result in card.data.eval_results} == {"fill-mask"}
     causal = replace(result, provenance={**result.provenance, "kind": "causal"})
-    assert {one.task_type for one in eval_results(causal)} == {"text-generation"}
+    assert {eval_result.task_type for eval_result in eval_results(causal)} == {"text-generation"}
 
 
 def test_the_command_repeats_every_choice(result: ProbeResult) -> None:
-    chosen = {
+    selected = {
         "lean": "winobias", "prior": True, "missing": "smooth", "pseudo_count": 0.25,
         "resample": "tasks", "confidence": 0.9, "tasks": ["nurse", "it's"],
     }  # fmt: skip
-    chosen = result.provenance["settings"] | chosen
-    facts = dict(result.provenance) | {"settings": chosen, "scorer": "joint", "seed": 7}
+    selected = result.provenance["settings"] | selected
+    facts = dict(result.provenance) | {"settings": selected, "scorer": "joint", "seed": 7}
     words_of = shlex.split(run_again(replace(result, provenance=facts)))
     assert words_of[:3] == ["lmprobe", "run", "example/made-up-model"]
     options = " ".join(words_of[3:])

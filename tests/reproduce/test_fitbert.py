@@ -113,8 +113,8 @@ def guesses(folder: Path) -> tuple[list[np.ndarray], list[np.ndarray], list[np.n
             pronouns = [chances_of(text, ["he", "she", "they"]) for text in said]
             two.append(shares(pronouns, 2))
             three.append(shares(pronouns, 3))
-            asked = [f"{who} {end} ***." for who in ("he", "she", "they")]
-            tasks.append(shares([chances_of(text, OCCUPATIONS) for text in asked], 32).T)
+            queried = [f"{who} {end} ***." for who in ("he", "she", "they")]
+            tasks.append(shares([chances_of(text, OCCUPATIONS) for text in queried], 32).T)
     return two, three, tasks
 
 
@@ -157,14 +157,14 @@ def expected(checkpoint: Path, counts: Path) -> dict[tuple[str, int, str], tuple
         ("wikipedia", 2): (counted, counted / counted.sum(axis=0)),
         ("labor", 2): (share, labour / labour.sum(axis=0)),
     }
-    found = {}
+    actual = {}
     for (name, size), (to_attribute, to_task) in bases.items():
         guessed = two if size == 2 else three
         down = [published(to_attribute, guess, True) for guess in guessed]
         up = [published(to_task, guess[:, :size], False) for guess in tasks]
-        found[name, size, "task->attribute"] = (float(np.mean(down)), float(np.std(down)))
-        found[name, size, "attribute->task"] = (float(np.mean(up)), float(np.std(up)))
-    return found
+        actual[name, size, "task->attribute"] = (float(np.mean(down)), float(np.std(down)))
+        actual[name, size, "attribute->task"] = (float(np.mean(up)), float(np.std(up)))
+    return actual
 
 
 @pytest.fixture(scope="module")

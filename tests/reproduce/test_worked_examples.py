@@ -17,15 +17,15 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def test_shortcomings() -> None:
-    found = rows("shortcomings")
+    result = rows("shortcomings")
 
     def of(metric: str) -> list[float]:
-        return [row["value"] for row in found if row["metric"] == metric]
+        return [row["value"] for row in result if row["metric"] == metric]
 
     assert of("MALS") == pytest.approx([0, 0.2, 1 / 30, -0.6], abs=1e-12)
     assert of("attribute->task") == pytest.approx([8 / 45, 0.1, 0.1, 1 / 3], abs=1e-12)
     assert of("task->attribute") == [0, 0, 0, 0]
-    for row in found:
+    for row in result:
         if row["paper"] is not None:
             assert row["value"] == pytest.approx(row["paper"], abs=5e-4)
 

@@ -44,19 +44,28 @@ def refused(result: Any, change: Change, why: str) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda one: one["rows"][0].update(base=5), r"base must be str, found 5"),
-        (lambda one: one["rows"][0]["interval"].update(low="0.5"), "low must be float"),
-        (lambda one: one["rows"][0]["interval"].update(low=9.0), "no interval"),
-        (lambda one: one["rows"][0]["interval"].update(confidence=95), "no interval"),
-        (lambda one: one["rows"][0]["interval"].pop("low"), "'low' is missing"),
-        (lambda one: one["rows"][0]["notes"].append({"kind": "data", "text": 3}), "must be str"),
-        (lambda one: one["rows"][0]["predicted"][0][0].__setitem__(0, 1e300), "between 0 and 1"),
-        (lambda one: one.update(split_words={"a": []}), "split_words.a must be int"),
-        (lambda one: one.update(templates=[1] * 9), r"templates|families"),
-        (lambda one: one.update(rows=3), "damaged result"),
-        (lambda one: one.update(kind="prob"), 'no job "prob"; did you mean "probe"'),
-        (lambda one: one.update(schema="lmprobe.result/0"), r"its schema is 'lmprobe\.result/0'"),
-        (lambda one: one.update(schema="lmprobe.result/9"), "a newer lmprobe made it"),
+        (lambda document: document["rows"][0].update(base=5), r"base must be str, found 5"),
+        (lambda document: document["rows"][0]["interval"].update(low="0.5"), "low must be float"),
+        (lambda document: document["rows"][0]["interval"].update(low=9.0), "no interval"),
+        (lambda document: document["rows"][0]["interval"].update(confidence=95), "no interval"),
+        (lambda document: document["rows"][0]["interval"].pop("low"), "'low' is missing"),
+        (
+            lambda document: document["rows"][0]["notes"].append({"kind": "data", "text": 3}),
+            "must be str",
+        ),
+        (
+            lambda document: document["rows"][0]["predicted"][0][0].__setitem__(0, 1e300),
+            "between 0 and 1",
+        ),
+        (lambda document: document.update(split_words={"a": []}), "split_words.a must be int"),
+        (lambda document: document.update(templates=[1] * 9), r"templates|families"),
+        (lambda document: document.update(rows=3), "damaged result"),
+        (lambda document: document.update(kind="prob"), 'no job "prob"; did you mean "probe"'),
+        (
+            lambda document: document.update(schema="lmprobe.result/0"),
+            r"its schema is 'lmprobe\.result/0'",
+        ),
+        (lambda document: document.update(schema="lmprobe.result/9"), "a newer lmprobe made it"),
     ],
 )
 def test_a_damaged_result_is_refused(made: Made, change: Change, why: str) -> None:
@@ -66,12 +75,12 @@ def test_a_damaged_result_is_refused(made: Made, change: Change, why: str) -> No
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda one: one["rows"][0].update(step=0.5), "step must be"),
-        (lambda one: one["rows"][0].update(ranks=[1, 2, 3]), "ranks must be"),
-        (lambda one: one["rows"][0].update(value="0.5"), "value must be float"),
-        (lambda one: one["rows"][0]["by_task"].update(nurse="much"), "by_task"),
-        (lambda one: one["orders"][0]["models"].append("c"), "'c' is missing"),
-        (lambda one: one.update(failures=[{"model": "a"}]), "missing"),
+        (lambda document: document["rows"][0].update(step=0.5), "step must be"),
+        (lambda document: document["rows"][0].update(ranks=[1, 2, 3]), "ranks must be"),
+        (lambda document: document["rows"][0].update(value="0.5"), "value must be float"),
+        (lambda document: document["rows"][0]["by_task"].update(nurse="much"), "by_task"),
+        (lambda document: document["orders"][0]["models"].append("c"), "'c' is missing"),
+        (lambda document: document.update(failures=[{"model": "a"}]), "missing"),
     ],
 )
 def test_a_damaged_sweep_is_refused(change: Change, why: str) -> None:

@@ -159,10 +159,10 @@ def test_a_probe_is_compared_in_pairs(result: ProbeResult) -> None:
 def test_independent_estimates_are_combined_by_mover() -> None:
     """Printed by Zou & Donner (2008): for equal half-widths h the difference has h times sqrt 2."""
     new, old = claim(0.2, 0.4, base="a"), claim(0.1, 0.3, base="a")
-    found = difference(new, old).estimate
-    assert found.value == pytest.approx(0.1)
-    assert found.interval.low == pytest.approx(0.1 - 0.1 * math.sqrt(2))
-    assert found.interval.high == pytest.approx(0.1 + 0.1 * math.sqrt(2))
+    result = difference(new, old).estimate
+    assert result.value == pytest.approx(0.1)
+    assert result.interval.low == pytest.approx(0.1 - 0.1 * math.sqrt(2))
+    assert result.interval.high == pytest.approx(0.1 + 0.1 * math.sqrt(2))
     skewed = difference(claim(0.2, 0.4), Claim(replace(old.estimate, value=0.12))).estimate
     assert skewed.interval.low == pytest.approx(0.18 - math.hypot(0.1, 0.18))
     assert skewed.interval.high == pytest.approx(0.18 + math.hypot(0.1, 0.02))

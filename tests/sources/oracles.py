@@ -89,41 +89,43 @@ def slow_sentences(line: str, language: str = "en") -> Iterator[str]:
 
 def is_abbreviated(before: str, language: str) -> bool:
     """Tell whether the word before a full stop is an abbreviation, an initial or an ordinal."""
-    known = LANGUAGES[language]
+    rules = LANGUAGES[language]
     word = re.split(r"[ \t\v\f(\[{\"']", before.removesuffix(" "))[-1]
-    if len(word.encode()) > max([12, *map(len, known.abbreviations)]):
+    if len(word.encode()) > max([12, *map(len, rules.abbreviations)]):
         return False
     return bool(
-        word.encode() in known.abbreviations
+        word.encode() in rules.abbreviations
         or re.fullmatch(r"(?:[A-Za-z]\.)+[A-Za-z]", word)
-        or (known.ordinals and re.fullmatch(r"\d{1,2}", word))
+        or (rules.ordinals and re.fullmatch(r"\d{1,2}", word))
         or (len(word) == 1 and word.isupper())
     )
 
 
 def slow_labels(sentence: str, named: Labels) -> set[int]:
-    found = set()
+    result = set()
     for number, (_, forms) in enumerate(named):
         spellings = "|".join(f"{form}|{form.replace('ß', 'ss')}" for form in forms)
         spellings = spellings.replace("'", "['’]").replace(" ", r"\s+")
         if re.search(rf"\b(?:{spellings})\b", sentence, re.IGNORECASE):
-            found.add(number)
-    return found
+            result.add(number)
+    return result
 
 
 def slow_longest(sentence: str, words: Lexicon) -> tuple[set[int], set[int]]:
     """Walk from left to right and take the longest word that begins at each place."""
     attributes, tasks, place = set(), set(), 0
-    known = {form: ("a", n) for n, (_, forms) in enumerate(words.attributes) for form in forms}
-    known |= {form: ("t", n) for n, (_, forms) in enumerate(words.tasks) for form in forms}
-    known |= dict.fromkeys(LANGUAGES[words.language].longer_words, ("", 0))
+    forms_of_words = {
+        form: ("a", n) for n, (_, forms) in enumerate(words.attributes) for form in forms
+    }
+    forms_of_words |= {form: ("t", n) for n, (_, forms) in enumerate(words.tasks) for form in forms}
+    forms_of_words |= dict.fromkeys(LANGUAGES[words.language].longer_words, ("", 0))
     while place < len(sentence):
-        here = [form for form in known if sentence.startswith(form, place)]
+        here = [form for form in forms_of_words if sentence.startswith(form, place)]
         if not here:
             place += 1
             continue
         longest = max(here, key=len)
-        kind, number = known[longest]
+        kind, number = forms_of_words[longest]
         if kind:
             (attributes if kind == "a" else tasks).add(number)
         place += len(longest)
@@ -137,7 +139,7 @@ ADVERBS = {"now", "also"}
 
 def slow_pattern(words: Lexicon, tokens: list[str]) -> Pairs:
     """Say who is said to be what, token by token, for texts without punctuation."""
-    found = set()
+    result = set()
     tasks = {form: i for i, (_, forms) in enumerate(words.tasks) for form in forms}
     groups = {form: i for i, (_, forms) in enumerate(words.attributes) for form in forms}
     for i, token in enumerate(tokens):
@@ -153,8 +155,8 @@ def slow_pattern(words: Lexicon, tokens: list[str]) -> Pairs:
                 if len(said) == 2 and said[0] in {"works", "serving"} and said[1] == "as":
                     befores.append(at + skip + 2)
         for at in befores:
-            found |= {(groups[token], tasks[task]) for task in reached(tokens, at, tasks)}
-    return Counter(found) if len(found) == 1 else Counter()
+            result |= {(groups[token], tasks[task]) for task in reached(tokens, at, tasks)}
+    return Counter(result) if len(result) == 1 else Counter()
 
 
 def reached(tokens: list[str], at: int, tasks: dict[str, int]) -> list[str]:

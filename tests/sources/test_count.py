@@ -38,8 +38,8 @@ BY_HAND = [[14, 0, 0], [0, 14, 7]]
 
 
 def counts_of(corpus: Any, **options: Any) -> list[list[float]]:
-    found: list[list[float]] = count(plan(corpus, **options), WORDS).counts.tolist()
-    return found
+    actual: list[list[float]] = count(plan(corpus, **options), WORDS).counts.tolist()
+    return actual
 
 
 @pytest.fixture
@@ -190,10 +190,10 @@ def test_labels_and_plurals_of_the_public_function() -> None:
     text = ["He met the secretaries.", "She is a secretary."]
     words: Any = {"attributes": {"m": ["he"], "f": ["she"]}, "tasks": {"office": ["secretary"]}}
     for plurals, counts in ((False, [[0], [1]]), (True, [[1], [1]])):
-        found = count_cooccurrences(text, plurals=plurals, **words)
-        assert (found.attributes, found.tasks) == (("m", "f"), ("office",))
-        assert found.counts is not None
-        assert found.counts.tolist() == counts
+        result = count_cooccurrences(text, plurals=plurals, **words)
+        assert (result.attributes, result.tasks) == (("m", "f"), ("office",))
+        assert result.counts is not None
+        assert result.counts.tolist() == counts
 
 
 @pytest.mark.parametrize(

@@ -36,19 +36,19 @@ def document(run: Run) -> Callable[..., dict[str, Any]]:
     def counted(*words: str | Path) -> dict[str, Any]:
         code, out, error = run(*words, "--json", "--quiet")
         assert (code, error) == (0, "")
-        found: dict[str, Any] = json.loads(out)
-        return found
+        actual: dict[str, Any] = json.loads(out)
+        return actual
 
     return counted
 
 
 def test_the_counts_for_programs_and_for_people(file: Path, document: Any, run: Run) -> None:
-    found = document(file, "--tasks", "cook,nurse")
-    assert found["rows"] == [
+    result = document(file, "--tasks", "cook,nurse")
+    assert result["rows"] == [
         {"task": "cook", "he": 1, "she": 0},
         {"task": "nurse", "he": 0, "she": 2},
     ]
-    assert found["bytes"] == len(TEXT)
+    assert result["bytes"] == len(TEXT)
     _, shown, _ = run(file, "--tasks", "cook,nurse,pilot")
     assert "3 sentences counted" in shown
     assert "never counted: pilot" in shown
@@ -57,10 +57,10 @@ def test_the_counts_for_programs_and_for_people(file: Path, document: Any, run: 
 def test_output_is_a_base_with_provenance(file: Path, tmp_path: Path, run: Run) -> None:
     run(file, "--tasks", "cook,nurse", "--output", tmp_path / "rates", "--name", "mine",
         "--title", "Mine", "--year", "2024", "--licence", "CC0", "--source", "me")  # fmt: skip
-    found = load_base_rates(tmp_path / "rates" / "mine.csv")
-    facts = {key: found.provenance[key] for key in ("title", "year", "licence", "source", "unit")}
+    result = load_base_rates(tmp_path / "rates" / "mine.csv")
+    facts = {key: result.provenance[key] for key in ("title", "year", "licence", "source", "unit")}
     assert list(facts.values()) == ["Mine", 2024, "CC0", "me", "sentences"]
-    assert found.association(["he", "she"], ["nurse"]).joint.tolist() == [[0], [1]]
+    assert result.association(["he", "she"], ["nurse"]).joint.tolist() == [[0], [1]]
     run(file, "--tasks", "cook,nurse", "--name", "wikipedia", "--register")
     assert load_base_rates("wikipedia").tasks == ("cook", "nurse")  # type: ignore[attr-defined]
 
@@ -79,15 +79,15 @@ def test_words_from_a_file_a_lexicon_and_the_command_line(
 
 def test_the_rule_brings_its_words(file: Path, document: Any) -> None:
     file.write_text("The son of a nurse. He is a cook.\n")
-    found = document(file, "--rule", "paper", "--tasks", "nurse,cook")
-    assert found["counts"] == [[1, 0], [0, 0]]
+    result = document(file, "--rule", "paper", "--tasks", "nurse,cook")
+    assert result["counts"] == [[1, 0], [0, 0]]
     assert document(file, "--tasks", "nurse,cook")["counts"] == [[1, 1], [0, 0]]
     for rule in ("word", "paper"):
         counted = count_cooccurrences(file, rule=rule)
         assert counted.counts is not None
-        found = document(file, "--rule", rule)
-        assert found["attributes"] == list(counted.attributes)
-        assert found["counts"] == counted.counts.tolist()
+        result = document(file, "--rule", rule)
+        assert result["attributes"] == list(counted.attributes)
+        assert result["counts"] == counted.counts.tolist()
 
 
 def test_a_finished_count_removes_its_checkpoint(file: Path, tmp_path: Path, run: Run) -> None:
@@ -140,11 +140,11 @@ def test_a_mistake_is_one_line_and_exit_2(
 
 def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path, run: Run) -> None:
     _, text, _ = run(file, "--tasks", "cook,nurse,pilot", "--json", "--output", tmp_path / "out")
-    found = CountResult.from_json(text)
-    assert found.to_json() == text
-    assert found.never_counted == ("pilot",)
-    assert found.association.counts is not None
-    assert found.association.counts.tolist() == [[1, 0, 0], [0, 2, 0]]
+    result = CountResult.from_json(text)
+    assert result.to_json() == text
+    assert result.never_counted == ("pilot",)
+    assert result.association.counts is not None
+    assert result.association.counts.tolist() == [[1, 0, 0], [0, 2, 0]]
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"counts.csv", "counts.toml", "result.json", "report.html"}
-    assert found.files == (str(tmp_path / "out" / "counts.csv"),)
+    assert result.files == (str(tmp_path / "out" / "counts.csv"),)

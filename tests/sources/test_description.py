@@ -94,8 +94,8 @@ def test_words_of_the_description_are_those_of_the_table(tmp_path: Path) -> None
     csv = "task,il,elle\ncuisinier,6,4\ninfirmie\u0300re,1,9\n"
     errors = '[standard_errors]\n"infirmie\u0300re" = [1, 2]\ncuisinier = [3, 4]\n'
     table = described(tmp_path, errors + '[aliases]\nsoeur = "infirmie\u0300re"\n', csv)
-    chosen = table.sampling_of(("elle", "il"), ("soeur", "cuisinier"))
-    assert errors_of(chosen) == [[2, 4], [1, 3]]
+    selected = table.sampling_of(("elle", "il"), ("soeur", "cuisinier"))
+    assert errors_of(selected) == [[2, 4], [1, 3]]
 
 
 def test_a_description_is_written_with_every_fact_and_read_again(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_tasks_of_one_row_of_the_source_are_one_unit(tmp_path: Path, key: str) -
     csv = "task,he,she\nnurse,1,9\ncook,6,4\nchef,6,4\nghost,0,0\n"
     toml = f'[{key}]\ncook = "Cooks"\nchef = "Cooks"\n[aliases]\nbaker = "chef"\n'
     table = described(tmp_path, toml, csv)
-    asked = ["baker", "nurse", "ghost", "cook", "pilot"]
-    units = {missing: align_base_rates(table, HE_SHE, asked, missing=missing).task_units
+    queried = ["baker", "nurse", "ghost", "cook", "pilot"]
+    units = {missing: align_base_rates(table, HE_SHE, queried, missing=missing).task_units
              for missing in ("drop", "smooth")}  # fmt: skip
     assert units == {
         "drop": ("Cooks", "nurse", "Cooks"),

@@ -147,9 +147,9 @@ def test_words_of_people_are_built_in_and_no_task_counts_for_itself(language: st
 )
 def test_words_for_either_sex_are_not_built_in(language: str, text: str) -> None:
     tasks = ["Arzt", "Ärztin", "médica", "infirmière", "infermiera", "врач", "Koch"]
-    found = count_cooccurrences([text], tasks=tasks, language=language)
-    assert found.counts is not None
-    assert found.counts.sum(axis=1).tolist() == [0, 1]
+    result = count_cooccurrences([text], tasks=tasks, language=language)
+    assert result.counts is not None
+    assert result.counts.sum(axis=1).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

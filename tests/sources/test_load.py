@@ -38,11 +38,11 @@ def test_promises_of_every_source(name: str) -> None:
     assert source.name == name
     tasks = getattr(source, "tasks", ("nurse", "cook"))
     groups = getattr(source, "attributes", tuple(HE_SHE))[:2]
-    found = source.association(groups, tuple(tasks))
-    assert (found.attributes, found.tasks) == (groups, tuple(tasks))
+    result = source.association(groups, tuple(tasks))
+    assert (result.attributes, result.tasks) == (groups, tuple(tasks))
     turned = source.association(groups[::-1], tuple(reversed(tasks)))
-    assert turned.joint == pytest.approx(found.joint[::-1, ::-1])
-    assert found.joint.sum() == pytest.approx(1)
+    assert turned.joint == pytest.approx(result.joint[::-1, ::-1])
+    assert result.joint.sum() == pytest.approx(1)
     assert set(source.provenance) | {"series"} == set(PROVENANCE)
     assert all(source.provenance[key] for key in ("title", "source", "licence", "unit", "method"))
     assert (source.provenance["sha256"] is None) == (name in sources.names())
@@ -59,9 +59,9 @@ def test_a_path_a_frame_and_an_association_are_sources(tmp_path: Path) -> None:
     frame = pd.read_csv(path)
     counted = Association.from_counts([[1, 6], [9, 4]], HE_SHE, ["nurse", "cook"])
     for given in (path, str(path), frame, frame.set_index("task"), counted):
-        found = load_base_rates(given)
-        assert found.association(["she", "he"], ["cook"]).joint.tolist() == [[0.4], [0.6]]
-        assert len(found.provenance["sha256"]) == 64
+        result = load_base_rates(given)
+        assert result.association(["she", "he"], ["cook"]).joint.tolist() == [[0.4], [0.6]]
+        assert len(result.provenance["sha256"]) == 64
     shares = Association.from_conditional([[0.25, 0.5], [0.75, 0.5]], HE_SHE, ["a", "b"])
     assert load_base_rates(shares).counts.tolist() == [[0.125, 0.25], [0.375, 0.25]]  # type: ignore[attr-defined]
     composed = load_base_rates(pd.DataFrame({"task": ["bie\u0300re"], "il": [0], "elle": [0.5]}))
@@ -131,8 +131,8 @@ def test_every_source_is_described_with_the_same_keys(own: Path) -> None:
     assert set(rows) == set(names())
     keys = {"name", *PROVENANCE, "tasks", "attributes", "units", "file", "problem"}
     assert all(set(row) == keys for row in rows.values())
-    chosen = ("tasks", "attributes", "title", "file", "problem")
-    assert [rows["mine"][key] for key in chosen] == [
+    selected = ("tasks", "attributes", "title", "file", "problem")
+    assert [rows["mine"][key] for key in selected] == [
         1, HE_SHE, "mine.csv", str(own / "mine.csv"), None,
     ]  # fmt: skip
     assert "found 0 attribute columns" in rows["broken"]["problem"]
@@ -187,6 +187,6 @@ def test_an_installed_package_adds_a_source(
     (info / "entry_points.txt").write_text("[lmprobe.sources]\ncensus = census_rates:Census\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert "census" in names()
-    found = align_base_rates(load_base_rates("census"), HE_SHE, ["nurse", "pilot"])
-    assert found.association.attribute_given_task.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    result = align_base_rates(load_base_rates("census"), HE_SHE, ["nurse", "pilot"])
+    assert result.association.attribute_given_task.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     assert next(row for row in describe() if row["name"] == "census")["title"] == "A census"

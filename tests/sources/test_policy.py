@@ -24,34 +24,34 @@ SURVEY = replace(TABLE, sampling=Sampling(ERRORS))
 
 
 def test_drop_leaves_out_what_the_table_lacks() -> None:
-    found = align_base_rates(TABLE, ["she", "they", "he"], ["baker", "pilot", "cook"])
-    assert found.association.attributes == ("she", "he")
-    assert found.association.tasks == ("baker", "cook")
-    assert found.association.counts is not None
-    assert found.association.counts.tolist() == [[0, 1], [6, 3]]
-    assert found.provenance["sha256"] == TABLE.provenance["sha256"]
+    result = align_base_rates(TABLE, ["she", "they", "he"], ["baker", "pilot", "cook"])
+    assert result.association.attributes == ("she", "he")
+    assert result.association.tasks == ("baker", "cook")
+    assert result.association.counts is not None
+    assert result.association.counts.tolist() == [[0, 1], [6, 3]]
+    assert result.provenance["sha256"] == TABLE.provenance["sha256"]
 
 
 def test_drop_notes_what_is_left_out_of_either_axis_and_why() -> None:
-    found = align_base_rates(TABLE, [*GROUPS, "xe", "they"], [*TASKS, "pilot"])
-    assert found.notes == (
+    result = align_base_rates(TABLE, [*GROUPS, "xe", "they"], [*TASKS, "pilot"])
+    assert result.notes == (
         Note(NoteKind.LEFT_OUT, "2 attributes without a column, left out: xe, they"),
         Note(NoteKind.LEFT_OUT, "1 task without a row, left out: pilot"),
         Note(NoteKind.LEFT_OUT, "1 attribute never counted, left out: ze"),
         Note(NoteKind.LEFT_OUT, "1 task never counted, left out: mover"),
     )
-    assert found.dropped_attributes == ("xe", "they", "ze")
-    assert found.dropped_tasks == ("pilot", "mover")
-    assert (found.empty_attributes, found.empty_tasks) == (("ze",), ("mover",))
+    assert result.dropped_attributes == ("xe", "they", "ze")
+    assert result.dropped_tasks == ("pilot", "mover")
+    assert (result.empty_attributes, result.empty_tasks) == (("ze",), ("mover",))
 
 
 def test_keep_has_words_without_counts_as_undefined() -> None:
-    found = align_base_rates(TABLE, GROUPS, ["cook", "mover"], missing="keep")
-    assert (found.empty_attributes, found.empty_tasks) == (("ze",), ("mover",))
-    assert (found.dropped_attributes, found.dropped_tasks) == ((), ())
-    assert np.isnan(found.association.attribute_given_task[:, 1]).all()
-    assert np.isnan(found.association.task_given_attribute[2]).all()
-    assert [note.kind for note in found.notes] == [NoteKind.UNDEFINED] * 2
+    result = align_base_rates(TABLE, GROUPS, ["cook", "mover"], missing="keep")
+    assert (result.empty_attributes, result.empty_tasks) == (("ze",), ("mover",))
+    assert (result.dropped_attributes, result.dropped_tasks) == ((), ())
+    assert np.isnan(result.association.attribute_given_task[:, 1]).all()
+    assert np.isnan(result.association.task_given_attribute[2]).all()
+    assert [note.kind for note in result.notes] == [NoteKind.UNDEFINED] * 2
 
 
 def test_error_refuses_what_is_lacking_and_what_was_never_counted() -> None:
@@ -66,14 +66,14 @@ def test_error_refuses_what_is_lacking_and_what_was_never_counted() -> None:
 
 
 def test_smooth_adds_the_pseudo_count_to_every_cell() -> None:
-    found = align_base_rates(
+    result = align_base_rates(
         TABLE, ["he", "they", "she"], ["cook", "pilot"], missing="smooth", pseudo_count=0.25
     )
-    assert found.association.counts is not None
-    assert found.association.counts.tolist() == [[3.25, 0.25], [0.25, 0.25], [1.25, 0.25]]
-    assert found.smoothed_cells == 4
+    assert result.association.counts is not None
+    assert result.association.counts.tolist() == [[3.25, 0.25], [0.25, 0.25], [1.25, 0.25]]
+    assert result.smoothed_cells == 4
     text = "0.25 added to each of the 6 cells of small; 4 of them held nothing else"
-    assert found.notes == (Note(NoteKind.SMOOTHED, text),)
+    assert result.notes == (Note(NoteKind.SMOOTHED, text),)
     half = align_base_rates(TABLE, ["he", "she"], ["cook"], missing="smooth")
     assert half.association.counts is not None
     assert half.association.counts.tolist() == [[3.5], [1.5]]
@@ -87,11 +87,11 @@ class Shares:
     provenance: ClassVar[dict[str, str]] = {}
 
     def association(self, attributes: Any, tasks: Any) -> Association:
-        known = {"cook": [0.5, 0.5], "baker": [1.0, 0.0]}
-        if unknown := [task for task in tasks if task not in known]:
+        expected = {"cook": [0.5, 0.5], "baker": [1.0, 0.0]}
+        if unknown := [task for task in tasks if task not in expected]:
             raise MissingLabels(self.name, tasks=unknown)
         return Association.from_conditional(
-            np.array([known[task] for task in tasks]).T, attributes, tasks
+            np.array([expected[task] for task in tasks]).T, attributes, tasks
         )
 
 
@@ -135,20 +135,22 @@ def test_every_label_asked_is_kept_or_said_to_be_dropped(
     attributes: list[str], tasks: list[str]
 ) -> None:
     try:
-        found = align_base_rates(TABLE, attributes, tasks)
+        result = align_base_rates(TABLE, attributes, tasks)
     except InputError:
         return
-    assert sorted([*found.association.attributes, *found.dropped_attributes]) == sorted(attributes)
-    assert sorted([*found.association.tasks, *found.dropped_tasks]) == sorted(tasks)
-    assert not np.isnan(found.association.attribute_given_task).any()
-    assert not np.isnan(found.association.task_given_attribute).any()
+    assert sorted([*result.association.attributes, *result.dropped_attributes]) == sorted(
+        attributes
+    )
+    assert sorted([*result.association.tasks, *result.dropped_tasks]) == sorted(tasks)
+    assert not np.isnan(result.association.attribute_given_task).any()
+    assert not np.isnan(result.association.task_given_attribute).any()
 
 
 @given(st.integers(1, 6), st.integers(1, 40))
 def test_uniform_is_even_for_any_labels(size: int, many: int) -> None:
-    found = Uniform().association([f"a{i}" for i in range(size)], [f"t{i}" for i in range(many)])
-    assert np.allclose(found.attribute_given_task, 1 / size, rtol=1e-12)
-    assert np.allclose(found.task_given_attribute, 1 / many, rtol=1e-12)
+    result = Uniform().association([f"a{i}" for i in range(size)], [f"t{i}" for i in range(many)])
+    assert np.allclose(result.attribute_given_task, 1 / size, rtol=1e-12)
+    assert np.allclose(result.task_given_attribute, 1 / many, rtol=1e-12)
 
 
 @pytest.mark.parametrize("missing", ["drop", "keep", "smooth"])
@@ -161,15 +163,15 @@ def test_uniform_is_even_for_any_labels(size: int, many: int) -> None:
 def test_only_a_table_that_says_nothing_of_its_sampling_is_taken_as_exact(
     source: Any, exact: bool, missing: Any
 ) -> None:
-    found = align_base_rates(source, ["he", "she"], ["cook"], missing=missing)
-    assert found.taken_as_exact == exact
+    result = align_base_rates(source, ["he", "she"], ["cook"], missing=missing)
+    assert result.taken_as_exact == exact
 
 
 def test_the_sampling_is_that_of_the_labels_kept() -> None:
-    found = align_base_rates(SURVEY, ["she", "xe", "he"], ["baker", "mover", "cook"]).sampling
-    assert found is not None
-    assert found.standard_errors is not None
-    assert found.standard_errors.tolist() == [[2, 4], [2, 3]]
+    result = align_base_rates(SURVEY, ["she", "xe", "he"], ["baker", "mover", "cook"]).sampling
+    assert result is not None
+    assert result.standard_errors is not None
+    assert result.standard_errors.tolist() == [[2, 4], [2, 3]]
     counted = align_base_rates(SAMPLED, ["he", "she"], ["cook"]).sampling
     assert counted is not None
     assert counted.counts
@@ -178,13 +180,13 @@ def test_the_sampling_is_that_of_the_labels_kept() -> None:
 
 def test_merged_groups_add_their_counts_and_variances() -> None:
     owner = {"he": "x", "she": "x", "ze": "y"}
-    found = align_base_rates(SURVEY, GROUPS, ["cook", "baker"], missing="keep").merged(owner)
-    assert found.association.attributes == ("x", "y")
-    assert found.association.counts is not None
-    assert found.association.counts.tolist() == [[4, 6], [0, 0]]
-    assert found.sampling is not None
+    result = align_base_rates(SURVEY, GROUPS, ["cook", "baker"], missing="keep").merged(owner)
+    assert result.association.attributes == ("x", "y")
+    assert result.association.counts is not None
+    assert result.association.counts.tolist() == [[4, 6], [0, 0]]
+    assert result.sampling is not None
     # Errors of 3 and 4 together are 5.
-    np.testing.assert_allclose(found.sampling.standard_errors, [[5, np.sqrt(8)], [0, 2]])
+    np.testing.assert_allclose(result.sampling.standard_errors, [[5, np.sqrt(8)], [0, 2]])
     counted = align_base_rates(SAMPLED, ["he", "she"], ["cook"]).merged(owner).sampling
     assert counted is not None
     assert counted.counts

@@ -26,9 +26,9 @@ def _no_tables_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 def table(name: str) -> BaseTable:
-    found = load_base_rates(name)
-    assert isinstance(found, BaseTable)
-    return found
+    result = load_base_rates(name)
+    assert isinstance(result, BaseTable)
+    return result
 
 
 def rows(name: str, delimiter: str = ",") -> list[dict[str, str]]:
@@ -43,17 +43,17 @@ def test_the_promised_tables_are_there() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_table_says_where_it_is_from(name: str) -> None:
-    found = table(name)
+    result = table(name)
     for key in ("title", "source", "year", "licence", "unit", "method"):
-        assert found.provenance[key], key
+        assert result.provenance[key], key
     content = (FOLDER / f"{name}.csv").read_bytes()
-    assert found.provenance["sha256"] == hashlib.sha256(content).hexdigest()
+    assert result.provenance["sha256"] == hashlib.sha256(content).hexdigest()
     # The checksum is written down, not only computed on reading.
     assert hashlib.sha256(content).hexdigest() in (FOLDER / f"{name}.toml").read_text()
-    assert found.provenance["notes"]
+    assert result.provenance["notes"]
     groups = ("White", "Black", "Asian", "Hispanic") if "race" in name else ("he", "she")
-    assert found.attributes == groups
-    assert content == found.csv().encode()
+    assert result.attributes == groups
+    assert content == result.csv().encode()
 
 
 YEARS = [f"labor-acs-{year}" for year in (2013, 2014, 2015, 2016)]
@@ -72,10 +72,10 @@ def test_acs_tables_are_the_published_men_and_women(name: str) -> None:
         for row in rows("acs_occupations_2013_2016.csv")
         if row["year"] == year
     }
-    found = table(name)
-    assert found.provenance["year"] == int(year)
-    assert found.tasks == table("labor").tasks
-    for task, (men, women) in zip(found.tasks, found.counts.T.tolist(), strict=True):
+    result = table(name)
+    assert result.provenance["year"] == int(year)
+    assert result.tasks == table("labor").tasks
+    for task, (men, women) in zip(result.tasks, result.counts.T.tolist(), strict=True):
         assert (men, women) == published[source_rows(name)[task]]
 
 
@@ -84,21 +84,23 @@ def test_acs_tables_are_the_published_men_and_women(name: str) -> None:
 def test_cps_2020_is_employment_times_the_published_shares(name: str) -> None:
     with (REFERENCE / "cpsaat11_2020.csv").open(encoding="utf-8-sig") as stream:
         published = {row[0]: row for row in csv.reader(stream)}
-    found = table(name)
-    assert found.tasks == table("labor").tasks
-    for task, counts in zip(found.tasks, found.counts.T, strict=True):
+    result = table(name)
+    assert result.tasks == table("labor").tasks
+    for task, counts in zip(result.tasks, result.counts.T, strict=True):
         _, employed, women, *races, _ = published[source_rows(name)[task]]
         shares = races if "race" in name else [str(Decimal(100) - Decimal(women)), women]
-        people = [float(Decimal(employed.replace(",", "")) * Decimal(one) / 100) for one in shares]
+        people = [
+            float(Decimal(employed.replace(",", "")) * Decimal(share) / 100) for share in shares
+        ]
         np.testing.assert_allclose(counts, people, rtol=1e-9)
 
 
 def test_a_series_has_a_table_per_year() -> None:
     series: dict[str, list[int]] = {}
     for name in NAMES:
-        if (one := table(name).provenance["series"]) and "race" not in name:
-            series.setdefault(one, []).append(table(name).provenance["year"])
-    assert {one: sorted(years) for one, years in series.items()} == {
+        if (first := table(name).provenance["series"]) and "race" not in name:
+            series.setdefault(first, []).append(table(name).provenance["year"])
+    assert {first: sorted(years) for first, years in series.items()} == {
         "ACS": [2013, 2014, 2015, 2016], "CPS": [2016, 2020, 2022],
     }  # fmt: skip
 
@@ -112,10 +114,10 @@ def test_labour_is_the_papers() -> None:
 
 def test_the_direction_that_uniform_takes_is_the_majority() -> None:
     majority = table("winobias-majority")
-    found = majority.association(["he", "she"], majority.tasks)
+    result = majority.association(["he", "she"], majority.tasks)
     for direction in ("task->attribute", "attribute->task"):
         for weighting in ("joint", "paper"):
-            leans = lean(found, direction, weighting)  # type: ignore[arg-type]
+            leans = lean(result, direction, weighting)  # type: ignore[arg-type]
             assert leans[0].tolist() == (2 * majority.counts[0] - 1).tolist()
             assert leans[1].tolist() == (-leans[0]).tolist()
 
@@ -125,13 +127,13 @@ PAIRS = [{"laborer", "constructor"}, {"cleaner", "housekeeper"}, {"accountant", 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tasks_that_share_a_row_of_the_source_have_equal_numbers(name: str) -> None:
-    found = table(name)
+    result = table(name)
     shared: dict[str, set[str]] = {}
-    for task, unit in zip(found.tasks, found.units_of(found.tasks), strict=True):
+    for task, unit in zip(result.tasks, result.units_of(result.tasks), strict=True):
         shared.setdefault(unit, set()).add(task)
     groups = [tasks for tasks in shared.values() if len(tasks) > 1]
     for tasks in groups:
-        columns = found.counts[:, [found.tasks.index(task) for task in tasks]]
+        columns = result.counts[:, [result.tasks.index(task) for task in tasks]]
         assert (columns == columns[:, :1]).all()
     if name.startswith(("labor", "winobias")):
         assert sorted(groups, key=min) == sorted(PAIRS, key=min)
@@ -158,9 +160,9 @@ def test_units_are_the_rows_of_the_labour_force() -> None:
     ],
 )
 def test_labour_tables_are_employment_times_share(name: str, total: str, share: str) -> None:
-    found, expected = table(name), rows("occupations.csv")
-    assert list(found.tasks) == [row["occupation"] for row in expected]
-    for row, column in zip(expected, found.counts.T, strict=True):
+    actual, expected = table(name), rows("occupations.csv")
+    assert list(actual.tasks) == [row["occupation"] for row in expected]
+    for row, column in zip(expected, actual.counts.T, strict=True):
         women = Decimal(row[total]) * Decimal(row[share]) / 100
         assert column.tolist() == [float(Decimal(row[total]) - women), float(women)]
 
@@ -175,31 +177,31 @@ def test_labour_tables_are_employment_times_share(name: str, total: str, share: 
     ],
 )
 def test_share_tables_are_as_published(name: str, file: str, delimiter: str, share: str) -> None:
-    found, expected = table(name), rows(file, delimiter)
-    assert list(found.tasks) == [row["occupation"] for row in expected]
-    for row, column in zip(expected, found.counts.T, strict=True):
+    actual, expected = table(name), rows(file, delimiter)
+    assert list(actual.tasks) == [row["occupation"] for row in expected]
+    for row, column in zip(expected, actual.counts.T, strict=True):
         assert column.tolist() == [float(100 - Decimal(row[share])), float(row[share])]
 
 
 @needs_reference("winobias40.csv")
 def test_majority_table_is_as_published() -> None:
-    found, expected = table("winobias-majority"), rows("winobias40.csv")
-    assert list(found.tasks) == [row["occupation"] for row in expected]
-    assert found.counts[0].tolist() == [float(row["group"] == "male") for row in expected]
-    assert (found.counts.sum(axis=0) == 1).all()
+    actual, expected = table("winobias-majority"), rows("winobias40.csv")
+    assert list(actual.tasks) == [row["occupation"] for row in expected]
+    assert actual.counts[0].tolist() == [float(row["group"] == "male") for row in expected]
+    assert (actual.counts.sum(axis=0) == 1).all()
 
 
 def test_wikipedia_says_that_it_is_wikitext_2_and_what_is_zero() -> None:
-    found = table("wikipedia")
-    never = [task for task, n in zip(found.tasks, found.counts.sum(axis=0), strict=True) if not n]
-    assert "WikiText-2" in found.provenance["title"]
+    result = table("wikipedia")
+    never = [task for task, n in zip(result.tasks, result.counts.sum(axis=0), strict=True) if not n]
+    assert "WikiText-2" in result.provenance["title"]
     assert never
-    assert any(", ".join(never) in note for note in found.provenance["notes"])
+    assert any(", ".join(never) in note for note in result.provenance["notes"])
 
 
 def test_other_spellings_only_where_the_table_says_so() -> None:
     winobias = load_base_rates("winobias")
-    one = winobias.association(["he", "she"], ["mechanic", "labourer", "counsellor"])
+    first = winobias.association(["he", "she"], ["mechanic", "labourer", "counsellor"])
     other = winobias.association(["he", "she"], ["mechanician", "laborer", "counselor"])
-    assert one.joint.tolist() == other.joint.tolist()
-    assert one.tasks == ("mechanic", "labourer", "counsellor")
+    assert first.joint.tolist() == other.joint.tolist()
+    assert first.tasks == ("mechanic", "labourer", "counsellor")

@@ -28,15 +28,15 @@ def test_the_kind_and_the_mistakes_of_each_file(
     monkeypatch.chdir(tmp_path)
     for name, (text, _) in FILES.items():
         Path(name).write_text(text)
-    found = {str(file.path): file for file in validate_files([*FILES, "none.csv"])}
+    actual = {str(file.path): file for file in validate_files([*FILES, "none.csv"])}
     kinds = {name: kind for name, (_, kind) in FILES.items()} | {"none.csv": "missing"}
-    assert {name: file.kind for name, file in found.items()} == kinds
-    sound = [name for name, file in found.items() if not file.mistakes]
+    assert {name: file.kind for name, file in actual.items()} == kinds
+    sound = [name for name, file in actual.items() if not file.mistakes]
     assert sound == ["words.toml", "about.toml", "about.csv"]
-    assert found["broken.csv"].mistakes == 2
-    assert "is neither a .toml" in found["notes.txt"].problems[0].message
-    assert "has neither sentences" in found["other.toml"].problems[0].message
-    assert any("sentences" in str(problem) for problem in found["slots.toml"].problems)
+    assert actual["broken.csv"].mistakes == 2
+    assert "is neither a .toml" in actual["notes.txt"].problems[0].message
+    assert "has neither sentences" in actual["other.toml"].problems[0].message
+    assert any("sentences" in str(problem) for problem in actual["slots.toml"].problems)
 
 
 def test_a_warning_is_no_mistake() -> None:

@@ -40,7 +40,7 @@ def sums_of(
     weights = np.ones(rows) if weight is None else np.asarray(weight, dtype=np.float64)
 
     def names(labels: Any) -> Any:
-        return None if labels is None else np.array([str(one) for one in labels], dtype=object)
+        return None if labels is None else np.array([str(label) for label in labels], dtype=object)
 
     def amounts(labels: Any) -> Any:
         if labels is None:

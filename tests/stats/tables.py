@@ -21,12 +21,12 @@ def row_tables(model: Any, base: Any, direction: Direction, **options: Any) -> R
     model, base = np.asarray(model, dtype=float), np.asarray(base, dtype=float)
     predicted = conditional(model, direction)
     tasks = tuple(f"task {number:03}" for number in range(base.shape[1]))
-    chosen: dict[str, Any] = {
+    selected: dict[str, Any] = {
         "families": tuple(f"family {number:03}" for number in range(len(model))),
         "tasks": tasks,
         "units": options.get("tasks", tasks),
     }
-    return RowTables(direction, predicted, np.log(predicted), base, **(chosen | options))
+    return RowTables(direction, predicted, np.log(predicted), base, **(selected | options))
 
 
 def random_tables(
@@ -53,5 +53,5 @@ def moved_tables(moved: Any, **options: Any) -> RowTables:
     shares = 0.5 + np.asarray(moved, dtype=float)
     model = np.stack([shares, 1 - shares], axis=1)
     lean = np.ones(model.shape[1:]) * [[1.0], [-1.0]]
-    chosen = {"declared": lean} | options
-    return row_tables(model, np.full(lean.shape, 0.5), Direction.TASK_TO_ATTRIBUTE, **chosen)
+    selected = {"declared": lean} | options
+    return row_tables(model, np.full(lean.shape, 0.5), Direction.TASK_TO_ATTRIBUTE, **selected)

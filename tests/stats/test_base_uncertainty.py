@@ -94,8 +94,8 @@ def test_rates_are_drawn_from_their_posterior() -> None:
     share = np.array([13, 0, 12]) / 25
     alpha = counts + concentration(counts) * share[:, None]
     drawn = rng(5).gamma(alpha, size=(9, 3, 3))
-    found = posterior_rates(counts, 9, rng(5))
-    np.testing.assert_allclose(found, drawn / drawn.sum(axis=1, keepdims=True), rtol=1e-12)
+    result = posterior_rates(counts, 9, rng(5))
+    np.testing.assert_allclose(result, drawn / drawn.sum(axis=1, keepdims=True), rtol=1e-12)
     # A rate that is possible is never zero, however small the draws of its law.
     rare = posterior_rates(np.array([[5000.0, 0.0], [0.0, 5000.0]]), 200, rng())
     assert (rare > 0).all()
@@ -126,8 +126,8 @@ def test_reliability_is_the_share_of_the_strength_with_the_right_sign(
             shown += agreeing * link * SCALE[a, t]
             whole += link * SCALE[a, t]
             even += agreeing / (60 * 6)
-    found = reliability(COUNTS, direction, given=given, scale=SCALE, rng=rng(3), factor=factor)
-    assert (found.proportional, found.even) == pytest.approx((shown / whole, even))
+    result = reliability(COUNTS, direction, given=given, scale=SCALE, rng=rng(3), factor=factor)
+    assert (result.proportional, result.even) == pytest.approx((shown / whole, even))
     assert reliability(COUNTS[:1], direction, rng=rng()) == Reliability(0.0, 0.0)
 
 
@@ -139,13 +139,13 @@ def test_the_noise_is_at_least_that_of_bases_drawn_anew(direction: Direction) ->
     rates = draw.beta(2, 2, 12)
     truth = np.stack([rates, 1 - rates])
     model = (0.5 + 1.4 * (truth - 0.5))[None].clip(0.01, 0.99)
-    found = []
+    actual = []
     for _ in range(60):
         counts = draw.multinomial(400, (truth / 12).ravel()).reshape(2, 12) * 1.0
         tables = row_tables(model, counts, direction, counted=True)
-        found.append(tables.replicates(tasks_fixed=True))
-    for part in found[0]:
-        spread = np.std([numbers[part].value for numbers in found], ddof=1)
-        noise = np.mean([numbers[part].noise for numbers in found])
+        actual.append(tables.replicates(tasks_fixed=True))
+    for part in actual[0]:
+        spread = np.std([numbers[part].value for numbers in actual], ddof=1)
+        noise = np.mean([numbers[part].noise for numbers in actual])
         # Sixty values tell a standard deviation to about 10 %.
         assert 0.8 < noise / spread < 2, part

@@ -72,8 +72,8 @@ def test_the_interval_is_equation_3_on_the_amortized_disparity(saved: bool) -> N
     ]
     assert abs(variances[0] - variances[1]) > 1
     half = bernstein_halfwidth(400, min(variances), 0.2, cost_bound=2.0, confidence=0.9)
-    found = interval(sample, method="bernstein", confidence=0.9, rng=rng())
-    assert (found.low, found.high) == pytest.approx((sample.value - half, sample.value + half))
+    result = interval(sample, method="bernstein", confidence=0.9, rng=rng())
+    assert (result.low, result.high) == pytest.approx((sample.value - half, sample.value + half))
 
 
 @pytest.mark.parametrize("bounds", [(-1.0, 3.0), (-3.0, 1.0)])
@@ -81,10 +81,10 @@ def test_values_of_templates_have_the_bound_that_is_farther_from_zero(
     bounds: tuple[float, float],
 ) -> None:
     values = np.array([0.0, 1.0, 3.0, -1.0])
-    found = interval(Sample(0.75, values, bounds=bounds), method="bernstein", rng=rng())
+    result = interval(Sample(0.75, values, bounds=bounds), method="bernstein", rng=rng())
     # Squares: 0 + 1 + 9 + 1 over 4, less the square of the mean; a share of 1/2 doubles the bound.
     half = bernstein_halfwidth(4, 11 / 4 - 0.75**2, 0.5, cost_bound=1.5)
-    assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
+    assert (result.low, result.high) == pytest.approx((0.75 - half, 0.75 + half))
     assert "variance is estimated" in traits_of("bernstein").caveat
 
 

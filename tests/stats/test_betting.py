@@ -28,12 +28,12 @@ def betting(
 
 def variances(values: Floats) -> list[float]:
     """Return the variance known before each value and after the last: 1/4 counts as one value."""
-    total, squares, known = 0.5, 0.25, [0.25]
+    total, squares, estimates = 0.5, 0.25, [0.25]
     for number, value in enumerate(values, start=1):
         total += value
         squares += (value - total / (number + 1)) ** 2
-        known.append(squares / (number + 1))
-    return known
+        estimates.append(squares / (number + 1))
+    return estimates
 
 
 def wealth(values: Floats, stakes: list[float], mean: float) -> float:
@@ -58,13 +58,16 @@ def lowest_difference(first: Floats, second: Floats, alpha: float) -> float:
     A twentieth of alpha is for the limits of both means, half of the rest for this end.
     """
     goal = math.log(2 / (0.95 * alpha))
-    groups, known = (first, second), (variances(first), variances(second))
+    groups, estimates = (first, second), (variances(first), variances(second))
     stakes = []
     for own in groups:
         # Both groups are gone through at the same pace.
         shares = [(number + 0.5) / len(own) for number in range(len(own))]
         spread = [
-            sum(v[math.floor(share * len(g))] / len(g) for v, g in zip(known, groups, strict=True))
+            sum(
+                v[math.floor(share * len(g))] / len(g)
+                for v, g in zip(estimates, groups, strict=True)
+            )
             for share in shares
         ]
         stakes.append([math.sqrt(2 * goal / v) / len(own) for v in spread])
@@ -94,14 +97,14 @@ def test_the_ends_are_those_of_the_game_played_value_by_value(law: str, confiden
         "uneven": (draw.beta(0.5, 2, 90), draw.random(15)),
         "fractions": (draw.integers(0, 6, 30) / 5, draw.integers(0, 3, 50) / 5),
     }[law]
-    found = betting(*costs, seed=1, bound=1.0, confidence=confidence)
+    result = betting(*costs, seed=1, bound=1.0, confidence=confidence)
     order = rng(1)
     first, second = (order.permutation(group) for group in costs)
     low = lowest_difference(first, second, 1 - confidence)
     high = -lowest_difference(second, first, 1 - confidence)
     # The grid of means makes an end a little wider, never narrower.
-    assert low - 0.0015 < found.low <= low + 1e-9
-    assert high - 1e-9 <= found.high < high + 0.0015
+    assert low - 0.0015 < result.low <= low + 1e-9
+    assert high - 1e-9 <= result.high < high + 0.0015
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.1])
@@ -138,8 +141,8 @@ def test_the_seed_decides_and_little_depends_on_it_or_the_order_of_rows() -> Non
 
 @pytest.mark.parametrize("costs", [[0.0], [1.0], [0.3, 0.3], [0.0, 1.0]])
 def test_very_small_groups(costs: list[float]) -> None:
-    found = betting(np.array(costs), np.array([0.5, 0.5]))
-    assert -1 <= found.low <= np.mean(costs) - 0.5 <= found.high <= 1
+    result = betting(np.array(costs), np.array([0.5, 0.5]))
+    assert -1 <= result.low <= np.mean(costs) - 0.5 <= result.high <= 1
 
 
 def test_many_rows_are_averaged_in_random_blocks() -> None:

@@ -27,20 +27,20 @@ def test_few_units_go_further_out(units: int, confidence: float) -> None:
     t = stats.t.ppf((1 + confidence) / 2, units - 1)
     tail = stats.norm.cdf(-math.sqrt(units / (units - 1)) * t)
     assert expanded_tail(confidence, units) == pytest.approx(tail, rel=1e-9)
-    found = percentile_interval(EVEN, units=units, confidence=confidence)
-    assert (found.low, found.high) == pytest.approx((tail, 1 - tail), abs=1e-12)
-    assert (found.confidence, found.method) == (confidence, "bootstrap")
+    result = percentile_interval(EVEN, units=units, confidence=confidence)
+    assert (result.low, result.high) == pytest.approx((tail, 1 - tail), abs=1e-12)
+    assert (result.confidence, result.method) == (confidence, "bootstrap")
 
 
 def test_ten_thousand_resamples_are_drawn() -> None:
-    asked = []
+    queried = []
 
     def resampled(replicates: int, rng: np.random.Generator) -> np.ndarray:
-        asked.append(replicates)
+        queried.append(replicates)
         return EVEN
 
     interval(Sample(0.5, resampled=resampled, units=9), method="bootstrap", rng=rng())
-    assert asked == [10_000]
+    assert queried == [10_000]
 
 
 def test_undefined_resamples_are_left_out() -> None:
@@ -55,7 +55,7 @@ def test_no_defined_or_no_different_resample_gives_no_interval(drawn: np.ndarray
 
 
 def test_two_units_are_enough_and_one_is_not() -> None:
-    found = [
+    actual = [
         interval(
             Sample(0.5, resampled=lambda replicates, rng: EVEN, units=units),
             method="bootstrap",
@@ -63,5 +63,5 @@ def test_two_units_are_enough_and_one_is_not() -> None:
         )
         for units in (1, 2)
     ]
-    assert found[0] == Interval.too_few_units(0.95, "bootstrap")
-    assert found[1].status == "ok"
+    assert actual[0] == Interval.too_few_units(0.95, "bootstrap")
+    assert actual[1].status == "ok"

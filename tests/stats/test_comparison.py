@@ -125,13 +125,13 @@ class TestTables:
         for task in tasks:
             number = int(task.task.split()[1])
             # Four tasks cover together: Bonferroni's share of the confidence.
-            known = stats.ttest_1samp(moved[:, number], 0.0).confidence_interval(1 - 0.1 / 4)
+            expected = stats.ttest_1samp(moved[:, number], 0.0).confidence_interval(1 - 0.1 / 4)
             assert task.value == pytest.approx(moved[:, number].mean())
             assert task.p_value == pytest.approx(p[number])
             assert task.p_holm == pytest.approx(adjusted(p, "holm")[number])
             false = adjusted(p, "benjamini-hochberg")[number]
             assert task.p_benjamini_hochberg == pytest.approx(false)
-            assert (task.interval.low, task.interval.high) == pytest.approx(known)
+            assert (task.interval.low, task.interval.high) == pytest.approx(expected)
             assert (task.interval.confidence, task.interval.method) == (0.9, "bonferroni-t")
         sizes = [abs(task.value) for task in tasks]
         assert sizes == sorted(sizes, reverse=True)
@@ -139,9 +139,9 @@ class TestTables:
     def test_the_value_is_the_second_minus_the_first(self) -> None:
         """Its variance is that of the means of templates plus that of the means of tasks."""
         first, second = moves((7, 4)), moves((7, 4), 1)
-        found = compared(first, second, margin=0.2)
-        assert found.values == pytest.approx((first.mean(), second.mean()))
-        assert found.corrected is None
+        result = compared(first, second, margin=0.2)
+        assert result.values == pytest.approx((first.mean(), second.mean()))
+        assert result.corrected is None
         value, moved = second.mean() - first.mean(), second - first
         parts = [(moved.mean(axis=axis).var(ddof=1) / n, n - 1) for axis, n in ((1, 7), (0, 4))]
         total = sum(variance for variance, _ in parts)
@@ -153,10 +153,10 @@ class TestTables:
         def tail(distance: float) -> float:
             return max(float(stats.t.cdf(distance / error, freedom)) for error, freedom in errors)
 
-        assert found.p_value == pytest.approx(2 * tail(-abs(value)))
-        assert found.p_equivalence == pytest.approx(max(tail(-0.2 - value), tail(value - 0.2)))
+        assert result.p_value == pytest.approx(2 * tail(-abs(value)))
+        assert result.p_equivalence == pytest.approx(max(tail(-0.2 - value), tail(value - 0.2)))
         half = max(stats.t.ppf(0.975, freedom) * error for error, freedom in errors)
-        assert (found.interval.low, found.interval.high) == pytest.approx(
+        assert (result.interval.low, result.interval.high) == pytest.approx(
             (value - half, value + half)
         )
         assert compared(first, second).p_equivalence is None
@@ -164,9 +164,9 @@ class TestTables:
     def test_pairing_finds_what_an_unpaired_test_would_not(self) -> None:
         first = 0.1 * rng(1).normal(size=(12, 1)) + 0.01 * rng(2).normal(size=(12, 15))
         second = first + 0.02 + 0.01 * rng(3).normal(size=first.shape)
-        found = compared(first, second)
-        assert found.interval.low > 0
-        assert found.p_value < 0.01
+        result = compared(first, second)
+        assert result.interval.low > 0
+        assert result.p_value < 0.01
         assert stats.ttest_ind(first.mean(axis=1), second.mean(axis=1)).pvalue > 0.3
 
     def test_the_task_that_moved_is_found(self) -> None:
@@ -189,11 +189,11 @@ class TestTables:
         lean = np.ones((2, 5)) * [[1.0], [-1.0]]
         lean[:, 0] = math.nan
         first, second = moves((7, 5)), moves((7, 5), 1)
-        found = compare_tables(
+        result = compare_tables(
             moved_tables(first, declared=lean), moved_tables(second, declared=lean), Choices()
         )
-        assert found.values == pytest.approx((first[:, 1:].mean(), second[:, 1:].mean()))
-        (tasks,) = task_differences([found.tasks], 0.95)
+        assert result.values == pytest.approx((first[:, 1:].mean(), second[:, 1:].mean()))
+        (tasks,) = task_differences([result.tasks], 0.95)
         assert tasks[-1].task == "task 000"
         for task in tasks:
             undefined = task.task == "task 000"
@@ -201,10 +201,10 @@ class TestTables:
 
     def test_a_sample_needs_two_templates_and_two_tasks(self) -> None:
         for shape in ((1, 4), (4, 1)):
-            found = compared(moves(shape), moves(shape, 1), margin=0.1)
-            assert math.isnan(found.p_value)
-            assert math.isnan(found.p_equivalence or 0)
-            assert found.interval.status == "too_few_units"
+            result = compared(moves(shape), moves(shape, 1), margin=0.1)
+            assert math.isnan(result.p_value)
+            assert math.isnan(result.p_equivalence or 0)
+            assert result.interval.status == "too_few_units"
         (tasks,) = task_differences([compared(moves((1, 4)), moves((1, 4), 1)).tasks], 0.95)
         assert not any(task.interval.bounded for task in tasks)
         same = compared(moves((2, 4)), moves((2, 4)))
@@ -224,10 +224,10 @@ class TestTables:
             )
             for _ in range(2)
         )
-        found = compare_tables(first, second, Choices())
-        assert found.corrected is not None
-        assert 0.0 in found.interval
-        assert found.corrected in found.interval
+        result = compare_tables(first, second, Choices())
+        assert result.corrected is not None
+        assert 0.0 in result.interval
+        assert result.corrected in result.interval
 
 
 class TestResults:

@@ -51,10 +51,10 @@ def rng(seed: int = 0) -> np.random.Generator:
 @pytest.mark.parametrize("number", range(6))
 @pytest.mark.parametrize("n", [50, 500])
 def test_disparities(number: int, n: int) -> None:
-    found = disparities.disparity_study(disparities.POPULATIONS[number], n, 150, rng(n))
-    assert holds(found["bernstein"])
+    result = disparities.disparity_study(disparities.POPULATIONS[number], n, 150, rng(n))
+    assert holds(result["bernstein"])
     # Nearly exact, not guaranteed.
-    assert "score" not in found or holds(found["score"], 0.93)
+    assert "score" not in result or holds(result["score"], 0.93)
 
 
 @pytest.mark.slow
@@ -65,8 +65,8 @@ def test_bounded_costs(costs: betting.Costs) -> None:
 
 @pytest.mark.slow
 def test_the_bootstrap_falls_short_where_costs_are_unseen() -> None:
-    found = disparities.disparity_study(disparities.POPULATIONS[3], 50, 200, rng(1))
-    assert found["bootstrap"].coverage < 0.8
+    result = disparities.disparity_study(disparities.POPULATIONS[3], 50, 200, rng(1))
+    assert result["bootstrap"].coverage < 0.8
 
 
 @pytest.mark.slow

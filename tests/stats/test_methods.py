@@ -101,8 +101,8 @@ def test_no_interval_has_zero_width(name: str) -> None:
         costs = np.full(40, cost)
         samples.append(groups_sample(costs, costs, cost_bound=1.0, group_share=0.5))
     for sample in samples:
-        found = interval(sample, method=name, confidence=0.4, rng=rng())
-        assert math.isnan(found.low) or found.width > 0
+        result = interval(sample, method=name, confidence=0.4, rng=rng())
+        assert math.isnan(result.low) or result.width > 0
 
 
 @pytest.mark.parametrize("name", ["bernstein", "exact", "score", "betting"])

@@ -33,7 +33,7 @@ LARGEST = 9 / 4
 """The variance of costs that are 0 and 3 equally often."""
 GIVEN: dict[str, Any] = {"group_share": SHARE, "cost_bound": BOUND, "confidence": CONFIDENCE}
 KNOWN = pytest.mark.parametrize(
-    ("variance", "known"), [(None, LARGEST), (1.7, 1.7), (0.4, 0.4), (50.0, LARGEST)]
+    ("variance", "used"), [(None, LARGEST), (1.7, 1.7), (0.4, 0.4), (50.0, LARGEST)]
 )
 
 
@@ -71,25 +71,25 @@ class TestWidths:
     def test_bernsteins_is_equation_3(self, variance: float | None) -> None:
         t = self.width("bernstein", variance)
         # The amortized disparity lies within C / γ of zero, and so varies by at most (C / γ)².
-        known = (BOUND / SHARE) ** 2 if variance is None else variance
-        exponent = -N * t**2 / (2 * known + 2 / 3 * (BOUND / SHARE) * t)
+        largest = (BOUND / SHARE) ** 2 if variance is None else variance
+        exponent = -N * t**2 / (2 * largest + 2 / 3 * (BOUND / SHARE) * t)
         assert 2 * math.exp(exponent) == pytest.approx(ALPHA)
 
     @KNOWN
     @pytest.mark.parametrize("method", ["score", "bootstrap"])
     def test_the_approximate_ones_follow_the_normal_law(
-        self, method: str, variance: float | None, known: float
+        self, method: str, variance: float | None, used: float
     ) -> None:
-        error = math.sqrt(known / (0.3 * N) + known / (0.7 * N))
+        error = math.sqrt(used / (0.3 * N) + used / (0.7 * N))
         assert self.width(method, variance) == pytest.approx(stats.norm.isf(0.05) * error)
 
     @KNOWN
     def test_bettings_is_hoeffdings_with_the_variance(
-        self, variance: float | None, known: float
+        self, variance: float | None, used: float
     ) -> None:
         # A twentieth of the error is spent on the limits of the means.
         log = math.log(2 / (0.95 * ALPHA))
-        spread = known / (0.3 * N) + known / (0.7 * N)
+        spread = used / (0.3 * N) + used / (0.7 * N)
         assert self.width("betting", variance) == pytest.approx(math.sqrt(2 * log * spread))
 
 

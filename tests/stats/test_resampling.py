@@ -45,14 +45,14 @@ def test_of_equal_families_it_is_students_interval(
 ) -> None:
     moved = rng(1).normal(0.05, 0.05, (12, 9))
     names = np.array(families or NAMES[:12])
-    found = number(moved, families=tuple(names)).spread("templates")
+    result = number(moved, families=tuple(names)).spread("templates")
     means = [moved[names == name].mean() for name in sorted(set(names))]
     expected = stats.t.interval(confidence, len(means) - 1, np.mean(means), stats.sem(means))
-    assert ends(found, confidence) == pytest.approx(expected)
-    assert found.p_value(0.03) == pytest.approx(stats.ttest_1samp(means, 0.03).pvalue)
+    assert ends(result, confidence) == pytest.approx(expected)
+    assert result.p_value(0.03) == pytest.approx(stats.ttest_1samp(means, 0.03).pvalue)
     less = stats.ttest_1samp(means, 0.03, alternative="less").pvalue
-    assert found.tail(found.value - 0.03) == pytest.approx(less)
-    assert found.tail(0.03 - found.value) == pytest.approx(1 - less)
+    assert result.tail(result.value - 0.03) == pytest.approx(less)
+    assert result.tail(0.03 - result.value) == pytest.approx(1 - less)
 
 
 def test_of_a_plain_mean_over_tasks_it_is_the_classic_standard_error() -> None:
@@ -66,9 +66,9 @@ def test_of_a_plain_mean_over_tasks_it_is_the_classic_standard_error() -> None:
 def test_both_add_up_and_a_claim_must_be_true_of_each() -> None:
     """Satterthwaite's degrees of freedom of the sum; but never narrower than one part alone."""
     moved = 0.2 * rng(3).normal(size=(3, 1)) + 0.01 * rng(4).normal(size=(3, 15))
-    found = number(np.clip(moved, -0.4, 0.4))
-    both, alone = found.spread(), found.spread("templates")
-    variances = [found.spread(axis).variance for axis in ("templates", "tasks")]
+    result = number(np.clip(moved, -0.4, 0.4))
+    both, alone = result.spread(), result.spread("templates")
+    variances = [result.spread(axis).variance for axis in ("templates", "tasks")]
     assert both.variance == pytest.approx(sum(variances))
     degrees = sum(variances) ** 2 / (variances[0] ** 2 / 2 + variances[1] ** 2 / 14)
     assert both.degrees == pytest.approx(degrees)
@@ -90,8 +90,8 @@ def test_copies_of_a_task_in_one_unit_are_no_more_evidence(
         units=tuple(unit for unit in plain.units for _ in range(2)),
         declared=None if lean is None else lean.repeat(2, axis=1),
     )
-    own = {part: found.spread() for part, found in numbers(plain).items()}
-    copied = {part: found.spread() for part, found in numbers(twice).items()}
+    own = {part: actual.spread() for part, actual in numbers(plain).items()}
+    copied = {part: actual.spread() for part, actual in numbers(twice).items()}
     for part, spread in own.items():
         # P(t|a) of a task is shared by its copies, and so is what it was amplified by.
         factor = 2 if direction is BACKWARD and part != "strength" else 1
@@ -102,9 +102,9 @@ def test_copies_of_a_task_in_one_unit_are_no_more_evidence(
 
 @given(sizes=st.lists(st.floats(0.01, 100), min_size=1, max_size=20), factor=st.floats(0.1, 10))
 def test_unequal_units_are_worth_fewer(sizes: list[float], factor: float) -> None:
-    found = effective_number(np.array(sizes))
-    assert 1 - 1e-9 <= found <= len(sizes) + 1e-9
-    assert effective_number(factor * np.array(sizes)) == pytest.approx(found)
+    result = effective_number(np.array(sizes))
+    assert 1 - 1e-9 <= result <= len(sizes) + 1e-9
+    assert effective_number(factor * np.array(sizes)) == pytest.approx(result)
     assert effective_number(np.full(len(sizes), factor)) == pytest.approx(len(sizes))
 
 
@@ -153,7 +153,7 @@ def test_all_intervals_cover_together() -> None:
         shared = draw.normal(0, 0.02, (12, 1)), draw.normal(0, 0.04, (1, 15))
         several = [number(0.02 + sum(shared) + draw.normal(0, 0.05, (12, 15))) for _ in range(6)]
         each = joint_confidence(several, "both", 0.95, rng(seed))
-        spreads = [one.spread() for one in several]
+        spreads = [item.spread() for item in several]
         together += all(0.02 in spread.interval(each) for spread in spreads)
         alone += all(0.02 in spread.interval(0.95) for spread in spreads)
     assert alone < together
@@ -203,8 +203,8 @@ def test_left_out_one_at_a_time(direction: Direction) -> None:
     """The number is that of the tables without a family or a unit, in the order of their names."""
     families, units = ("f", "e", "f", "g"), ("u", "v", "u", "w", "x", "v")
     tables = random_tables(direction, seed=9, families=families, units=units)
-    for part, found in numbers(tables).items():
-        left = list(found.leave_one_out())
+    for part, actual in numbers(tables).items():
+        left = list(actual.leave_one_out())
         assert [axis for axis, _ in left] == ["families"] * 3 + ["tasks"] * 4
         expected = []
         for family in ("f", "e", "g"):

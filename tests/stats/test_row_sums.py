@@ -31,19 +31,19 @@ def test_every_column_is_the_product_that_it_is_called() -> None:
     weight = np.array([1.0, 2.0, 0.5, 3.0])
     amounts = [sparse.csr_array(table * weight[:, None]) for table in (task, guess)]
     guesses = [(T_TO_A, sparse.csr_array(said)), (A_TO_T, amounts[1])]
-    found = features(sparse.csr_array(group), amounts[0], weight, guesses)
+    result = features(sparse.csr_array(group), amounts[0], weight, guesses)
     expected = []
     for w, g, t, s, p in zip(weight, group, task, said, guess, strict=True):
         pairs = [(g, t), (s, t), (g, p)]
         products = [w * a * b for pair in pairs for a, b in itertools.product(*pair)]
         expected.append([w, *(w * g), *(w * t), *products, *(w * s)])
-    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
+    np.testing.assert_allclose(result.toarray(), expected, rtol=1e-14)
     one_way = features(sparse.csr_array(group), amounts[0], weight, guesses[1:])
     np.testing.assert_allclose(
         one_way.toarray(), np.delete(expected, [*range(12, 18), 24, 25], axis=1)
     )
-    lines = found.toarray()
-    units = added_by(np.array([2, 0, 2, 2]), 3, found).toarray()
+    lines = result.toarray()
+    units = added_by(np.array([2, 0, 2, 2]), 3, result).toarray()
     np.testing.assert_allclose(units, [lines[1], 0 * lines[0], lines[0] + lines[2] + lines[3]])
 
 
@@ -59,10 +59,10 @@ def test_all_rows_add_up_to_the_metric(weighted: bool, directions: tuple[Directi
     total = sums_of(**rows, weight=weight).total
     expected = directional_amplification(**rows, sample_weight=weight)
     lean = total.lean()
-    assert {found.direction for found in expected.directions} == set(directions)
-    for found in expected.directions:
-        assert total.value(found.direction, lean)[0] == pytest.approx(found.value, abs=1e-12)
-        np.testing.assert_allclose(total.pairs(found.direction, lean)[0], found.by_pair)
+    assert {item.direction for item in expected.directions} == set(directions)
+    for element in expected.directions:
+        assert total.value(element.direction, lean)[0] == pytest.approx(element.value, abs=1e-12)
+        np.testing.assert_allclose(total.pairs(element.direction, lean)[0], element.by_pair)
     tallies = sums_of(**rows, weight=weight).tallies()
     group, task = np.eye(2)[rows["attribute_labels"]], rows["task_labels"].astype(float)
     share = np.ones(400) if weight is None else weight
@@ -91,8 +91,8 @@ def lean(total: float, attribute: Any, task: Any, both: Any, **options: bool) ->
 def test_the_lean_is_the_sign_of_the_excess_over_independence(scale: float) -> None:
     # 10 rows; expected 6 x 5 / 10 = 3 of the first pair, and 4 x 5 / 10 = 2 of the third.
     parts = [6, 4], [5, 5], [[4, 2], [2, 2]]
-    found = lean(10 * scale, *(np.array(part) * scale for part in parts))
-    assert found.tolist() == [[1, -1], [0, 0]]
+    result = lean(10 * scale, *(np.array(part) * scale for part in parts))
+    assert result.tolist() == [[1, -1], [0, 0]]
 
 
 def test_a_label_that_never_occurs_has_no_lean() -> None:
@@ -100,9 +100,9 @@ def test_a_label_that_never_occurs_has_no_lean() -> None:
         both = np.outer(attribute, task) / 4 + np.diag([1, 0])
         unseen = np.outer(attribute, task) == 0
         assert (np.isnan(lean(4, attribute, task, both)) == unseen).all()
-        kept = lean(4, attribute, task, both, keep_unseen=True)
-        assert (kept[unseen] == 0).all()
-        assert kept[0, 0] == 1
+        retained = lean(4, attribute, task, both, keep_unseen=True)
+        assert (retained[unseen] == 0).all()
+        assert retained[0, 0] == 1
     assert np.isnan(lean(0, [0, 0], [0, 0], np.zeros(4))).all()
 
 
@@ -129,21 +129,21 @@ def test_few_kinds_are_drawn_exactly_as_often_as_there_are_units(
 @pytest.mark.parametrize("kinds", [10, 6000])
 def test_a_kind_is_drawn_in_proportion_to_its_units(kinds: int) -> None:
     times = np.tile([1, 3, 6, 2, 8], kinds // 5)
-    found = drawn(times, 300)
+    result = drawn(times, 300)
     for number in (1, 3, 6, 2, 8):
-        chosen = found[:, times == number]
-        error = math.sqrt(number / chosen.size)
-        assert chosen.mean() == pytest.approx(number, abs=5 * error)
+        selected = result[:, times == number]
+        error = math.sqrt(number / selected.size)
+        assert selected.mean() == pytest.approx(number, abs=5 * error)
         share = number / times.sum()
-        assert chosen.var() == pytest.approx(number * (1 - share), rel=0.25)
+        assert selected.var() == pytest.approx(number * (1 - share), rel=0.25)
 
 
 def test_a_resample_is_the_sum_of_what_is_drawn() -> None:
     sums = kinds_of(**people(60))
     times = rng().multinomial(60, sums.times / 60, size=5)
-    found = sums.resampled(5, rng())
-    np.testing.assert_allclose(found.columns, times @ sums.features.toarray())
-    assert (found.attributes, found.tasks, found.directions) == (2, 3, (T_TO_A, A_TO_T))
+    result = sums.resampled(5, rng())
+    np.testing.assert_allclose(result.columns, times @ sums.features.toarray())
+    assert (result.attributes, result.tasks, result.directions) == (2, 3, (T_TO_A, A_TO_T))
 
 
 @pytest.mark.parametrize(

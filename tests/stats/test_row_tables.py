@@ -22,8 +22,8 @@ def numbers(tables: RowTables, times: Any = None) -> dict[str, Any]:
     """Return the claimed numbers, or those under weights (R, T) of the tasks, (R,)."""
     if times is None:
         return {part: number.value for part, number in tables.replicates().items()}
-    found = tables.numbers(np.asarray(times, dtype=float))
-    return {part: np.nanmean(values, axis=1) for part, values in found.items()}
+    result = tables.numbers(np.asarray(times, dtype=float))
+    return {part: np.nanmean(values, axis=1) for part, values in result.items()}
 
 
 def looped_lean(base: np.ndarray, direction: Direction, weighting: str) -> np.ndarray:
@@ -75,15 +75,15 @@ def test_published_numbers_are_those_of_the_formulas(
         base[:, 2] = 0.0
     tables = row_tables(tables.predicted, base, direction, weighting=weighting, declared=declared)
     lean = looped_lean(base, direction, weighting) if declared is None else declared
-    found = tables.published()
+    result = tables.published()
     for k, table in enumerate(tables.predicted):
         value = looped_mean(table, base, lean, direction)
         association = looped_mean(fitted(table, base), base, lean, direction)
         expected = dict(zip(PARTS, (value, association, value - association), strict=True))
-        assert {part: found[part][k] for part in PARTS} == pytest.approx(expected, abs=1e-11)
+        assert {part: result[part][k] for part in PARTS} == pytest.approx(expected, abs=1e-11)
     claimed = numbers(tables)
     for part in PARTS:
-        assert claimed[part] == pytest.approx(found[part].mean(), abs=1e-12), "an exact base"
+        assert claimed[part] == pytest.approx(result[part].mean(), abs=1e-12), "an exact base"
 
 
 def slope(logs: np.ndarray, base: np.ndarray) -> float:
@@ -121,13 +121,13 @@ def test_weights_are_tasks_repeated_or_left_out(
     tables = row_tables(
         tables.predicted, tables.base, direction, weighting=weighting, declared=lean
     )
-    chosen = np.repeat(np.arange(5), times)
+    selected = np.repeat(np.arange(5), times)
     literal = row_tables(
-        tables.predicted[:, :, chosen],
-        tables.base[:, chosen],
+        tables.predicted[:, :, selected],
+        tables.base[:, selected],
         direction,
         weighting=weighting,
-        declared=None if lean is None else lean[:, chosen],
+        declared=None if lean is None else lean[:, selected],
     )
     weighted = {part: values[0] for part, values in numbers(tables, [times]).items()}
     expected = {part: float(values.mean()) for part, values in literal.published().items()}
@@ -139,13 +139,13 @@ def test_weights_are_tasks_repeated_or_left_out(
 def test_without_a_unit_is_without_all_of_its_tasks(direction: Direction) -> None:
     units = ("b", "a", "b", "c", "a", "d")
     tables = random_tables(direction, seed=3, units=units)
-    found = tables.replicates()
+    result = tables.replicates()
     for place, unit in enumerate("abcd"):
         left = [number for number in range(6) if units[number] != unit]
         rest = row_tables(tables.predicted[:, :, left], tables.base[:, left], direction)
         for part, value in numbers(rest).items():
-            change = found[part].without[place]
-            assert found[part].value + change == pytest.approx(value, abs=1e-10)
+            change = result[part].without[place]
+            assert result[part].value + change == pytest.approx(value, abs=1e-10)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -177,8 +177,8 @@ def test_the_strength_is_the_planted_power(
     base[rng.permutation(groups).repeat(3)[:missing], :missing] = 0.0
     factors = rng.normal(0, 2, (3, groups, 1)) + rng.normal(0, 2, (3, 1, 9))
     tables = row_tables(np.exp(links + factors), base, direction)
-    found = numbers(tables, rng.integers(1, 4, (5, 9)))
-    np.testing.assert_allclose(found[STRENGTH], power, atol=1e-9)
+    result = numbers(tables, rng.integers(1, 4, (5, 9)))
+    np.testing.assert_allclose(result[STRENGTH], power, atol=1e-9)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -205,9 +205,9 @@ def test_a_truthful_model_is_claimed_to_amplify_nothing(direction: Direction) ->
     """Its published value is far below zero: lean and rates share the noise of the counts."""
     rng = np.random.default_rng(11)
     pairs = [counted(rng, 300) for _ in range(20)]
-    every = [row_tables(truth[None], counts, direction, counted=True) for truth, counts in pairs]
-    claimed = [tables.claimed_cells().mean() for tables in every]
-    published = [tables.published()["value"][0] for tables in every]
+    complete = [row_tables(truth[None], counts, direction, counted=True) for truth, counts in pairs]
+    claimed = [tables.claimed_cells().mean() for tables in complete]
+    published = [tables.published()["value"][0] for tables in complete]
     assert abs(np.mean(claimed)) < 3 * error_of_mean(claimed)
     bias = np.subtract(published, claimed)
     assert bias.mean() < -5 * error_of_mean(bias)
@@ -229,8 +229,8 @@ def test_of_very_many_sentences_or_without_errors_the_claimed_numbers_are_the_pu
         (exact.base * 1e6, {"counted": True}),
         (exact.base, {"standard_errors": np.full(exact.base.shape, 1e-7)}),
     ):
-        found = numbers(row_tables(exact.predicted, base, direction, **options))
-        assert found == pytest.approx(expected, abs=2e-3)
+        result = numbers(row_tables(exact.predicted, base, direction, **options))
+        assert result == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.slow
@@ -239,7 +239,7 @@ def test_of_very_many_sentences_or_without_errors_the_claimed_numbers_are_the_pu
 def test_association_and_strength_of_a_truthful_model(direction: Direction, kind: str) -> None:
     """Zero and one on average over 60 bases, as far as 60 bases tell."""
     rng = np.random.default_rng(12)
-    found = []
+    actual = []
     for _ in range(60):
         truth, base = counted(rng, 2000)
         options: dict[str, Any] = {"counted": True}
@@ -247,9 +247,9 @@ def test_association_and_strength_of_a_truthful_model(direction: Direction, kind
             errors = 0.1 * truth
             base = np.maximum(truth + errors * rng.normal(size=truth.shape), 1e-6)
             options = {"standard_errors": errors}
-        found.append(numbers(row_tables(truth[None], base, direction, **options)))
+        actual.append(numbers(row_tables(truth[None], base, direction, **options)))
     for part, expected in (("association", 0.0), ("preference", 0.0), (STRENGTH, 1.0)):
-        values = [number[part] for number in found if not math.isnan(number[part])]
+        values = [number[part] for number in actual if not math.isnan(number[part])]
         assert len(values) > 30
         assert abs(np.mean(values) - expected) < 3 * error_of_mean(values)
 
@@ -266,10 +266,10 @@ def test_no_value_is_beyond_its_bound(
     lean = rng.choice([-1.0, 1.0], base.shape)
     for options in ({}, {"declared": lean}):
         tables = row_tables(sure, base, direction, **options)
-        found = tables.published()
+        result = tables.published()
         assert 0 < tables.bound <= 1
         for part in ("value", "association"):
-            assert (np.abs(found[part][~np.isnan(found[part])]) <= tables.bound + 1e-9).all()
+            assert (np.abs(result[part][~np.isnan(result[part])]) <= tables.bound + 1e-9).all()
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -44,8 +44,8 @@ def test_the_ends_are_those_of_the_replicates_that_are_defined(confidence: float
     )
     values = sums.resampled(200, rng()).value(T_TO_A, sums.total.lean())
     assert 100 < (~np.isnan(values)).sum() < 160
-    found = bootstrap_interval(sums, confidence=confidence, rng=rng(), replicates=200)
-    assert str(found[T_TO_A]) == str(percentile_interval(values, units=5, confidence=confidence))
+    result = bootstrap_interval(sums, confidence=confidence, rng=rng(), replicates=200)
+    assert str(result[T_TO_A]) == str(percentile_interval(values, units=5, confidence=confidence))
 
 
 def test_clusters_are_drawn_whole() -> None:
@@ -92,14 +92,14 @@ def test_pairs_of_a_label_that_never_occurs_count_only_on_request() -> None:
     rows = people(60)
     rows["task_labels"][:, 2] = 0
     sums = kinds_of(**rows)
-    plain, kept = (
+    plain, retained = (
         (
             bootstrap_interval(sums, keep_unseen=keep, rng=rng(), replicates=500)[A_TO_T],
             cross_fitted_amplification(sums, keep_unseen=keep, rng=rng())[A_TO_T].interval,
         )
         for keep in (False, True)
     )
-    for own, with_unseen in zip(plain, kept, strict=True):
+    for own, with_unseen in zip(plain, retained, strict=True):
         expected = pytest.approx((own.low * 2 / 3, own.high * 2 / 3))
         assert (with_unseen.low, with_unseen.high) == expected
 
@@ -139,12 +139,14 @@ def held_out(
     group = np.eye(2)[rows["attribute_labels"]]
     said = np.eye(2)[rows["attribute_predictions"]]
     task, guess = rows["task_labels"].astype(float), rows["task_predictions"].astype(float)
-    kept = times - held
+    retained = times - held
     pairs: dict[Direction, list[np.ndarray]] = {A_TO_T: [], T_TO_A: []}
     for a, t in np.ndindex(group.shape[1], task.shape[1]):
         both = group[:, a] * task[:, t]
         in_group, in_task = times @ group[:, a], times @ task[:, t]
-        excess = (kept @ both) * kept.sum(axis=1) - (kept @ group[:, a]) * (kept @ task[:, t])
+        excess = (retained @ both) * retained.sum(axis=1) - (retained @ group[:, a]) * (
+            retained @ task[:, t]
+        )
         for direction, predicted, given in (
             (A_TO_T, group[:, a] * guess[:, t], in_group),
             (T_TO_A, said[:, a] * task[:, t], in_task),
@@ -172,11 +174,11 @@ def test_the_cross_fitted_value_and_its_spread_are_those_of_a_loop(
     times = np.repeat(generator.multinomial(30, ones[0] / 30, size=400), 8, axis=0)
     spread = held_out(rows, times, generator.binomial(times, 0.2), keep_unseen)
     sums = sums_of(**rows)
-    found = cross_fitted_amplification(sums, keep_unseen=keep_unseen, confidence=0.9, rng=rng())
+    result = cross_fitted_amplification(sums, keep_unseen=keep_unseen, confidence=0.9, rng=rng())
     for direction, values in estimates.items():
         shown = reliability(links(sums), direction)
         divisor = max(shown.proportional, 1 / 3)
-        assert found[direction].value == pytest.approx(values.mean() / divisor, abs=1e-12)
+        assert result[direction].value == pytest.approx(values.mean() / divisor, abs=1e-12)
         ways = spread[direction].reshape(400, 8)
         # The noise of the few ways to hold out is not that of the units.
         noise = np.nanmean(ways.var(axis=1, ddof=1)) / 8
@@ -186,7 +188,7 @@ def test_the_cross_fitted_value_and_its_spread_are_those_of_a_loop(
         most = min(divisor, max(shown.even, 1 / 4))
         low, high = values.mean() - half, values.mean() + half
         ends = (low / (most if low < 0 else divisor), high / (most if high > 0 else divisor))
-        interval = found[direction].interval
+        interval = result[direction].interval
         assert (interval.low, interval.high) == pytest.approx(np.clip(ends, -1, 1), rel=1e-9)
 
 
@@ -197,10 +199,10 @@ def test_rows_in_which_nothing_is_linked_amplify_nothing() -> None:
     for _ in range(25):
         truth, guess = (draw.random((2, 300, 20)) < 0.3).astype(int)
         sums = sums_of(draw.integers(0, 2, 300), truth, task_predictions=guess)
-        found = cross_fitted_amplification(sums, rng=draw)[A_TO_T]
-        covered += 0 in found.interval
+        result = cross_fitted_amplification(sums, rng=draw)[A_TO_T]
+        covered += 0 in result.interval
         plain += 0 in bootstrap_interval(sums, rng=draw, replicates=300)[A_TO_T]
-        values.append(found.value)
+        values.append(result.value)
     assert covered >= 20
     assert plain < 15
     assert abs(np.mean(values)) < 3 * np.std(values) / 5
@@ -239,8 +241,8 @@ def test_two_standard_errors_exactly_are_not_close(alike: int, close: int) -> No
     """Sixteen rows, half of each kind: the residual of 6 alike of 8 is exactly 2."""
     group = np.repeat([0, 1], 8)
     first = np.repeat([1, 0, 1, 0], [alike, 8 - alike, 8 - alike, alike])
-    found = links(sums_of(group, np.column_stack([first, 1 - first])))
-    assert (found.close, found.pairs) == (close, 4)
+    result = links(sums_of(group, np.column_stack([first, 1 - first])))
+    assert (result.close, result.pairs) == (close, 4)
 
 
 def close_pairs(sums: RowSums) -> tuple[int, int]:
@@ -258,9 +260,9 @@ def test_a_label_of_all_rows_or_of_none_has_no_pair() -> None:
     assert close_pairs(sums_of([0, 1] * 20, np.hstack([rare, 1 - rare]))) == (4, 4)
     assert close_pairs(sums_of([0, 1], [0, 1], weight=[0, 0])) == (0, 0)
     rows = people(300)
-    found = close_pairs(kinds_of(**rows))
-    assert found == close_pairs(sums_of(**rows))
-    assert 0 < found[0] < found[1] == 6
+    result = close_pairs(kinds_of(**rows))
+    assert result == close_pairs(sums_of(**rows))
+    assert 0 < result[0] < result[1] == 6
 
 
 def jobs(
@@ -281,12 +283,12 @@ def jobs(
 @pytest.mark.parametrize("groups", [2, 3])
 def test_the_strength_is_the_planted_power(power: float, groups: int) -> None:
     sums = kinds_of(**jobs(20_000, (1.0, power), rng(2), groups=groups))
-    found = strength(sums, A_TO_T, rng=rng())
-    assert found is not None
-    assert found.value == pytest.approx(power, rel=0.1)
-    assert power in found.interval
+    result = strength(sums, A_TO_T, rng=rng())
+    assert result is not None
+    assert result.value == pytest.approx(power, rel=0.1)
+    assert power in result.interval
     expected = {0.5: Verdict.REDUCES, 1.0: Verdict.UNDECIDED, 2.0: Verdict.AMPLIFIES}
-    assert found.verdict is expected[power]
+    assert result.verdict is expected[power]
 
 
 @pytest.mark.parametrize("kind", ["rows", "weights", "clusters"])
@@ -298,18 +300,18 @@ def test_predictions_that_equal_the_labels_are_exactly_as_strong(kind: str) -> N
         "weights": {"weight": rng(1).uniform(0.5, 2, 400)},
         "clusters": {"unit": np.arange(400) // 4},
     }[kind]
-    found = strength(sums_of(**rows, **more), A_TO_T, rng=rng())
-    assert found is not None
-    assert (found.value, found.interval.status) == (1.0, "undefined")
+    result = strength(sums_of(**rows, **more), A_TO_T, rng=rng())
+    assert result is not None
+    assert (result.value, result.interval.status) == (1.0, "undefined")
 
 
 def test_a_strength_is_withheld_where_logarithms_cannot_be_trusted() -> None:
     few = strength(sums_of(**jobs(60, (1.0, 1.0), rng())), A_TO_T, rng=rng())
     none = strength(sums_of(**jobs(2000, (0.0, 1.0), rng())), A_TO_T, rng=rng())
-    for found in (few, none):
-        assert found is not None
-        assert math.isnan(found.value)
-        assert (found.interval.status, found.verdict) == ("too_few_units", Verdict.UNDECIDED)
+    for item in (few, none):
+        assert item is not None
+        assert math.isnan(item.value)
+        assert (item.interval.status, item.verdict) == ("too_few_units", Verdict.UNDECIDED)
     rows = people(200)
     rows["task_labels"], rows["task_predictions"] = (
         rows[name][:, :1] for name in ("task_labels", "task_predictions")
@@ -331,15 +333,15 @@ def test_predictions_that_follow_the_group_where_labels_do_not_are_uneven() -> N
     group, task = draw.integers(0, 2, 600), draw.integers(0, 2, (600, 1))
     guess = (group[:, None] == 1) & (draw.random((600, 1)) < 0.71)
     sums = sums_of(group, task, task_predictions=guess, attribute_predictions=group)
-    found = unevenness(sums, A_TO_T, rng=rng())
+    result = unevenness(sums, A_TO_T, rng=rng())
     share = guess[group == 1].mean()
-    assert found.value == pytest.approx((share - guess.mean() + guess.mean()) / 2, abs=0.02)
-    assert found.interval.low < 0.355 < found.interval.high
-    assert found.interval.low > 0.25
-    assert found.p_value < 1e-9
+    assert result.value == pytest.approx((share - guess.mean() + guess.mean()) / 2, abs=0.02)
+    assert result.interval.low < 0.355 < result.interval.high
+    assert result.interval.low > 0.25
+    assert result.p_value < 1e-9
     # The same rows in clusters of ten are less evidence, but still some.
     clustered = sums_of(group, task, task_predictions=guess, unit=np.arange(600) // 10)
-    assert found.p_value < unevenness(clustered, A_TO_T, rng=rng()).p_value < 0.01
+    assert result.p_value < unevenness(clustered, A_TO_T, rng=rng()).p_value < 0.01
     # What the group is predicted to be does not depend on the one task.
     assert unevenness(sums, T_TO_A, rng=rng()).p_value > 0.5
 
@@ -348,9 +350,9 @@ def test_the_predicted_group_may_depend_on_the_only_task() -> None:
     draw = rng(6)
     group, task = draw.integers(0, 2, 600), draw.integers(0, 2, 600)
     said = np.where(draw.random(600) < 0.3 + 0.4 * task, 1, 0)
-    found = unevenness(sums_of(group, task, attribute_predictions=said), T_TO_A, rng=rng())
-    assert found.value == pytest.approx(said[task == 1].mean() - said.mean(), abs=1e-12)
-    assert found.p_value < 1e-6
+    result = unevenness(sums_of(group, task, attribute_predictions=said), T_TO_A, rng=rng())
+    assert result.value == pytest.approx(said[task == 1].mean() - said.mean(), abs=1e-12)
+    assert result.p_value < 1e-6
 
 
 @pytest.mark.parametrize("kind", ["perfect", "one unit", "one group"])
@@ -361,8 +363,8 @@ def test_without_evidence_nothing_is_uneven(kind: str) -> None:
     unit = np.zeros(80, dtype=int) if kind == "one unit" else None
     if kind == "one group":
         group[:] = 0
-    found = unevenness(sums_of(group, task, task_predictions=guess, unit=unit), A_TO_T, rng=rng())
-    assert (found.p_value, found.verdict) == (1.0, Verdict.UNDECIDED)
+    result = unevenness(sums_of(group, task, task_predictions=guess, unit=unit), A_TO_T, rng=rng())
+    assert (result.p_value, result.verdict) == (1.0, Verdict.UNDECIDED)
 
 
 @pytest.mark.slow
@@ -387,9 +389,9 @@ def test_the_reliability_grows_with_the_links() -> None:
         group = draw.integers(0, 2, 1000)
         link = size * draw.choice([-1, 1], 20)
         task = draw.random((1000, 20)) < 0.4 + (group[:, None] - 0.5) * link
-        found = reliability(links(sums_of(group, task)), A_TO_T)
-        assert 0 <= found.even <= found.proportional <= 1
-        shown.append(found.proportional)
+        result = reliability(links(sums_of(group, task)), A_TO_T)
+        assert 0 <= result.even <= result.proportional <= 1
+        shown.append(result.proportional)
     assert shown == sorted(shown)
     assert shown[0] < 0.6
     assert shown[-1] > 0.97
@@ -407,8 +409,8 @@ def test_weak_links_are_found_as_large_as_they_are() -> None:
         task, guess = (
             draw.random((1000, 20)) < 0.4 + (group[:, None] - 0.5) * each for each in (link, more)
         )
-        found = cross_fitted_amplification(sums_of(group, task, task_predictions=guess), rng=draw)
-        values.append(found[A_TO_T].value)
-        covered += 0.05 in found[A_TO_T].interval
+        result = cross_fitted_amplification(sums_of(group, task, task_predictions=guess), rng=draw)
+        values.append(result[A_TO_T].value)
+        covered += 0.05 in result[A_TO_T].interval
     assert covered >= 36
     assert np.mean(values) == pytest.approx(0.05, abs=0.01)

@@ -34,14 +34,14 @@ def test_the_confidence_is_a_probability(confidence: float) -> None:
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_it_is_students_interval(runs: int, confidence: float) -> None:
     values = np.random.default_rng(4).normal(size=runs)
-    found = interval_over_runs(values.tolist(), confidence)
+    result = interval_over_runs(values.tolist(), confidence)
     expected = stats.ttest_1samp(values, 0).confidence_interval(confidence)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
-    assert (found.confidence, found.method) == (confidence, "t")
+    assert (result.low, result.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert (result.confidence, result.method) == (confidence, "t")
     # As a method it is the same around the value of any sample.
     sample = Sample(5.0, observations=values)
     around = interval(sample, method="t", confidence=confidence, rng=np.random.default_rng(0))
-    assert around.width == pytest.approx(found.width)
+    assert around.width == pytest.approx(result.width)
     assert (around.low + around.high) / 2 == pytest.approx(5)
 
 

@@ -111,9 +111,9 @@ def test_many_at_once_are_the_same_as_one_by_one() -> None:
 def test_the_interval_of_a_sample_is_that_of_its_counts_times_the_bound(method: str) -> None:
     costs = 2.5 * np.repeat([0, 1.0], [4, 3]), 2.5 * np.repeat([0, 1.0], [2, 6])
     sample = groups_sample(*costs, cost_bound=2.5, group_share=0.4)
-    found = interval(sample, method=method, confidence=0.9, rng=np.random.default_rng(0))
+    result = interval(sample, method=method, confidence=0.9, rng=np.random.default_rng(0))
     ends = (exact_interval if method == "exact" else score_interval)(3, 7, 6, 8, confidence=0.9)
-    assert (found.low / 2.5, found.high / 2.5) == pytest.approx(tuple(map(float, ends)))
+    assert (result.low / 2.5, result.high / 2.5) == pytest.approx(tuple(map(float, ends)))
 
 
 @pytest.mark.parametrize("method", ["exact", "score"])

@@ -42,21 +42,21 @@ def test_a_group_without_rows_is_refused(sizes: tuple[int, int]) -> None:
 
 def differences(first: Floats, second: Floats, drawn: np.ndarray) -> list[float]:
     """Return the difference for each row of how often the costs of both groups are drawn."""
-    found = []
+    actual = []
     for times in drawn:
         sides = []
         for costs, part in ((first, times[: len(first)]), (second, times[len(first) :])):
             total = sum(cost * number for cost, number in zip(costs, part, strict=True))
             sides.append(total / part.sum() if part.sum() else math.nan)
-        found.append(sides[0] - sides[1])
-    return found
+        actual.append(sides[0] - sides[1])
+    return actual
 
 
 def test_rows_are_drawn_one_by_one() -> None:
-    chosen = rng().integers(8, size=(61, 8))
-    drawn = np.array([np.bincount(row, minlength=8) for row in chosen])
-    found = resampled(FIRST, SECOND, 61, rng())
-    np.testing.assert_allclose(found, differences(FIRST, SECOND, drawn), rtol=1e-12)
+    selected = rng().integers(8, size=(61, 8))
+    drawn = np.array([np.bincount(row, minlength=8) for row in selected])
+    result = resampled(FIRST, SECOND, 61, rng())
+    np.testing.assert_allclose(result, differences(FIRST, SECOND, drawn), rtol=1e-12)
     # Of two rows both are drawn half of the time; otherwise a group is empty.
     single = resampled(np.array([1.0]), np.array([0.5]), 400, rng())
     assert np.isnan(single).mean() == pytest.approx(0.5, abs=0.1)
@@ -68,21 +68,21 @@ def test_sixteen_rows_for_each_cell_are_drawn_cell_by_cell() -> None:
     for last in (9, 8):
         sizes = np.array([1, 40, 20, 10, last])
         first, second = np.repeat(FIRST, sizes[:3]), np.repeat([1, 1.5], sizes[3:])
-        found = resampled(first, second, 61, rng())
+        result = resampled(first, second, 61, rng())
         if last == 9:
             drawn = rng().multinomial(80, sizes / 80, size=61)
             expected = differences(FIRST, np.array([1, 1.5]), drawn)
         else:
-            chosen = rng().integers(79, size=(61, 79))
-            drawn = np.array([np.bincount(row, minlength=79) for row in chosen])
+            selected = rng().integers(79, size=(61, 79))
+            drawn = np.array([np.bincount(row, minlength=79) for row in selected])
             expected = differences(first, second, drawn)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 def test_a_long_table_of_few_cells_has_the_spread_of_its_rows() -> None:
     costs = np.tile([0.0, 1.0], 10**6)
-    found = resampled(costs, costs[1:], 1000, rng())
-    assert found.std() == pytest.approx(math.sqrt(0.25 / 1e6), rel=0.1)
+    result = resampled(costs, costs[1:], 1000, rng())
+    assert result.std() == pytest.approx(math.sqrt(0.25 / 1e6), rel=0.1)
 
 
 @pytest.mark.parametrize("law", ["uniform", "beta", "shifted"])

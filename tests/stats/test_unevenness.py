@@ -35,23 +35,23 @@ def measured(deviation: np.ndarray, families: str, **more: Any) -> Unevenness:
 
 def test_the_value_is_the_mean_size_of_the_mean_deviation() -> None:
     predicted = np.array([[[0.9, 0.4], [0.1, 0.6]], [[0.7, 0.8], [0.3, 0.2]]])
-    found = unevenness(predicted, EVEN, families=("a", "b"), rng=rng())
+    result = unevenness(predicted, EVEN, families=("a", "b"), rng=rng())
     # |0.4 + 0.2| / 2 in the first task, |-0.1 + 0.3| / 2 in the second, for both groups.
-    assert found.value == pytest.approx((0.3 + 0.1) / 2)
+    assert result.value == pytest.approx((0.3 + 0.1) / 2)
 
 
 def test_the_p_value_is_the_share_of_arrangements_at_least_as_uneven() -> None:
     predicted = np.random.default_rng(3).dirichlet(np.ones(3), size=(2, 2)).transpose(0, 2, 1)
     base = np.full((3, 2), 1 / 3)
-    found = unevenness(predicted, base, families=("a", "b"), rng=rng())
+    result = unevenness(predicted, base, families=("a", "b"), rng=rng())
     sizes = []
-    for chosen in product(list(permutations(range(3))), repeat=4):
+    for permutation in product(list(permutations(range(3))), repeat=4):
         table = np.empty_like(predicted)
-        for (k, t), order in zip(product(range(2), range(2)), chosen, strict=True):
+        for (k, t), order in zip(product(range(2), range(2)), permutation, strict=True):
             table[k, :, t] = predicted[k, list(order), t]
         sizes.append(np.abs((table - base).mean(axis=0)).mean())
-    share = np.mean(np.array(sizes) >= found.value - 1e-12)
-    assert found.p_value == pytest.approx(share, abs=0.04)
+    share = np.mean(np.array(sizes) >= result.value - 1e-12)
+    assert result.p_value == pytest.approx(share, abs=0.04)
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_the_p_value_is_the_share_of_arrangements_at_least_as_uneven() -> None:
     ],
 )
 def test_extreme_p_values(predicted: np.ndarray, families: str, p_value: float) -> None:
-    found = unevenness(predicted, EVEN, families=list(families), rng=rng())
-    assert found.p_value == p_value
+    result = unevenness(predicted, EVEN, families=list(families), rng=rng())
+    assert result.p_value == p_value
 
 
 def test_a_permutation_that_is_a_little_less_uneven_does_not_count() -> None:
     # Of two groups, each template may be turned: 0.26 or 0.24, equally often.
     predicted = 0.5 + np.array([[[0.5], [-0.5]], [[0.02], [-0.02]]])
-    found = unevenness(predicted, np.full((2, 1), 0.5), families=list("ab"), rng=rng())
-    assert found.value == pytest.approx(0.26)
+    result = unevenness(predicted, np.full((2, 1), 0.5), families=list("ab"), rng=rng())
+    assert result.value == pytest.approx(0.26)
     # Four standard errors of a share of 1,999.
-    assert found.p_value == pytest.approx(0.5, abs=0.045)
+    assert result.p_value == pytest.approx(0.5, abs=0.045)
 
 
 @pytest.mark.parametrize(("families", "confidence"), [("aab", 0.9), ("abccdefg", 0.5)])
@@ -105,22 +105,22 @@ def test_the_interval_ends_at_zero_and_leaves_out_undefined_pairs() -> None:
     assert interval.high > 0.01
     deviation = made("aabcd")
     deviation[:, 1, 2] = np.nan
-    found = measured(deviation, "aabcd")
-    assert found.value == pytest.approx(np.nanmean(np.abs(deviation.mean(axis=0))))
-    assert found.interval.bounded
+    result = measured(deviation, "aabcd")
+    assert result.value == pytest.approx(np.nanmean(np.abs(deviation.mean(axis=0))))
+    assert result.interval.bounded
 
 
 def test_templates_of_one_family_give_no_interval() -> None:
-    found = unevenness(np.full((3, 2, 2), 0.5), EVEN, families=("a",) * 3, rng=rng())
-    assert found.interval.status == "too_few_units"
-    assert found.verdict is Verdict.UNDECIDED
+    result = unevenness(np.full((3, 2, 2), 0.5), EVEN, families=("a",) * 3, rng=rng())
+    assert result.interval.status == "too_few_units"
+    assert result.verdict is Verdict.UNDECIDED
 
 
 def test_many_cells_are_drawn_in_blocks() -> None:
     predicted = np.full((4, 2, 1000), 0.5) + np.array([0.1, -0.1])[:, None]
-    found = unevenness(predicted, np.full((2, 1000), 0.5), families=list("abcd"), rng=rng())
-    assert found.p_value == 1 / 2000
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.1, 0.1))
+    result = unevenness(predicted, np.full((2, 1000), 0.5), families=list("abcd"), rng=rng())
+    assert result.p_value == 1 / 2000
+    assert (result.interval.low, result.interval.high) == pytest.approx((0.1, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_many_cells_are_drawn_in_blocks() -> None:
     [(0.2, Verdict.UNEVEN), (0.249, Verdict.UNEVEN), (0.25, Verdict.UNDECIDED)],
 )
 def test_chance_is_ruled_out_below_the_level(p_value: float, verdict: Verdict) -> None:
-    found = Unevenness(0.1, Interval(0, 0.2, 0.75, "m"), p_value)
-    assert found.verdict is verdict
-    assert from_json(Unevenness, to_json(found)) == found
+    result = Unevenness(0.1, Interval(0, 0.2, 0.75, "m"), p_value)
+    assert result.verdict is verdict
+    assert from_json(Unevenness, to_json(result)) == result
 
 
 @pytest.mark.slow
@@ -144,11 +144,11 @@ def test_level_and_coverage(effect: float) -> None:
     for _ in range(rounds):
         noise = draw.normal(0, 0.1, (12, 3, 8))
         noise -= noise.mean(axis=1, keepdims=True)
-        found = unevenness(
+        result = unevenness(
             1 / 3 + away + noise, np.full((3, 8), 1 / 3), families=list("abcdefghijkl"), rng=draw
         )
-        rejected += found.p_value < 0.05
-        covered += np.abs(away).mean() in found.interval
+        rejected += result.p_value < 0.05
+        covered += np.abs(away).mean() in result.interval
     assert covered >= 0.93 * rounds
     # 150 tests at 0.05: more than 15 has a chance below one in a hundred.
     assert rejected <= 15 if effect == 0 else rejected > 100

@@ -33,8 +33,8 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def estimated(tables: RowTables, obstacle: Obstacle | None = None, **choices: Any) -> RowEstimates:
-    (found,) = estimate_rows([tables], [obstacle], Choices(**choices))
-    return found
+    (result,) = estimate_rows([tables], [obstacle], Choices(**choices))
+    return result
 
 
 def powers(power: float, direction: Direction, **options: Any) -> RowTables:
@@ -52,11 +52,11 @@ def powers(power: float, direction: Direction, **options: Any) -> RowTables:
     [(2.0, Verdict.AMPLIFIES), (1.0, Verdict.UNDECIDED), (0.5, Verdict.REDUCES)],
 )
 def test_planted_links_are_found(direction: Direction, power: float, verdict: Verdict) -> None:
-    found = estimated(powers(power, direction))
-    assert found.parts["value"].verdict is found.parts["association"].verdict is verdict
-    assert found.strength is not None
-    assert power in found.strength.interval
-    assert found.strength.verdict is verdict
+    result = estimated(powers(power, direction))
+    assert result.parts["value"].verdict is result.parts["association"].verdict is verdict
+    assert result.strength is not None
+    assert power in result.strength.interval
+    assert result.strength.verdict is verdict
     lean = powers(power, direction).lean
     foreign = {Verdict.AMPLIFIES: Verdict.FOLLOWS, Verdict.REDUCES: Verdict.OPPOSES}
     declared = estimated(powers(power, direction, declared=lean))
@@ -65,16 +65,16 @@ def test_planted_links_are_found(direction: Direction, power: float, verdict: Ve
 
 @pytest.mark.parametrize("obstacle", Obstacle)
 def test_an_obstacle_forbids_every_verdict(obstacle: Obstacle) -> None:
-    found = estimated(powers(2.0, FORWARD), obstacle)
+    result = estimated(powers(2.0, FORWARD), obstacle)
     expected = Verdict.UNINFORMED if obstacle is Obstacle.UNINFORMED else Verdict.UNDECIDED
-    for part in found.parts.values():
+    for part in result.parts.values():
         assert (part.obstacle, part.verdict) == (obstacle, expected)
-    assert found.parts["value"].interval.low > 0
-    assert found.strength is not None
+    assert result.parts["value"].interval.low > 0
+    assert result.strength is not None
     # The shares of an uninformed model mean nothing; a strength needs no lean.
     forbidden = obstacle is Obstacle.UNINFORMED
-    assert found.strength.obstacle is (obstacle if forbidden else None)
-    assert found.strength.verdict is (expected if forbidden else Verdict.AMPLIFIES)
+    assert result.strength.obstacle is (obstacle if forbidden else None)
+    assert result.strength.verdict is (expected if forbidden else Verdict.AMPLIFIES)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -83,10 +83,10 @@ def test_a_base_too_small_to_show_its_leans_allows_no_verdict(direction: Directi
     few = rng(5).multinomial(30, (truth / truth.sum()).ravel()).reshape(truth.shape)
     few = few[:, few.sum(axis=0) > 0]
     model = (few + 0.5) ** 6 * np.exp(rng(6).normal(0, 0.05, (10, *few.shape)))
-    found = estimated(row_tables(model, few, direction, counted=True), confidence=0.2)
-    assert found.reliability is not None
-    assert found.reliability < 0.5
-    value = found.parts["value"]
+    result = estimated(row_tables(model, few, direction, counted=True), confidence=0.2)
+    assert result.reliability is not None
+    assert result.reliability < 0.5
+    value = result.parts["value"]
     assert 0.0 not in value.interval
     assert (value.obstacle, value.verdict) == (Obstacle.SMALL_BASE, Verdict.UNDECIDED)
 
@@ -119,8 +119,8 @@ def test_what_forbids_a_verdict_forbids_a_comparison(
     pair = [small("a"), small("b", 1)]
     pair[first] = forbidden(pair[first], obstacle)
     made = compare(pair)
-    for found in (made, ComparisonResult.from_json(made.to_json())):
-        not_compared, compared = found.rows
+    for item in (made, ComparisonResult.from_json(made.to_json())):
+        not_compared, compared = item.rows
         assert not_compared.obstacle is obstacle
         assert not not_compared.verdict.decisive
         assert math.isnan(not_compared.value)
@@ -131,7 +131,7 @@ def test_what_forbids_a_verdict_forbids_a_comparison(
         assert compared.obstacle is None
         # A test that was not made is not counted among the claims.
         assert compared.p_value == compared.p_value_unadjusted
-        assert obstacle.reason in found.to_html()
+        assert obstacle.reason in item.to_html()
     for claims in (check(pair[1], against=pair[0]), check(made, max=9.0)):
         assert claims.rows[0].outcome == "no_verdict"
         assert obstacle.reason in claims.rows[0].explanation
@@ -185,12 +185,12 @@ def test_a_card_publishes_no_number_without_a_meaning(
     small: Callable[..., ProbeResult], obstacle: Obstacle
 ) -> None:
     result = forbidden(small("a"), obstacle)
-    published = [found.metric_config for found in eval_results(result)]
+    published = [eval_result.metric_config for eval_result in eval_results(result)]
     said = f"No result for labor, {FORWARD}: {obstacle.reason}." in model_card(result)
     # Against a base that is too small the published formula still has its value.
-    kept = obstacle is Obstacle.SMALL_BASE
-    assert published == ([FORWARD.value] if kept else []) + [BACKWARD.value]
-    assert said is not kept
+    retained = obstacle is Obstacle.SMALL_BASE
+    assert published == ([FORWARD.value] if retained else []) + [BACKWARD.value]
+    assert said is not retained
 
 
 def test_an_uninformed_model_from_the_command_line_to_the_check(
@@ -214,11 +214,11 @@ def test_an_uninformed_model_from_the_command_line_to_the_check(
     ("limit", "code"), [(5.0, 0), (0.2, 1), (None, 3)], ids=["below", "above", "within"]
 )
 def test_a_strength_is_held_against_its_limit(limit: float | None, code: int) -> None:
-    found = probe("reference:amplified", tasks=["nurse", "cook", "lawyer", "guard", "driver"])
-    strength = found.rows[0].strength
+    result = probe("reference:amplified", tasks=["nurse", "cook", "lawyer", "guard", "driver"])
+    strength = result.rows[0].strength
     assert strength is not None
     checked = check(
-        found, max_strength=strength.value if limit is None else limit, direction=FORWARD
+        result, max_strength=strength.value if limit is None else limit, direction=FORWARD
     )
     assert checked.exit_code == code
     (row,) = checked.rows
@@ -239,8 +239,8 @@ def test_intervals_stay_within_the_range_of_their_quantity(
     model = np.exp(draw.normal(0, 4, (2, 2, 3)))
     tables = row_tables(model, base, direction, counted=counted)
     resample = "templates" if templates else "both"
-    found = estimated(tables, resample=resample, simultaneous=bool(seed % 2))
-    for part, estimate in found.parts.items():
+    result = estimated(tables, resample=resample, simultaneous=bool(seed % 2))
+    for part, estimate in result.parts.items():
         bound = tables.bound * (2 if part == "preference" else 1)
         assert -bound <= estimate.interval.low <= estimate.interval.high <= bound
         assert -bound - 1e-12 <= estimate.claimed <= bound + 1e-12
@@ -273,11 +273,11 @@ def test_fixed_tasks_leave_the_noise_of_the_base(
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_a_faithful_model_is_not_judged_by_388_sentences(simultaneous: bool) -> None:
     """Without the noise of the base its interval was -0.106 to -0.071: "reduces"."""
-    found = probe(
+    result = probe(
         "reference:faithful", base="wikipedia", resample="templates", simultaneous=simultaneous
     )
-    assert {row.verdict for row in found.rows} == {Verdict.UNDECIDED}
-    assert found.rows[0].interval.width > 0.2
+    assert {row.verdict for row in result.rows} == {Verdict.UNDECIDED}
+    assert result.rows[0].interval.width > 0.2
 
 
 @pytest.mark.parametrize("axis", ["families", "tasks"])
@@ -287,9 +287,9 @@ def test_a_single_unit_that_decides_is_counted(axis: str) -> None:
     noise = rng(1).normal(0, 0.002, (6, 6))
     moved = noise + (effects[:, None] if axis == "families" else effects)
     resample = "templates" if axis == "families" else "tasks"
-    found = estimated(moved_tables(moved), resample=resample)
-    assert found.parts["value"].verdict is Verdict.UNDECIDED
-    flips = found.robustness.verdict_flips
+    result = estimated(moved_tables(moved), resample=resample)
+    assert result.parts["value"].verdict is Verdict.UNDECIDED
+    flips = result.robustness.verdict_flips
     assert (flips[axis], flips[f"of_{axis}"]) == (1, 6)
     # Without the contradiction nothing hangs on any one of them.
     clear = np.delete(moved, 5, axis=0 if axis == "families" else 1)
@@ -312,19 +312,19 @@ def test_sensitivity_to_templates(
     values: list[float], families: str, flips: tuple[float, float]
 ) -> None:
     moved = np.array(values)[:, None] * np.ones(4)
-    found = estimated(moved_tables(moved, families=tuple(families))).robustness
+    result = estimated(moved_tables(moved, families=tuple(families))).robustness
     without = [np.mean(np.delete(values, number)) for number in range(len(values))]
-    assert found.template_sd == pytest.approx(np.std(values))
-    assert found.leave_one_out == pytest.approx((min(without), max(without)))
-    assert (found.sign_flip_templates, found.sign_flip_families) == pytest.approx(flips)
+    assert result.template_sd == pytest.approx(np.std(values))
+    assert result.leave_one_out == pytest.approx((min(without), max(without)))
+    assert (result.sign_flip_templates, result.sign_flip_families) == pytest.approx(flips)
     assert estimated(moved_tables(np.ones((1, 2)) / 5)).robustness.leave_one_out == (None, None)
 
 
 def notes(tables: RowTables, **choices: Any) -> dict[NoteKind, list[str]]:
-    found: dict[NoteKind, list[str]] = {}
+    actual: dict[NoteKind, list[str]] = {}
     for note in estimated(tables, **choices).notes:
-        found.setdefault(note.kind, []).append(note.text)
-    return found
+        actual.setdefault(note.kind, []).append(note.text)
+    return actual
 
 
 @pytest.mark.parametrize(
@@ -339,10 +339,10 @@ def notes(tables: RowTables, **choices: Any) -> dict[NoteKind, list[str]]:
 )
 def test_a_note_says_what_the_sample_is(choices: dict[str, Any], expected: str) -> None:
     moved = rng(3).normal(0, 0.05, (12, 26))
-    found = notes(moved_tables(moved), **choices)
-    (text,) = found.pop(NoteKind.ASSUMPTION)
+    result = notes(moved_tables(moved), **choices)
+    (text,) = result.pop(NoteKind.ASSUMPTION)
     assert f": the sample is {expected}; " in text
-    assert found == {}, "enough of everything, and nothing is skewed"
+    assert result == {}, "enough of everything, and nothing is skewed"
     pairs = tuple(f"unit {number // 2}" for number in range(26))
     (text,) = notes(moved_tables(moved, units=pairs))[NoteKind.ASSUMPTION]
     assert "12 templates crossed with 26 tasks in 13 units; " in text
@@ -373,11 +373,11 @@ def test_a_note_says_where_an_interval_is_not_to_be_trusted() -> None:
 
 def test_standard_errors_say_what_templates_and_tasks_add() -> None:
     moved = rng(3).normal(0, 0.05, (12, 9)) + rng(4).normal(0, 0.03, (1, 9))
-    found = estimated(moved_tables(moved)).standard_errors
+    result = estimated(moved_tables(moved)).standard_errors
     templates, tasks = moved.mean(axis=1), moved.mean(axis=0)
-    assert found["templates"] == pytest.approx(templates.std(ddof=1) / math.sqrt(12))
-    assert found["tasks"] == pytest.approx(tasks.std(ddof=1) / 3)
-    assert found["both"] == pytest.approx(math.hypot(found["templates"], found["tasks"]))
+    assert result["templates"] == pytest.approx(templates.std(ddof=1) / math.sqrt(12))
+    assert result["tasks"] == pytest.approx(tasks.std(ddof=1) / 3)
+    assert result["both"] == pytest.approx(math.hypot(result["templates"], result["tasks"]))
 
 
 def test_higher_or_lower_and_nearer_or_farther() -> None:
@@ -387,12 +387,12 @@ def test_higher_or_lower_and_nearer_or_farther() -> None:
         (names, Verdict.HIGHER, "farther from"),
         (names[::-1], Verdict.LOWER, "nearer to"),
     ):
-        found = compare(pair, base="labor")
-        for row, sentence in zip(found.rows, found.page().headline, strict=True):
+        result = compare(pair, base="labor")
+        for row, sentence in zip(result.rows, result.page().headline, strict=True):
             assert (row.verdict, row.nearer) == (verdict, "reference:faithful")
             said = f"{pair[1]} is {verdict.value} than that of {pair[0]}, {place} the base"
             assert said in sentence.text
-        assert list(found.to_frame()["nearer"]) == ["reference:faithful"] * 2
+        assert list(result.to_frame()["nearer"]) == ["reference:faithful"] * 2
 
 
 def test_where_models_are_on_both_sides_of_the_base_neither_is_nearer(

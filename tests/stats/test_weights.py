@@ -21,11 +21,11 @@ def test_slices_cover_everything_once_and_hold_no_more_than_asked(width: int, he
 
 
 def test_each_row_draws_as_many_units_as_there_are() -> None:
-    found = draws(7, 4, np.random.default_rng(2))
-    chosen = np.random.default_rng(2).integers(4, size=(7, 4))
-    expected = [[np.sum(row == unit) for unit in range(4)] for row in chosen]
-    assert found.tolist() == expected
-    assert found.dtype == np.float64
+    result = draws(7, 4, np.random.default_rng(2))
+    selected = np.random.default_rng(2).integers(4, size=(7, 4))
+    expected = [[np.sum(row == unit) for unit in range(4)] for row in selected]
+    assert result.tolist() == expected
+    assert result.dtype == np.float64
 
 
 def test_the_table_is_the_poisson_law_of_mean_one() -> None:
@@ -40,7 +40,7 @@ def test_the_table_is_the_poisson_law_of_mean_one() -> None:
 
 
 def test_weights_are_looked_up_one_by_one() -> None:
-    found = poisson(300, 200, np.random.default_rng(1))
+    result = poisson(300, 200, np.random.default_rng(1))
     entries = np.random.default_rng(1).integers(65_536, size=(300, 200), dtype=np.uint16)
-    assert np.array_equal(found, poisson_table()[entries])
-    assert found.mean(dtype=float) == pytest.approx(1, abs=4 / math.sqrt(found.size))
+    assert np.array_equal(result, poisson_table()[entries])
+    assert result.mean(dtype=float) == pytest.approx(1, abs=4 / math.sqrt(result.size))

@@ -14,8 +14,8 @@ from lmprobe.sweeping.jobs import ProbeJob, Subject, file_states, subjects
 def test_names_lists_and_comments(tmp_path: Path) -> None:
     listed = tmp_path / "models.txt"
     listed.write_text("# ours\nreference:faithful  # the standard # of all\n\nacme/bert\n")
-    found = subjects(["./folder", str(listed)])
-    assert [one.model for one in found] == ["./folder", "reference:faithful", "acme/bert"]
+    result = subjects(["./folder", str(listed)])
+    assert [item.model for item in result] == ["./folder", "reference:faithful", "acme/bert"]
     listed.write_text("# nothing yet\n\n")
     with pytest.raises(LmprobeError, match="the list names no model"):
         subjects([listed])
@@ -27,12 +27,12 @@ def test_checkpoints_by_step_and_those_without_a_step_last(tmp_path: Path) -> No
         config = "adapter_config.json" if name == "final" else "config.json"
         if name != "runs":
             (tmp_path / name / config).write_text("{}")
-    found = subjects(["acme/bert"], checkpoints=tmp_path)
-    assert [(one.label, one.step) for one in found] == [
+    result = subjects(["acme/bert"], checkpoints=tmp_path)
+    assert [(item.label, item.step) for item in result] == [
         ("acme/bert", None), ("z-0", 0), ("checkpoint-200", 200), ("checkpoint-1000", 1000),
         ("best", None), ("final", None),
     ]  # fmt: skip
-    assert [one.run for one in found] == [None, *[str(tmp_path)] * 3, None, None]
+    assert [item.run for item in result] == [None, *[str(tmp_path)] * 3, None, None]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_what_cannot_be_swept_says_why(
     ],
 )
 def test_the_step_of_a_revision(revision: str, step: int | None) -> None:
-    (found,) = subjects(["acme/bert"], revisions=[revision])
-    assert (found.label, found.revision) == (f"acme/bert@{revision}", revision)
-    assert (found.step, found.run) == (step, None if step is None else "acme/bert")
+    (result,) = subjects(["acme/bert"], revisions=[revision])
+    assert (result.label, result.revision) == (f"acme/bert@{revision}", revision)
+    assert (result.step, result.run) == (step, None if step is None else "acme/bert")
 
 
 def test_a_job_has_one_name_and_every_change_another() -> None:
@@ -89,7 +89,7 @@ def test_a_job_has_one_name_and_every_change_another() -> None:
         replace(job, subject=Subject("m", "m", revision="x")),
         replace(job, identity="changed"),
     ]
-    assert len({job.key, *(one.key for one in others)}) == 7
+    assert len({job.key, *(other.key for other in others)}) == 7
 
 
 def test_a_changed_folder_has_another_identity(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def test_a_model_without_a_link_has_the_margins_of_the_base(
         given, margin = (tasks[t], groups[a]) if direction is T_TO_A else (groups[a], tasks[t])
         total += LEAN[a, t] * (margin - joint[a, t] / given)
     result = with_joint(probed, joint)
-    found = no_association(result, result.row("labor", direction))
-    assert found == pytest.approx(total / 9)
+    actual = no_association(result, result.row("labor", direction))
+    assert actual == pytest.approx(total / 9)
 
 
 def test_without_both_directions_or_a_whole_column_there_is_no_level(probed: ProbeResult) -> None:

@@ -58,7 +58,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def errors(folder: Path, *jobs: ProbeJob, workers: int = 1) -> dict[tuple[str, str], str | None]:
     outcomes = local.local(jobs, folder, workers=workers)
-    return {(one.job.subject.model, one.job.templates): one.error for one in outcomes}
+    return {
+        (outcome.job.subject.model, outcome.job.templates): outcome.error for outcome in outcomes
+    }
 
 
 def log(folder: Path) -> list[list[str]]:
@@ -83,9 +85,9 @@ def test_two_processes_begin_with_two_models(folder: Path) -> None:
 
 
 def test_a_job_whose_process_dies_is_tried_three_times(folder: Path) -> None:
-    found = errors(folder, job("deadly"), job("a"))
-    assert str(found["deadly", "x"]).startswith("its process ended 3 times (exit code 9)")
-    assert found["a", "x"] is None
+    result = errors(folder, job("deadly"), job("a"))
+    assert str(result["deadly", "x"]).startswith("its process ended 3 times (exit code 9)")
+    assert result["a", "x"] is None
     assert [line[0] for line in log(folder)] == ["deadly"] * 3 + ["a"]
     (folder / "log").unlink()
     assert errors(folder, job("twice")) == {("twice", "x"): None}

@@ -46,7 +46,11 @@ def test_a_forest_of_many_models_is_drawn_as_its_ends() -> None:
     plot = forest(result, result.questions[0])
     assert [line.label for line in plot.lines] == names[:30] + names[-30:]
     assert plot.title.endswith("the 60 at the ends of 70")
-    assert [one.lines for one in plot.brackets] == [tuple(range(29)), (29,), tuple(range(30, 60))]
+    assert [bracket.lines for bracket in plot.brackets] == [
+        tuple(range(29)),
+        (29,),
+        tuple(range(30, 60)),
+    ]
 
 
 def test_a_task_that_is_undefined_or_was_not_asked_has_no_number() -> None:
@@ -84,12 +88,12 @@ def test_a_curve_has_its_value_its_band_and_its_levels() -> None:
 
 
 def section(result: SweepResult, title: str) -> Section:
-    (found,) = (one for one in result.page().sections if one.title == title)
-    return found
+    (actual,) = (section for section in result.page().sections if section.title == title)
+    return actual
 
 
 def sentences(result: SweepResult) -> list[str]:
-    return [one.text for one in result.page().headline]
+    return [item.text for item in result.page().headline]
 
 
 @pytest.mark.parametrize(

@@ -44,20 +44,20 @@ def test_two_models_share_a_group_if_and_only_if_they_are_not_separated(
     apart = upper | upper.T
     names = tuple(f"m{number}" for number in range(count))
     groups = Ranking(names, apart).groups
-    for i, one in enumerate(names):
+    for i, name in enumerate(names):
         for j, other in enumerate(names):
-            together = any(one in group and other in group for group in groups)
+            together = any(name in group and other in group for group in groups)
             assert together == (not apart[i, j])
-    assert not any(set(one) < set(other) for one in groups for other in groups)
+    assert not any(set(group) < set(other) for group in groups for other in groups)
 
 
 def test_what_differs_is_separated_and_the_pairing_makes_it_narrow() -> None:
     rng = np.random.default_rng(3)
     shared = rng.normal(0, 0.1, SHAPE)
     moved = [shared + noisy(rng, shift, 0.005) for shift in (0.05, 0.0, 0.0, 0.1)]
-    (found,) = rank([contest(*moved)], Choices())
-    assert found.models[2:] == ("m0", "m3")
-    assert found.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
+    (result,) = rank([contest(*moved)], Choices())
+    assert result.models[2:] == ("m0", "m3")
+    assert result.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_a_difference_that_four_decimals_do_not_show_separates_nothing(
 ) -> None:
     rng = np.random.default_rng(4)
     moved = noisy(rng, 0.1, 0.05)
-    (found,) = rank([contest(moved, moved + shift + noisy(rng, 0, 1e-7))], Choices())
-    assert len(found.groups) == (2 if separated else 1)
+    (result,) = rank([contest(moved, moved + shift + noisy(rng, 0, 1e-7))], Choices())
+    assert len(result.groups) == (2 if separated else 1)
 
 
 def test_one_family_separates_nothing() -> None:
     rng = np.random.default_rng(5)
     moved = [noisy(rng, shift, 0.01) for shift in (0.0, 0.3)]
-    (found,) = rank([contest(*moved, families=("all",) * SHAPE[0])], Choices())
-    assert found.groups == (("m0", "m1"),)
+    (result,) = rank([contest(*moved, families=("all",) * SHAPE[0])], Choices())
+    assert result.groups == (("m0", "m1"),)
 
 
 def test_templates_of_one_family_count_together() -> None:
@@ -132,6 +132,6 @@ def test_equal_models_are_seldom_separated(axis: str) -> None:
     for seed in range(sweeps):
         shared = rng.normal(0, 0.05, SHAPE)
         moved = [shared + rng.normal(0, 0.02, NOISE[axis]) for _ in range(20)]
-        (found,) = rank([contest(*moved)], Choices(seed=seed))
-        separated += bool(found.separated.any())
+        (result,) = rank([contest(*moved)], Choices(seed=seed))
+        separated += bool(result.separated.any())
     assert stats.binomtest(separated, sweeps, 0.05, alternative="greater").pvalue > 0.01

@@ -26,8 +26,8 @@ QUESTION = Question("fitbert", "labor", Direction.TASK_TO_ATTRIBUTE)
 def probe(made: Any) -> Any:
     def probed(seed: int, **changes: Any) -> ProbeResult:
         words = {"tasks": TASKS, "bases": ("labor",), "templates": TEMPLATES, **changes}
-        found: ProbeResult = made(seed=seed, **words)
-        return found
+        actual: ProbeResult = made(seed=seed, **words)
+        return actual
 
     return probed
 
@@ -38,36 +38,36 @@ def entry(label: str, result: ProbeResult, **subject: Any) -> SubjectProbe:
 
 def compared(*entries: SubjectProbe) -> list[tuple[str, ...]]:
     """The models of each order, in the order given."""
-    given = [one.subject.label for one in entries]
+    given = [entry.subject.label for entry in entries]
     orders = summarise(entries).orders
     return [tuple(sorted(order.models, key=given.index)) for order in orders]
 
 
 def test_models_are_compared_on_the_same_sentences_and_groups(probe: Any) -> None:
-    one, two = entry("a", probe(0)), entry("b", probe(1))
+    first, two = entry("a", probe(0)), entry("b", probe(1))
     others = [
         entry("c", probe(2, templates=TEMPLATES[:2])),
         entry("d", probe(3, attributes=("he", "they"))),
     ]
-    assert compared(one, two) == [("a", "b")] * 2
-    assert compared(one, *others, two) == [("a", "b")] * 2
+    assert compared(first, two) == [("a", "b")] * 2
+    assert compared(first, *others, two) == [("a", "b")] * 2
     # The first model decides, and alone it is compared with nobody.
     for other in others:
-        assert compared(one, other) == []
-    assert [row.ranks for row in summarise([one]).rows] == [None, None]
+        assert compared(first, other) == []
+    assert [row.ranks for row in summarise([first]).rows] == [None, None]
 
 
 def test_models_are_compared_on_the_tasks_that_all_have(probe: Any) -> None:
     """Without a common task there is nothing to compare; tasks may come in any order."""
-    one, two = entry("a", probe(0)), entry("b", probe(1, tasks=TASKS[::-1]))
-    assert compared(one, two) == [("a", "b")] * 2
-    assert compared(one, entry("c", probe(2, tasks=("lawyer", "guard")))) == []
+    first, two = entry("a", probe(0)), entry("b", probe(1, tasks=TASKS[::-1]))
+    assert compared(first, two) == [("a", "b")] * 2
+    assert compared(first, entry("c", probe(2, tasks=("lawyer", "guard")))) == []
     # On the one task that they share, the order is that of the values of this task.
     three = entry("d", probe(5, tasks=("lawyer", "baker")))
-    (order, _) = summarise([one, three]).orders
+    (order, _) = summarise([first, three]).orders
     value = {
         label: float(np.mean(result.rows[0].cells[:, :, result.rows[0].tasks.index("baker")]))
-        for label, result in (("a", one.result), ("d", three.result))
+        for label, result in (("a", first.result), ("d", three.result))
     }
     assert list(order.models) == sorted(value, key=lambda label: value[label])
 
@@ -82,23 +82,23 @@ def test_ranks_belong_to_their_models_and_the_note_says_the_risk(probe: Any) -> 
     result = probe(0, tasks=OCCUPATIONS[:16])
     high = replace(result, rows=tuple(replace(row, predicted=surer(row)) for row in result.rows))
     entries = [entry("high", high), entry("low", result)]
-    found = summarise(entries, settings={"base": ["labor"]}, confidence=0.9, seed=4)
-    for row in found.rows:
+    actual = summarise(entries, settings={"base": ["labor"]}, confidence=0.9, seed=4)
+    for row in actual.rows:
         assert row.ranks == ((2, 2) if row.model == "high" else (1, 1))
-    for order in found.orders:
+    for order in actual.orders:
         assert order.models == ("low", "high")
         assert order.groups == (("low",), ("high",))
-    assert (found.provenance["settings"], found.provenance["seed"]) == ({"base": ["labor"]}, 4)
-    assert "is at most 0.1;" in found.notes[0].text
+    assert (actual.provenance["settings"], actual.provenance["seed"]) == ({"base": ["labor"]}, 4)
+    assert "is at most 0.1;" in actual.notes[0].text
 
 
 def test_each_training_run_has_its_own_curve_by_step(probe: Any) -> None:
     """Revisions of two models, of which one has no step; given in any order."""
     revisions = subjects(["acme/a", "acme/b"], revisions=["step200", "step0", "main"])
-    entries = [SubjectProbe(one, "fitbert", probe(n)) for n, one in enumerate(revisions)]
+    entries = [SubjectProbe(revision, "fitbert", probe(n)) for n, revision in enumerate(revisions)]
     result = summarise([*entries, entry("no step", probe(8)), entry("alone", probe(9), run="q")])
     assert not result.over_steps
-    assert [(one.run, one.models) for one in result.curves] == [
+    assert [(curve.run, curve.models) for curve in result.curves] == [
         (model, (f"{model}@step0", f"{model}@step200")) for model in ("acme/a", "acme/b")
     ] * 2
     first = entries[1]
@@ -111,23 +111,23 @@ def test_a_row_keeps_the_mean_of_each_task(probe: Any) -> None:
     """Over groups and templates, one task after the other; an undefined one is None."""
     result = probe(0, bases=("labor", "wikipedia"))
     row = result.rows[0]
-    found = SweepRow.of(Subject("path", "label", step=5), "set", row, 3.5)
+    actual = SweepRow.of(Subject("path", "label", step=5), "set", row, 3.5)
     for number, task in enumerate(row.tasks):
-        assert found.by_task[task] == pytest.approx(float(np.mean(row.cells[:, :, number])))
-    assert found.candidate_mass == pytest.approx(row.candidate_mass.mean())
+        assert actual.by_task[task] == pytest.approx(float(np.mean(row.cells[:, :, number])))
+    assert actual.candidate_mass == pytest.approx(row.candidate_mass.mean())
     undefined = SweepRow.of(Subject("path", "label"), "set", result.rows[2], None)
     assert undefined.by_task["cook"] is None
 
 
 def test_the_mean_over_runs_is_of_every_question(probe: Any) -> None:
     entries = [entry("a", probe(0)), entry("b", probe(1))]
-    found = summarise(entries, runs=True)
-    assert [(one.question, one.runs) for one in found.run_means] == [
-        (question, 2) for question in found.questions
+    result = summarise(entries, runs=True)
+    assert [(run_mean.question, run_mean.runs) for run_mean in result.run_means] == [
+        (question, 2) for question in result.questions
     ]
-    assert found.run_means[0].over_runs is found.run_means[0].estimate
-    assert found.table("runs").rows[0][3] == found.run_means[0].estimate.value
-    assert SweepResult.from_json(found.to_json()).run_means == found.run_means
+    assert result.run_means[0].over_runs is result.run_means[0].estimate
+    assert result.table("runs").rows[0][3] == result.run_means[0].estimate.value
+    assert SweepResult.from_json(result.to_json()).run_means == result.run_means
     assert summarise(entries[:1], runs=True).run_means == ()
     assert summarise(entries).run_means == ()
 

@@ -88,11 +88,11 @@ def test_every_model_and_set_is_a_job_with_the_options_of_the_probe(ready: Ready
 
 
 def test_revisions_are_part_of_the_models(ready: Ready) -> None:
-    found = run("acme/a", revisions=["step1", "step20"], runs=True)
+    result = run("acme/a", revisions=["step1", "step20"], runs=True)
     assert [job.subject.revision for job in ready.jobs] == ["step1", "step20"]
-    assert found.models == ("acme/a@step1", "acme/a@step20")
-    assert len(found.run_means) == 2
-    settings = found.provenance["settings"]
+    assert result.models == ("acme/a@step1", "acme/a@step20")
+    assert len(result.run_means) == 2
+    settings = result.provenance["settings"]
     assert (settings["models"], settings["revisions"]) == (["acme/a"], ["step1", "step20"])
     # Where a sweep ran does not belong to its result.
     assert {"engine", "workers"}.isdisjoint(settings)
@@ -105,8 +105,8 @@ def test_what_is_kept_is_not_made_again(ready: Ready, tmp_path: Path) -> None:
     options = {"output": output, "progress": lambda *done: steps.append(done)}
     first = run("acme/a", "acme/b", **options)
     assert steps == [(0, 2), (1, 2), (2, 2)]
-    kept = {path.name for path in (output / "probes").iterdir()}
-    assert kept == {f"{job.key}.json" for job in ready.jobs}
+    retained = {path.name for path in (output / "probes").iterdir()}
+    assert retained == {f"{job.key}.json" for job in ready.jobs}
     steps.clear()
     again = run("acme/a", "acme/b", **options)
     assert again.to_json() == first.to_json()
@@ -137,9 +137,9 @@ def test_without_an_output_nothing_is_left(
 
 
 def test_a_model_that_fails_is_told_and_the_others_are_kept(ready: Ready) -> None:
-    found = run("acme/broken", "acme/a")
-    assert found.models == ("acme/a",)
-    assert found.failures == (Failure("acme/broken", "neutral", "no such model"),)
+    result = run("acme/broken", "acme/a")
+    assert result.models == ("acme/a",)
+    assert result.failures == (Failure("acme/broken", "neutral", "no such model"),)
     with pytest.raises(LmprobeError, match="could be probed; the first: no such model"):
         run("acme/broken")
 
@@ -216,8 +216,8 @@ def test_the_rows_are_those_of_the_probes(reference: SweepResult, models: list[s
 def test_processes_change_nothing(
     reference: SweepResult, models: list[str], tmp_path: Path
 ) -> None:
-    found = probed(models, tmp_path, engine="local", workers=2)
-    assert found.to_json() == reference.to_json()
+    result = probed(models, tmp_path, engine="local", workers=2)
+    assert result.to_json() == reference.to_json()
     assert len(list((tmp_path / "probes").iterdir())) == 2
 
 
@@ -260,19 +260,19 @@ def test_a_changed_table_or_set_is_another_probe(
 
 
 def test_options_of_loading_reach_the_model_and_the_command(models: list[str]) -> None:
-    found = probed(models[:1], dtype="float64", batch_size=3)
-    assert {one["dtype"] for one in found.provenance["probes"]} == {"float64"}
-    assert "--dtype float64 --batch-size 3" in found.page().sections[-1].commands[0]
+    result = probed(models[:1], dtype="float64", batch_size=3)
+    assert {item["dtype"] for item in result.provenance["probes"]} == {"float64"}
+    assert "--dtype float64 --batch-size 3" in result.page().sections[-1].commands[0]
     with pytest.raises(LmprobeError, match="a revision belongs to a hub id"):
         probed(models[:1], revision="v2")
 
 
 def test_the_counts_of_each_models_own_text_are_a_base(tmp_path: Path) -> None:
-    found = sweep(
+    result = sweep(
         ["reference:faithful", "reference:amplified"], "neutral", ["corpus"],
         engine="inline", tasks=TASKS, output=tmp_path,
     )  # fmt: skip
-    assert [row.base for row in found.rows] == ["corpus"] * 4
+    assert [row.base for row in result.rows] == ["corpus"] * 4
 
 
 def test_checkpoints_get_a_band_and_a_broken_one_stops_nothing(
@@ -283,13 +283,13 @@ def test_checkpoints_get_a_band_and_a_broken_one_stops_nothing(
     broken = tmp_path / "checkpoint-300"
     broken.mkdir()
     (broken / "config.json").write_text("{}")
-    found = probed([], checkpoints=tmp_path, min_mass=0.0)
-    assert [row.step for row in found.rows] == [100, 100, 200, 200]
-    assert found.over_steps
-    assert len(found.curves) == 2
-    for curve in found.curves:
-        for row, band in zip(found.of(curve.question), curve.band, strict=True):
+    result = probed([], checkpoints=tmp_path, min_mass=0.0)
+    assert [row.step for row in result.rows] == [100, 100, 200, 200]
+    assert result.over_steps
+    assert len(result.curves) == 2
+    for curve in result.curves:
+        for row, band in zip(result.of(curve.question), curve.band, strict=True):
             assert row.estimate.value in band
-    (failure,) = found.failures
+    (failure,) = result.failures
     assert failure.model == "checkpoint-300"
     assert str(broken) in failure.error

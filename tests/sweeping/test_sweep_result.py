@@ -97,7 +97,7 @@ def test_json_comes_back_whole() -> None:
 
 
 def column(table: Table, heading: str) -> list[Any]:
-    (place,) = (n for n, one in enumerate(table.columns) if one.heading == heading)
+    (place,) = (n for n, column in enumerate(table.columns) if column.heading == heading)
     return [row[place] for row in table.rows]
 
 

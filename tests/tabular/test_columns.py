@@ -34,36 +34,36 @@ def test_columns_that_do_not_go_together_are_refused(
 
 
 def test_a_star_stands_for_any_columns_unless_a_column_is_called_so() -> None:
-    known = ("a.x", "a.y", "b", "c*", "cd")
-    assert expanded(("a.*", "b"), known) == ("a.x", "a.y", "b")
-    assert expanded(("c*",), known) == ("c*",)
+    columns = ("a.x", "a.y", "b", "c*", "cd")
+    assert expanded(("a.*", "b"), columns) == ("a.x", "a.y", "b")
+    assert expanded(("c*",), columns) == ("c*",)
     # What is not there is refused later, with the name that was given.
-    assert expanded(("d*", "e"), known) == ("d*", "e")
+    assert expanded(("d*", "e"), columns) == ("d*", "e")
     # Brackets and question marks are no patterns by themselves.
-    assert expanded(("a.?",), known) == ("a.?",)
+    assert expanded(("a.?",), columns) == ("a.?",)
 
 
 def test_predictions_follow_the_order_of_their_labels() -> None:
-    known = ("t.2", "t.1", "p.1", "p.2", "p.3")
-    assert expanded_like(("p.*",), ("t.*",), known) == ("p.2", "p.1")
+    columns = ("t.2", "t.1", "p.1", "p.2", "p.3")
+    assert expanded_like(("p.*",), ("t.*",), columns) == ("p.2", "p.1")
     # Without a star in the label, with another number of names or with two stars: as they are.
-    assert expanded_like(("p.*",), ("t.1",), known) == ("p.1", "p.2", "p.3")
-    assert expanded_like(("p.*",), ("t.*", "t.1"), known) == ("p.1", "p.2", "p.3")
-    assert expanded_like(("*.*",), ("t.*",), known) == known
-    assert expanded_like(("p.1",), ("t.*",), known) == ("p.1",)
+    assert expanded_like(("p.*",), ("t.1",), columns) == ("p.1", "p.2", "p.3")
+    assert expanded_like(("p.*",), ("t.*", "t.1"), columns) == ("p.1", "p.2", "p.3")
+    assert expanded_like(("*.*",), ("t.*",), columns) == columns
+    assert expanded_like(("p.1",), ("t.*",), columns) == ("p.1",)
 
 
 def test_the_star_of_a_label_may_have_an_end() -> None:
-    known = ("is.tie.true", "is.oven.true", "oven.said", "tie.said")
-    found = expanded_like(("*.said",), ("is.*.true",), known)
-    assert found == ("tie.said", "oven.said")
+    columns = ("is.tie.true", "is.oven.true", "oven.said", "tie.said")
+    result = expanded_like(("*.said",), ("is.*.true",), columns)
+    assert result == ("tie.said", "oven.said")
 
 
 def test_a_column_called_by_a_star_is_itself() -> None:
-    known = ("t*", "t1", "p1", "p2")
-    assert expanded_like(("p*",), ("t*",), known) == ("p1", "p2")
-    known = ("t1", "t2", "p*", "p1")
-    assert expanded_like(("p*",), ("t*",), known) == ("p*",)
+    columns = ("t*", "t1", "p1", "p2")
+    assert expanded_like(("p*",), ("t*",), columns) == ("p1", "p2")
+    columns = ("t1", "t2", "p*", "p1")
+    assert expanded_like(("p*",), ("t*",), columns) == ("p*",)
 
 
 @pytest.mark.parametrize(

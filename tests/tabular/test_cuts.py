@@ -20,8 +20,8 @@ from lmprobe.tabular.settings import Columns
 def cut(scores: list[Any], share: float, weights: list[float] | None = None) -> Threshold:
     columns = Columns(("sex",), ("t",), score=("s",), weight=None if weights is None else "w")
     with TableSource(pd.DataFrame({"s": scores, "w": weights or 1.0})) as source:
-        (found,) = calibrated(source, columns, np.array([share]))
-    return found
+        (result,) = calibrated(source, columns, np.array([share]))
+    return result
 
 
 SCORES = [0.5, -1.0, 3.0, 0.5, 2.0, 0.5, 7.0, -1.0]
@@ -33,12 +33,12 @@ WEIGHTS = [1.0, 0.5, 2.0, 0.0, 4.0, 1.5, 0.25, 3.0]
 def test_a_cut_is_that_of_the_function_for_arrays(
     share: float, weights: list[float] | None
 ) -> None:
-    found = cut(SCORES, share, weights)
+    result = cut(SCORES, share, weights)
     expected = calibrated_threshold(SCORES, share, sample_weight=weights)
-    assert found.value == expected.value
-    assert found.wanted == expected.wanted == share
-    assert found.share == pytest.approx(expected.share, abs=1e-15)
-    assert found.row == pytest.approx(expected.row)
+    assert result.value == expected.value
+    assert result.wanted == expected.wanted == share
+    assert result.share == pytest.approx(expected.share, abs=1e-15)
+    assert result.row == pytest.approx(expected.row)
 
 
 def test_of_two_cuts_as_near_the_one_with_fewer_positives_is_taken() -> None:
@@ -67,9 +67,9 @@ def test_sums_of_weights_are_compensated() -> None:
     ],
 )
 def test_scores_that_cannot_be_cut_are_named(scores: list[Any], problem: str) -> None:
-    with pytest.raises(DataFileError) as found:
+    with pytest.raises(DataFileError) as actual:
         cut(scores, 0.5)
-    assert problem in str(found.value)
+    assert problem in str(actual.value)
 
 
 def test_rows_without_weight_cannot_be_cut() -> None:
@@ -102,12 +102,12 @@ GROUPS = ["f & b", "f & w", "m & b", "m & w"]
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("keep", [False, True])
 def test_curves_are_those_of_the_function_for_arrays(weight: str | None, keep: bool) -> None:
-    table, train = people(), people(25)[lambda one: one["sex"] + one["race"] != "fb"]
+    table, train = people(), people(25)[lambda people: people["sex"] + people["race"] != "fb"]
     columns = Columns(("sex", "race"), ("t", "u"), score=("s", "r"), weight=weight)
     own = None if weight is None else table[weight].to_numpy()
     with TableSource(table) as source:
         leaning = world(train, GROUPS)
-        found = curves(source, columns, world(table, GROUPS, own), leaning, keep_unseen=keep)
+        result = curves(source, columns, world(table, GROUPS, own), leaning, keep_unseen=keep)
         default = curves(source, columns, world(table, GROUPS, own), leaning)
     expected = amplification_curves(
         table["sex"] + " & " + table["race"],
@@ -118,8 +118,8 @@ def test_curves_are_those_of_the_function_for_arrays(weight: str | None, keep: b
         sample_weight=own,
         keep_unseen=keep,
     )
-    assert [one.label for one in found] == ["t", "u"]
-    for ours, theirs, plain in zip(found, expected, default, strict=True):
+    assert [item.label for item in result] == ["t", "u"]
+    for ours, theirs, plain in zip(result, expected, default, strict=True):
         np.testing.assert_array_equal(ours.thresholds, theirs.thresholds)
         np.testing.assert_allclose(ours.share, theirs.share, atol=1e-12)
         np.testing.assert_allclose(ours.by_given, theirs.by_given, atol=1e-12)

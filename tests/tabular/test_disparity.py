@@ -67,24 +67,24 @@ class TestValue:
     @pytest.mark.parametrize("measure", MEASURES)
     def test_it_is_the_protected_minus_the_other(self, measure: Any) -> None:
         rows = table()
-        found = group_disparity(
+        result = group_disparity(
             rows.y, rows.p, sensitive_features=rows.group, protected="a", measure=measure
         )
         inside, outside = (rate(rows[rows.group.eq("a") == own], measure) for own in (True, False))
-        assert found.value == pytest.approx(inside - outside, abs=1e-12)
-        assert found.mean_costs == pytest.approx((inside, outside))
-        assert found.value in found.interval
-        assert found.measure == measure
+        assert result.value == pytest.approx(inside - outside, abs=1e-12)
+        assert result.mean_costs == pytest.approx((inside, outside))
+        assert result.value in result.interval
+        assert result.measure == measure
 
     def test_fairlearn_has_the_same_rates(self) -> None:
         fairlearn = pytest.importorskip("fairlearn.metrics")
 
         rows = table(groups="ab")
         shared = {"sensitive_features": rows.group}
-        found = group_disparity(rows.y, rows.p, **shared, protected="a", measure="equalized_odds")
-        assert found.largest_component is not None
+        result = group_disparity(rows.y, rows.p, **shared, protected="a", measure="equalized_odds")
+        assert result.largest_component is not None
         theirs = fairlearn.equalized_odds_difference(rows.y, rows.p, **shared)
-        assert found.largest_component[0] == pytest.approx(theirs, abs=1e-12)
+        assert result.largest_component[0] == pytest.approx(theirs, abs=1e-12)
         parity = group_disparity(rows.y, rows.p, **shared, protected="a")
         theirs = fairlearn.demographic_parity_difference(rows.y, rows.p, **shared)
         assert abs(parity.value) == pytest.approx(theirs, abs=1e-12)
@@ -98,12 +98,12 @@ class TestValue:
         assert both[0].interval.low == pytest.approx(-both[1].interval.high, abs=1e-9)
 
     def test_the_numbers_of_a_row(self) -> None:
-        found = disparity()
-        assert found.mean_costs == pytest.approx((0.7, 1 / 3))
-        assert (found.group_sizes, found.group_share) == ((20, 60), 0.25)
+        result = disparity()
+        assert result.mean_costs == pytest.approx((0.7, 1 / 3))
+        assert (result.group_sizes, result.group_share) == ((20, 60), 0.25)
         expected = exact_interval(14, 20, 20, 60, confidence=0.95)
-        assert (found.interval.low, found.interval.high) == pytest.approx(expected)
-        assert (found.verdict, found.interval.confidence) == (Verdict.HIGHER, 0.95)
+        assert (result.interval.low, result.interval.high) == pytest.approx(expected)
+        assert (result.verdict, result.interval.confidence) == (Verdict.HIGHER, 0.95)
         turned = disparity(protected="b")
         assert (turned.verdict, turned.group_share) == (Verdict.LOWER, 0.25)
 
@@ -115,12 +115,12 @@ class TestValue:
         assert disparity([0, 1] * 15, [1, 2, 3] * 10, protected=2).protected == "2"
 
     def test_any_bounded_cost_on_annotated_rows(self) -> None:
-        found = group_disparity(
+        result = group_disparity(
             [10.0, 20.0, 30.0, 40.0], [12.0, 20.0, 33.0, 90.0], sensitive_features=list("abab"),
             protected="a", cost=distance, cost_bound=50.0, annotated=[True, True, True, False],
         )  # fmt: skip
-        assert found.value == pytest.approx(2.5)
-        assert found.group_sizes == (2, 1)
+        assert result.value == pytest.approx(2.5)
+        assert result.group_sizes == (2, 1)
 
 
 class TestMethod:
@@ -151,21 +151,21 @@ class TestMethod:
         both = [disparity(chances, seed=seed, method="betting").interval for seed in (0, 1)]
         assert both[0] == disparity(chances, method="betting").interval != both[1]
 
-    @pytest.mark.parametrize(("share", "known"), [(None, 0.25), (0.2, 0.2), (0.25, 0.25)])
+    @pytest.mark.parametrize(("share", "used"), [(None, 0.25), (0.2, 0.2), (0.25, 0.25)])
     def test_bernsteins_bound_takes_a_share_and_a_variance(
-        self, share: float | None, known: float
+        self, share: float | None, used: float
     ) -> None:
-        found = disparity(method="bernstein", group_share=share, confidence=0.9)
+        result = disparity(method="bernstein", group_share=share, confidence=0.9)
         # The costs over the share of their group, negative for the other; and 1 - cost likewise.
         signs = np.where(np.array(GROUPS) == "a", 1 / 0.25, -1 / 0.75)
         variances = [(signs * paid).var() for paid in (1 - np.array(GUESSES), np.array(GUESSES))]
-        half = bernstein_halfwidth(80, min(variances), known, confidence=0.9)
-        assert found.interval.width == pytest.approx(2 * half)
-        texts = [note.text for note in found.notes]
-        assert {note.kind for note in found.notes} == {NoteKind.ASSUMPTION}
+        half = bernstein_halfwidth(80, min(variances), used, confidence=0.9)
+        assert result.interval.width == pytest.approx(2 * half)
+        texts = [note.text for note in result.notes]
+        assert {note.kind for note in result.notes} == {NoteKind.ASSUMPTION}
         assert sum("is that of the sample" in text for text in texts) == (share is None)
         assert "the variance is estimated" in texts[-1]
-        assert found.group_share == known
+        assert result.group_share == used
 
     def test_a_share_that_the_sample_contradicts_is_noted(self) -> None:
         texts = [note.text for note in disparity(method="bernstein", group_share=0.26).notes]
@@ -208,17 +208,17 @@ class TestBootstrap:
         self, rows: int, rare: int, kind: NoteKind | None
     ) -> None:
         guesses = [0] * rare + [1] * (rows - rare) + [0, 1] * 30
-        found = disparity(guesses, ["a"] * rows + ["b"] * 60, method="bootstrap")
-        assert [note.kind for note in found.notes] == ([] if kind is None else [kind])
+        result = disparity(guesses, ["a"] * rows + ["b"] * 60, method="bootstrap")
+        assert [note.kind for note in result.notes] == ([] if kind is None else [kind])
         what = f"the protected group has {rows} rows, {min(rare, rows - rare)} of the rarer kind"
-        assert all(note.text.startswith(what) for note in found.notes)
+        assert all(note.text.startswith(what) for note in result.notes)
         refused = kind is NoteKind.NO_INTERVAL
-        assert (found.interval.status is IntervalStatus.TOO_FEW_UNITS) == refused
-        assert not refused or found.verdict is Verdict.UNDECIDED
+        assert (result.interval.status is IntervalStatus.TOO_FEW_UNITS) == refused
+        assert not refused or result.verdict is Verdict.UNDECIDED
 
     def test_both_groups_are_looked_at(self) -> None:
-        found = disparity([0, 1] * 8, ["a", "a", "b", "b"] * 4, method="bootstrap")
-        said = [note.text.split(" has ")[0] for note in found.notes]
+        result = disparity([0, 1] * 8, ["a", "a", "b", "b"] * 4, method="bootstrap")
+        said = [note.text.split(" has ")[0] for note in result.notes]
         assert said == ["the protected group", "the other group"]
 
     def test_costs_that_are_all_alike_have_no_bootstrap(self) -> None:
@@ -238,12 +238,12 @@ class TestEqualizedOdds:
         )  # fmt: skip
 
     def test_both_components_cover_at_once(self) -> None:
-        found = self.odds(confidence=0.8)
-        assert [part.measure for part in found.components] == ["tpr_difference", "fpr_difference"]
-        (note,) = [note for note in found.notes if note.kind is NoteKind.MULTIPLICITY]
+        result = self.odds(confidence=0.8)
+        assert [part.measure for part in result.components] == ["tpr_difference", "fpr_difference"]
+        (note,) = [note for note in result.notes if note.kind is NoteKind.MULTIPLICITY]
         assert "intervals are at 0.9 each, so that both cover at once at 0.8" in note.text
-        assert found.interval.confidence == 0.8
-        for part in found.components:
+        assert result.interval.confidence == 0.8
+        for part in result.components:
             alone = self.odds(measure=part.measure, confidence=0.9)
             assert part.protected == "a"
             assert part.interval.confidence == pytest.approx(0.9)
@@ -251,13 +251,13 @@ class TestEqualizedOdds:
             assert (part.interval.low, part.interval.high) == pytest.approx(ends)
 
     def test_a_component_without_rows_is_left_out(self) -> None:
-        found = self.odds([1] * 20 + [0, 1] * 30, confidence=0.8)
-        assert [part.measure for part in found.components] == ["tpr_difference"]
-        assert found.components[0].interval.confidence == pytest.approx(0.8)
-        assert [(note.kind, note.scope) for note in found.notes] == [
+        result = self.odds([1] * 20 + [0, 1] * 30, confidence=0.8)
+        assert [part.measure for part in result.components] == ["tpr_difference"]
+        assert result.components[0].interval.confidence == pytest.approx(0.8)
+        assert [(note.kind, note.scope) for note in result.notes] == [
             (NoteKind.LEFT_OUT, "fpr_difference")
         ]
-        assert "no row" in found.notes[0].text
+        assert "no row" in result.notes[0].text
         neither = self.odds([1] * 20 + [0] * 60)
         assert (neither.components, neither.largest_component) == ((), None)
 
@@ -275,32 +275,32 @@ def in_turn(names: list[str], **more: Any) -> DisparityResult:
 
 class TestEveryGroup:
     def test_three_groups_are_three_rows_at_once(self) -> None:
-        found = in_turn(["c", "a", "b"], confidence=0.7)
-        assert [row.protected for row in found.rows] == ["a", "b", "c"]
-        for row in found.rows:
+        result = in_turn(["c", "a", "b"], confidence=0.7)
+        assert [row.protected for row in result.rows] == ["a", "b", "c"]
+        for row in result.rows:
             alone = disparity(
                 [0, 1] * 3, ["c", "a", "b"] * 2, protected=row.protected, method="score",
                 confidence=row.interval.confidence,
             )  # fmt: skip
             assert row.interval.confidence == pytest.approx(0.9)
             assert row == alone
-        (note,) = found.notes
+        (note,) = result.notes
         assert note.kind is NoteKind.MULTIPLICITY
         assert note.text == "each interval is at 0.9, so that all cover at once at 0.7"
-        assert "mirrored_group" not in found.provenance
+        assert "mirrored_group" not in result.provenance
 
     def test_two_groups_are_one_row_and_its_mirror(self) -> None:
-        found = in_turn(["y", "x"])
-        assert [row.protected for row in found.rows] == ["x"]
-        assert found.rows[0].interval.confidence == pytest.approx(0.95)
-        assert (found.notes, found.provenance["mirrored_group"]) == ((), "y")
+        result = in_turn(["y", "x"])
+        assert [row.protected for row in result.rows] == ["x"]
+        assert result.rows[0].interval.confidence == pytest.approx(0.95)
+        assert (result.notes, result.provenance["mirrored_group"]) == ((), "y")
 
     def test_a_protected_group_is_one_row_without_a_mirror(self) -> None:
         for names in (["x", "y"], ["x", "y", "z"]):
-            found = in_turn(names, protected="y")
-            assert [row.protected for row in found.rows] == ["y"]
-            assert found.rows[0].interval.confidence == pytest.approx(0.95)
-            assert (found.notes, "mirrored_group" in found.provenance) == ((), False)
+            result = in_turn(names, protected="y")
+            assert [row.protected for row in result.rows] == ["y"]
+            assert result.rows[0].interval.confidence == pytest.approx(0.95)
+            assert (result.notes, "mirrored_group" in result.provenance) == ((), False)
         together = in_turn(["x", "y", "z"], protected=["x", "z"])
         assert [row.protected for row in together.rows] == ["x + z"]
 
@@ -313,8 +313,8 @@ class TestEveryGroup:
             in_turn(["x"])
 
     def test_the_provenance_has_the_settings(self) -> None:
-        found = in_turn(["x", "y"], group_share=0.4, seed=3, confidence=0.9)
-        assert found.provenance["settings"] == {
+        result = in_turn(["x", "y"], group_share=0.4, seed=3, confidence=0.9)
+        assert result.provenance["settings"] == {
             "measure": "demographic_parity",
             "method": "score",
             "group_share": 0.4,
@@ -339,12 +339,12 @@ class TestTable:
     def test_the_columns_are_measured_as_arrays_are(self) -> None:
         assert [row.protected for row in self.measured().rows] == ["a", "b", "c"]
         score = DisparitySettings(method="score", measure="tpr_difference", seed=3)
-        found = self.measured(label="repaid", protected=["a", "c"], settings=score)
+        result = self.measured(label="repaid", protected=["a", "c"], settings=score)
         expected = group_disparity(
             ROWS.repaid, ROWS.approved, sensitive_features=ROWS.race, protected=["a", "c"],
             method="score", measure="tpr_difference",
         )  # fmt: skip
-        assert found.rows == (expected,)
+        assert result.rows == (expected,)
         with pytest.raises(InputError, match="tpr_difference needs a label"):
             self.measured(settings=score)
 

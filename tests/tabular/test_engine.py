@@ -41,7 +41,7 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
         }
     )
     frame.loc[0, "weight"] = 1
-    eighths = st.integers(0, 8).map(lambda one: one / 8)
+    eighths = st.integers(0, 8).map(lambda number: number / 8)
     for name in ("t0", "t1"):
         values = st.sampled_from("xyz") if kind == "categories" else st.integers(0, 1)
         frame[name] = column(values)
@@ -87,9 +87,9 @@ def slow(frame: pd.DataFrame, choices: dict[str, Any], kind: str) -> dict[Direct
     tasks = choices["task"]
     if kind == "categories":
         tasks = sorted({row[name] for row in rows for name in ("t0", "t0_said")})
-    found: dict[Direction, list[float]] = {A_TO_T: []}
+    actual: dict[Direction, list[float]] = {A_TO_T: []}
     if said_groups:
-        found[T_TO_A] = []
+        actual[T_TO_A] = []
     for a, t in itertools.product(sorted(groups), tasks):
         in_group = [float(group(row, choices["attribute"]) == a) for row in rows]
         in_task = [has(row, t, said=False) for row in rows]
@@ -104,14 +104,14 @@ def slow(frame: pd.DataFrame, choices: dict[str, Any], kind: str) -> dict[Direct
         lean = 0 if tie else 1 if joint > p_a * p_t else -1
         guess = [has(row, t, said=True) for row in rows]
         said = [w * g * d for w, g, d in zip(weights, in_group, guess, strict=True)]
-        found[A_TO_T].append(lean * (math.fsum(said) - math.fsum(both)) / (p_a * total))
+        actual[A_TO_T].append(lean * (math.fsum(said) - math.fsum(both)) / (p_a * total))
         if said_groups:
             guess = [float(group(row, said_groups) == a) for row in rows]
             said = [w * g * d for w, g, d in zip(weights, guess, in_task, strict=True)]
-            found[T_TO_A].append(lean * (math.fsum(said) - math.fsum(both)) / (p_t * total))
+            actual[T_TO_A].append(lean * (math.fsum(said) - math.fsum(both)) / (p_t * total))
     return {
         direction: sum(pairs) / len(pairs) if pairs else math.nan
-        for direction, pairs in found.items()
+        for direction, pairs in actual.items()
     }
 
 
@@ -218,13 +218,13 @@ def test_bins_of_rows_give_the_value_of_the_rows_in_any_order(
     assert expected is not None
     shuffled = many.sample(frac=1, random_state=1)
     for interval in ("bootstrap", None):
-        found = [
+        actual = [
             lmprobe.amplify(table, **SOFT_ONE, weight=weight, interval=interval).rows[0].value
             for table in (many, shuffled)
         ]
-        assert found[0] == pytest.approx(expected.value, rel=1e-12)
+        assert actual[0] == pytest.approx(expected.value, rel=1e-12)
         # Sums are made in whole numbers.
-        assert found[1] == (found[0] if interval is None else pytest.approx(found[0], rel=1e-12))
+        assert actual[1] == (actual[0] if interval is None else pytest.approx(actual[0], rel=1e-12))
 
 
 def test_an_interval_in_bins_is_as_wide_as_one_over_rows(many: pd.DataFrame) -> None:
@@ -280,11 +280,11 @@ class TestClusters:
 
 @pytest.fixture(scope="module")
 def runs(people: pd.DataFrame) -> list[pd.DataFrame]:
-    found = []
+    actual = []
     for seed in range(4):
         flip = np.random.default_rng(seed).random(len(people)) < 0.1
-        found.append(people.assign(p0=np.where(flip, 1 - people["p0"], people["p0"])))
-    return found
+        actual.append(people.assign(p0=np.where(flip, 1 - people["p0"], people["p0"])))
+    return actual
 
 
 class TestRuns:
@@ -302,12 +302,12 @@ class TestRuns:
         column = lmprobe.amplify(together, **value, run_column="seed")
         alone = [lmprobe.amplify(run, **value) for run in runs]
         for direction in ("A->T", "T->A"):
-            values = [one.value for one in files.row(direction).runs]
-            assert values == [one.row(direction).value for one in alone]
+            values = [run.value for run in files.row(direction).runs]
+            assert values == [item.row(direction).value for item in alone]
             assert files.row(direction).value == pytest.approx(np.mean(values))
             for other in (further, column):
-                assert [one.value for one in other.row(direction).runs] == values
-        assert [one.run for one in column.rows[0].runs] == ["0", "1", "2", "3"]
+                assert [run.value for run in other.row(direction).runs] == values
+        assert [item.run for item in column.rows[0].runs] == ["0", "1", "2", "3"]
 
     def test_the_interval_covers_rows_and_runs(self, runs: list[pd.DataFrame]) -> None:
         from scipy import stats
@@ -343,7 +343,7 @@ class TestRuns:
             "task_prediction": [f"{name}_said" for name in labels],
         }
         result = lmprobe.amplify(frames, **choices, runs=True)
-        corrected = [one.corrected for one in result.rows[0].runs]
+        corrected = [run.corrected for run in result.rows[0].runs]
         assert None not in corrected
         assert [row[3] for row in result.table("runs").rows] == corrected
         assert list(result.figure("runs").figure.series[0].y) == corrected
@@ -372,10 +372,10 @@ def test_every_kind_of_table_gives_the_same_bytes(people: pd.DataFrame, tmp_path
         str(tmp_path / "parts" / "*.csv"),
     ]
     rows = [lmprobe.amplify(source, **HARD).to_dict()["rows"] for source in sources]
-    for one in rows[1:]:
-        for row in one:
+    for item in rows[1:]:
+        for row in item:
             row["runs"][0]["run"] = rows[0][0]["runs"][0]["run"]
-        assert one == rows[0]
+        assert item == rows[0]
 
 
 def test_later_rows_may_make_classes_of_what_looked_like_0_and_1() -> None:
@@ -391,12 +391,12 @@ def test_01_and_1_are_two_classes() -> None:
     codes = ["01", "1", "1", "1", "1", "01"]
     frame = pd.DataFrame({"sex": list("ffmmmm"), "t": codes, "said": ["01", *codes[:-1]]})
     words = frame.replace({"t": {"01": "x", "1": "y"}, "said": {"01": "x", "1": "y"}})
-    found, expected = (
-        lmprobe.amplify(one, attribute="sex", task="t", task_prediction="said", interval=None)
-        for one in (frame, words)
+    actual, expected = (
+        lmprobe.amplify(word, attribute="sex", task="t", task_prediction="said", interval=None)
+        for word in (frame, words)
     )
-    assert found.rows[0].tasks == ("01", "1")
-    assert found.rows[0].value == expected.rows[0].value != 0
+    assert actual.rows[0].tasks == ("01", "1")
+    assert actual.rows[0].value == expected.rows[0].value != 0
 
 
 def test_patterns_of_columns_are_paired_by_name_not_by_place(people: pd.DataFrame) -> None:
@@ -405,10 +405,10 @@ def test_patterns_of_columns_are_paired_by_name_not_by_place(people: pd.DataFram
     frame = frame[["sex", "said.1", "object.2", "said.0", "object.0", "object.1"]]
     frame["said.2"], frame["said.other"] = people["p2"], 1
     star: dict[str, Any] = {"attribute": "sex", "task": "object.*", "task_prediction": "said.*"}
-    found = lmprobe.amplify(frame, **star, interval=None).row("A->T")
+    result = lmprobe.amplify(frame, **star, interval=None).row("A->T")
     expected = lmprobe.amplify(people, **HARD, interval=None).row("A->T")
-    assert found.tasks == ("object.2", "object.0", "object.1")
-    assert found.by_pair[:, [1, 2, 0]].tolist() == expected.by_pair.tolist()
+    assert result.tasks == ("object.2", "object.0", "object.1")
+    assert result.by_pair[:, [1, 2, 0]].tolist() == expected.by_pair.tolist()
     with pytest.raises(DataFileError, match=r'no column "said\.1"'):
         lmprobe.amplify(frame.drop(columns="said.1"), **star)
 

@@ -42,20 +42,20 @@ def tables(people: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> li
 
 
 def test_all_forms_give_the_same(tables: list[Any]) -> None:
-    found = [
+    actual = [
         (
-            table_disparities(one, prediction="said", attribute=["sex"], label="hired").rows[0],
-            table_leakage(one, attribute="sex", labels=["hired"], settings=EXACT).value,
+            table_disparities(table, prediction="said", attribute=["sex"], label="hired").rows[0],
+            table_leakage(table, attribute="sex", labels=["hired"], settings=EXACT).value,
             lmprobe.amplify(
-                one, attribute="sex", task="hired", task_prediction="said", interval=None
+                table, attribute="sex", task="hired", task_prediction="said", interval=None
             ).rows[0],
         )
-        for one in tables
+        for table in tables
     ]
-    for disparity, leakage, amplification in found:
-        assert disparity == found[0][0]
-        assert leakage == found[0][1]
-        assert amplification.value == found[0][2].value
+    for disparity, leakage, amplification in actual:
+        assert disparity == actual[0][0]
+        assert leakage == actual[0][1]
+        assert amplification.value == actual[0][2].value
 
 
 @pytest.mark.parametrize(("cell", "problem"), [("x", "found 'x' in row 8"), (None, "row 8")])

@@ -67,12 +67,12 @@ def test_what_does_not_go_with_several_runs(
 def test_what_goes_with_one_run_and_with_several(
     tables: int, choices: dict[str, Any], runs: int
 ) -> None:
-    found = measured([people(seed) for seed in range(tables)], runs=True, **choices)
-    assert len(found.rows[0].runs) == runs
-    assert found.rows_read == 40 * tables
-    assert len(found.thresholds) == (tables if "score" in choices else 0)
-    assert len(found.curves) == (choices.get("threshold") == "all")
-    assert len(found.metrics) == ("metrics" in choices)
+    result = measured([people(seed) for seed in range(tables)], runs=True, **choices)
+    assert len(result.rows[0].runs) == runs
+    assert result.rows_read == 40 * tables
+    assert len(result.thresholds) == (tables if "score" in choices else 0)
+    assert len(result.curves) == (choices.get("threshold") == "all")
+    assert len(result.metrics) == ("metrics" in choices)
 
 
 @pytest.mark.parametrize("metrics", [(), ("directional",)])
@@ -82,10 +82,10 @@ def test_as_many_rows_are_positive_as_are_labelled_whatever_else_is_asked(
 ) -> None:
     table = people()
     several: dict[str, Any] = {"task": ["t", "u"], "score": ["s", "r"], "weight": weight}
-    found = measured(table, **several, metrics=metrics)
+    result = measured(table, **several, metrics=metrics)
     weights = np.ones(40) if weight is None else table["w"].to_numpy()
-    assert [cut.task for cut in found.thresholds] == ["t", "u"]
-    for cut in found.thresholds:
+    assert [cut.task for cut in result.thresholds] == ["t", "u"]
+    for cut in result.thresholds:
         assert cut.wanted == pytest.approx(np.average(table[cut.task], weights=weights))
     train = measured(table, **several, train=people(1), train_weight="w", metrics=metrics)
     wanted = [cut.wanted for cut in train.thresholds]
@@ -94,9 +94,9 @@ def test_as_many_rows_are_positive_as_are_labelled_whatever_else_is_asked(
 
 
 def test_a_given_threshold_holds_for_every_score() -> None:
-    found = measured(people(), task=["t", "u"], score=["s", "r"], threshold=0.25)
-    assert [(cut.task, cut.value) for cut in found.thresholds] == [("t", 0.25), ("u", 0.25)]
-    share = found.rows[0].runs[0].predicted[0, 0]
+    result = measured(people(), task=["t", "u"], score=["s", "r"], threshold=0.25)
+    assert [(cut.task, cut.value) for cut in result.thresholds] == [("t", 0.25), ("u", 0.25)]
+    share = result.rows[0].runs[0].predicted[0, 0]
     table = people()
     assert share == (table["s"] >= 0.25)[table["sex"] == "f"].mean()
 
@@ -119,9 +119,9 @@ def test_curves_use_the_lean_of_the_train_table() -> None:
 
 
 def test_a_task_of_the_train_table_may_have_classes() -> None:
-    table = people().assign(p=lambda one: one["t"])
-    found = measured(table, **PREDICTED, train=people(1).assign(t=lambda one: one["u"] * 2))
-    assert found.rows[0].tasks == ("0", "1", "2")
+    table = people().assign(p=lambda table: table["t"])
+    result = measured(table, **PREDICTED, train=people(1).assign(t=lambda table: table["u"] * 2))
+    assert result.rows[0].tasks == ("0", "1", "2")
 
 
 def test_progress_is_told_table_by_table() -> None:
@@ -140,14 +140,14 @@ def test_runs_are_called_as_their_files_or_by_number(tmp_path: Path) -> None:
     for seed in range(2):
         people(seed).to_csv(tmp_path / f"{seed}.csv", index=False)
         names.append(str(tmp_path / f"{seed}.csv"))
-    found = measured(names, **PREDICTED, runs=True)
-    assert [one.run for one in found.rows[0].runs] == names
-    assert found.provenance["tables"] == names
-    assert found.provenance["files"]
+    result = measured(names, **PREDICTED, runs=True)
+    assert [item.run for item in result.rows[0].runs] == names
+    assert result.provenance["tables"] == names
+    assert result.provenance["files"]
     held = measured([people(0), people(1)], **PREDICTED, runs=True)
-    assert [one.run for one in held.rows[0].runs] == ["run 1", "run 2"]
+    assert [item.run for item in held.rows[0].runs] == ["run 1", "run 2"]
     column = measured(people(), **PREDICTED, run_column="seed")
-    assert [one.run for one in column.rows[0].runs] == ["0", "1"]
+    assert [item.run for item in column.rows[0].runs] == ["0", "1"]
 
 
 def test_it_is_remembered_whether_all_tables_are_files(tmp_path: Path) -> None:
@@ -169,29 +169,29 @@ def test_it_is_remembered_whether_all_tables_are_files(tmp_path: Path) -> None:
 
 def test_tied_scores_are_noted_where_they_are_cut() -> None:
     table = people().assign(t=[1] * 10 + [0] * 30, s=[1.0] * 20 + [0.5] * 20)
-    found = measured(table, task=["t", "u"], score=["s", "r"])
-    (note,) = (note for note in found.notes if note.kind.value == "threshold")
+    result = measured(table, task=["t", "u"], score=["s", "r"])
+    (note,) = (note for note in result.notes if note.kind.value == "threshold")
     assert note.text.startswith("s: tied scores let 0.0000 be positive where 0.2500 are wanted")
 
 
 def test_which_tables_are_measured() -> None:
-    one, two, three = people(0), people(1), people(2)
+    first, two, three = people(0), people(1), people(2)
     for table, runs, count in (
-        (one, None, 1),
-        (one, True, 1),
-        ([one], None, 1),
-        ([one, two], True, 2),
-        (one, [two, three], 3),
-        ((one, two), [three], 3),
+        (first, None, 1),
+        (first, True, 1),
+        ([first], None, 1),
+        ([first, two], True, 2),
+        (first, [two, three], 3),
+        ((first, two), [three], 3),
     ):
-        found = measured(table, **PREDICTED, runs=runs)
-        assert len(found.rows[0].runs) == count
+        result = measured(table, **PREDICTED, runs=runs)
+        assert len(result.rows[0].runs) == count
     with pytest.raises(InputError, match="2 tables: several are training runs"):
-        measured([one, two], **PREDICTED)
+        measured([first, two], **PREDICTED)
     with pytest.raises(InputError, match="no table was given"):
         measured([], **PREDICTED, runs=True)
     with pytest.raises(InputError, match="a column is chosen by its name: found 3"):
-        measured(one, task_prediction=3)
+        measured(first, task_prediction=3)
 
 
 def test_train_and_validation_tables_choose_the_threshold() -> None:

@@ -41,7 +41,7 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("with_train", [False, True])
 def test_values_are_those_of_the_rows(name: str, weight: str | None, with_train: bool) -> None:
     frame, train = rows(0), rows(1, 200)
-    found = amplify(
+    result = amplify(
         frame,
         **COLUMNS,
         weight=weight,
@@ -66,21 +66,23 @@ def test_values_are_those_of_the_rows(name: str, weight: str | None, with_train:
         sample_weight=None if weight is None else frame["weight"],
         **options,
     ).values
-    assert {one.direction: one.value for one in found.metrics} == pytest.approx(dict(expected))
-    assert {one.metric for one in found.metrics} == {name}
+    assert {metric.direction: metric.value for metric in result.metrics} == pytest.approx(
+        dict(expected)
+    )
+    assert {item.metric for item in result.metrics} == {name}
 
 
 def test_they_are_in_the_tables_the_page_and_the_file(tmp_path: Path) -> None:
     rows(2).to_csv(tmp_path / "rows.csv", index=False)
-    found = amplify(tmp_path / "rows.csv", **COLUMNS, metrics=NAMES, interval=None)
-    assert [row[0] for row in found.table("metrics").rows][:2] == ["directional"] * 2
-    assert found.row("A->T").value == pytest.approx(
-        next(one.value for one in found.metrics if one.direction == "attribute->task")
+    result = amplify(tmp_path / "rows.csv", **COLUMNS, metrics=NAMES, interval=None)
+    assert [row[0] for row in result.table("metrics").rows][:2] == ["directional"] * 2
+    assert result.row("A->T").value == pytest.approx(
+        next(metric.value for metric in result.metrics if metric.direction == "attribute->task")
     )
-    again = AmplificationResult.from_json(found.to_json())
-    assert again.metrics == found.metrics
-    assert "Other metrics" in found.to_html()
-    assert "--metric mals" in found.to_html()
+    again = AmplificationResult.from_json(result.to_json())
+    assert again.metrics == result.metrics
+    assert "Other metrics" in result.to_html()
+    assert "--metric mals" in result.to_html()
 
 
 def test_mistakes() -> None:

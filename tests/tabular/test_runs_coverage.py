@@ -33,11 +33,11 @@ def test_the_interval_over_runs_covers_the_mean_of_all_runs() -> None:
     for _ in range(600):
         values = []
         for bias in draw.normal(0.05, 0.03, 5):
-            found = directional_amplification(
+            result = directional_amplification(
                 GROUP, TRUTH, task_predictions=predictions(bias, draw)
             ).attribute_to_task
-            assert found is not None
-            values.append(found.value)
+            assert result is not None
+            values.append(result.value)
         hits += truth in interval_over_runs(values)
     # 0.95 within three standard errors of 600 studies.
     assert 0.923 <= hits / 600 <= 0.977
@@ -62,7 +62,7 @@ def average_precision(scores: np.ndarray) -> float:
 
 
 def false_positive_gap(guess: np.ndarray) -> float:
-    rates = [guess[(one == GROUP) & (TRUTH == 0)].mean() for one in (0, 1)]
+    rates = [guess[(item == GROUP) & (TRUTH == 0)].mean() for item in (0, 1)]
     return float(rates[1] - rates[0])
 
 
@@ -70,21 +70,21 @@ def studied(model: Architecture, draw: np.random.Generator) -> dict[str, Interva
     """Return the interval over five runs of each measure."""
     runs = [model.scores(draw) for _ in range(5)]
     # The paper's threshold: as many are predicted positive as are.
-    said = [(one >= np.sort(one)[-TRUTH.sum()]).astype(int) for one in runs]
-    frames = [pd.DataFrame({"group": GROUP, "task": TRUTH, "said": one}) for one in said]
+    said = [(run >= np.sort(run)[-TRUTH.sum()]).astype(int) for run in runs]
+    frames = [pd.DataFrame({"group": GROUP, "task": TRUTH, "said": item}) for item in said]
     row = lmprobe.amplify(
         frames, attribute="group", task="task", task_prediction="said", runs=True, interval=None
     ).row("A->T")
     assert row.over_runs is not None
     return {
-        "average precision": interval_over_runs([average_precision(one) for one in runs]),
-        "FPR difference": interval_over_runs([false_positive_gap(one) for one in said]),
+        "average precision": interval_over_runs([average_precision(run) for run in runs]),
+        "FPR difference": interval_over_runs([false_positive_gap(item) for item in said]),
         "amplification": row.over_runs.interval,
     }
 
 
-def apart(one: Interval, other: Interval) -> bool:
-    return one.high < other.low or other.high < one.low
+def apart(first: Interval, other: Interval) -> bool:
+    return first.high < other.low or other.high < first.low
 
 
 def test_what_runs_can_tell_apart_depends_on_the_measure() -> None:
@@ -96,12 +96,12 @@ def test_what_runs_can_tell_apart_depends_on_the_measure() -> None:
     60 seeds the four assertions hold in 0.97, 0.97, 0.93 and 0.98; this is one seed.
     """
     draw = np.random.default_rng(1)
-    found = [studied(Architecture(skill), draw) for skill in (1.0, 1.6, 2.2)]
-    pairs = list(itertools.combinations(found, 2))
+    actual = [studied(Architecture(skill), draw) for skill in (1.0, 1.6, 2.2)]
+    pairs = list(itertools.combinations(actual, 2))
     name = "average precision"
-    assert all(apart(one[name], other[name]) for one, other in pairs)
-    assert found[0][name].high < found[1][name].low < found[1][name].high < found[2][name].low
+    assert all(apart(first[name], other[name]) for first, other in pairs)
+    assert actual[0][name].high < actual[1][name].low < actual[1][name].high < actual[2][name].low
     for name in ("FPR difference", "amplification"):
-        assert not any(apart(one[name], other[name]) for one, other in pairs)
+        assert not any(apart(first[name], other[name]) for first, other in pairs)
     skewed = studied(Architecture(1.6, bias=1.6), draw)
-    assert apart(found[1]["amplification"], skewed["amplification"])
+    assert apart(actual[1]["amplification"], skewed["amplification"])

@@ -196,8 +196,8 @@ def test_the_gender_of_a_caption(text: str, published: str, word: str) -> None:
 def test_the_objects_of_a_caption(text: str, published: set[str], word: set[str]) -> None:
     names = ["car", "carrot", "dog", "hot dog", "bus", "tie"]
     for rule, expected in (("published", published), ("word", word)):
-        found = object_finder(names, rule)(text)  # type: ignore[arg-type]
-        named = {name for name, yes in zip(names, found, strict=True) if yes}
+        result = object_finder(names, rule)(text)  # type: ignore[arg-type]
+        named = {name for name, yes in zip(names, result, strict=True) if yes}
         assert named == expected, rule
 
 
@@ -218,9 +218,9 @@ def test_captions_and_the_way_to_amplify(
     code, _, err = convert("captions", said, table, tmp_path / "all.csv", "--keep-unclear")
     assert code == 0
     assert "wrote 2 rows" in err
-    found = pd.read_csv(tmp_path / "all.csv")
-    assert found["gender_predicted"].tolist() == ["neither", "woman"]
-    assert found["predicted.dining table"].tolist() == [1, 0]
+    actual = pd.read_csv(tmp_path / "all.csv")
+    assert actual["gender_predicted"].tolist() == ["neither", "woman"]
+    assert actual["predicted.dining table"].tolist() == [1, 0]
     assert len(vision.captions(said, table)) == 1
     words = ("-a", "gender", "-t", "object.*", "-p", "predicted.*", "--json")
     code, out, _ = amplify(tmp_path / "all.csv", *words)
@@ -229,7 +229,7 @@ def test_captions_and_the_way_to_amplify(
     assert row["tasks"] == ["object.dining table", "object.tie"]
     assert row["value"] == -1.0  # everything the wrong way about
     result = lmprobe.amplify(
-        found, attribute="gender", task="object.*", task_prediction="predicted.*"
+        actual, attribute="gender", task="object.*", task_prediction="predicted.*"
     )
     assert result.row("A->T").value == -1.0
 

@@ -44,8 +44,8 @@ def spanish(tmp_path: Path) -> TemplateSet:
     return load_templates(write(tmp_path, sentences, slots, language="es"))
 
 
-def texts(one: TemplateSet, attribute: str, task: str) -> list[str]:
-    return [template.sentence(attribute, task).text for template in one.templates]
+def texts(template_set: TemplateSet, attribute: str, task: str) -> list[str]:
+    return [template.sentence(attribute, task).text for template in template_set.templates]
 
 
 def visible(sentence: Sentence, hidden: tuple[str, ...]) -> str:
@@ -85,12 +85,12 @@ def test_what_differs_between_the_candidates_is_hidden_and_nothing_else(
     first, second, third = spanish.templates
     by_group = [first.sentence(who, "nurse") for who in ("he", "she")]
     assert differing_slots(by_group) == ("who", "what")
-    assert {visible(one, differing_slots(by_group)) for one in by_group} == {"_ es _."}
+    assert {visible(item, differing_slots(by_group)) for item in by_group} == {"_ es _."}
     by_task = [first.sentence("she", what) for what in spanish.tasks]
-    assert {visible(one, differing_slots(by_task)) for one in by_task} == {"Ella es _."}
+    assert {visible(item, differing_slots(by_task)) for item in by_task} == {"Ella es _."}
     guards = [first.sentence(who, "guard") for who in ("he", "she")]
     # "guardia" is both, but its article is not.
-    assert {visible(one, differing_slots(guards)) for one in guards} == {"_ es _."}
+    assert {visible(guard, differing_slots(guards)) for guard in guards} == {"_ es _."}
     said = [second.sentence(who, "cook") for who in ("he", "she")]
     assert visible(said[0], differing_slots(said)) == "_ dijo que _ no venía."
     hired = [third.sentence(who, "cook") for who in ("he", "she")]
@@ -102,10 +102,10 @@ def test_an_elided_article_touches_the_word(tmp_path: Path) -> None:
         "who": [{"word": "il", "agree": "masculine"}, {"word": "elle", "agree": "feminine"}],
         "what": [{"word": "infirmier", "forms": {"feminine": "infirmière"}}, "comptable"],
     }
-    one = load_templates(write(tmp_path, ["{the:what} dit qu'{who} part."], slots, language="fr"))
-    assert texts(one, "elle", "infirmier") == ["L'infirmière dit qu'elle part."]
-    assert texts(one, "il", "comptable") == ["Le comptable dit qu'il part."]
-    sentence = one.templates[0].sentence("elle", "infirmier")
+    first = load_templates(write(tmp_path, ["{the:what} dit qu'{who} part."], slots, language="fr"))
+    assert texts(first, "elle", "infirmier") == ["L'infirmière dit qu'elle part."]
+    assert texts(first, "il", "comptable") == ["Le comptable dit qu'il part."]
+    sentence = first.templates[0].sentence("elle", "infirmier")
     assert sentence.written("what") == "L'infirmière"
     assert sentence.text[slice(*sentence.task_span)] == "infirmière"
 
@@ -122,17 +122,17 @@ def test_a_slot_may_touch_letters_of_a_script_without_spaces(
     tmp_path: Path, language: str, sentence: str, who: list[str], text: str
 ) -> None:
     slots: dict[str, object] = {"who": who, "what": ["护士", "律师"]}
-    one = load_templates(write(tmp_path, [sentence], slots, language=language))
-    found = one.templates[0].sentence(who[1], "护士")
-    assert found.text == text
-    assert found.written("who") == who[1]
-    assert found.written("what") == "护士"
+    first = load_templates(write(tmp_path, [sentence], slots, language=language))
+    result = first.templates[0].sentence(who[1], "护士")
+    assert result.text == text
+    assert result.written("who") == who[1]
+    assert result.written("what") == "护士"
 
 
 def test_in_such_a_script_slots_may_touch_and_a_word_written_out_is_found(tmp_path: Path) -> None:
     slots: dict[str, object] = {"who": ["他", "她"], "what": ["护士", "律师"], "be": ["是"]}
-    one = load_templates(write(tmp_path, ["{who}{be}{what}。"], slots, language="zh"))
-    assert texts(one, "他", "律师") == ["他是律师。"]
+    first = load_templates(write(tmp_path, ["{who}{be}{what}。"], slots, language="zh"))
+    assert texts(first, "他", "律师") == ["他是律师。"]
     slots["be"] = ["is"]
     with pytest.raises(DataFileError, match=r"\{who\} touches \{be\}; put a space between"):
         load_templates(write(tmp_path, ["{who}{be}{what}。"], slots, language="zh"))
@@ -145,14 +145,14 @@ def test_decomposed_letters_are_composed(tmp_path: Path) -> None:
     slots: dict[str, object] = {"who": ["él", "ella"], "what": ["médico", "policía"]}
     path = write(tmp_path, ["{who} ya fue {what} aquí."], slots, language="es")
     path.write_text(unicodedata.normalize("NFD", path.read_text("utf-8")), encoding="utf-8")
-    one = load_templates(path)
-    assert one.templates[0].sentence("él", "policía").text == "Él ya fue policía aquí."
+    first = load_templates(path)
+    assert first.templates[0].sentence("él", "policía").text == "Él ya fue policía aquí."
     rates = tmp_path / "rates.csv"
     text = unicodedata.normalize("NFD", "task,él,ella\nmédico,1,2\npolicía,3,4\n")
     rates.write_text(text, encoding="utf-8")
-    found = load_base_rates(rates).association(one.attributes, one.tasks)
-    assert found.counts is not None
-    assert found.counts.tolist() == [[1, 3], [2, 4]]
+    result = load_base_rates(rates).association(first.attributes, first.tasks)
+    assert result.counts is not None
+    assert result.counts.tolist() == [[1, 3], [2, 4]]
 
 
 def test_a_korean_particle_is_a_form(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_a_korean_particle_is_a_form(tmp_path: Path) -> None:
             {"word": "경찰관", "forms": {"copula": "경찰관입니다"}},
         ],
     }
-    one = load_templates(write(tmp_path, ["{who:topic} {what:copula}."], slots, language="ko"))
-    sentence = one.templates[0].sentence("she", "간호사")
+    first = load_templates(write(tmp_path, ["{who:topic} {what:copula}."], slots, language="ko"))
+    sentence = first.templates[0].sentence("she", "간호사")
     assert sentence.text == "그녀는 간호사입니다."
     assert sentence.written("who") == "그녀는"
     with pytest.raises(DataFileError, match=r'touches "는"; give its words a form with the part'):
@@ -182,13 +182,13 @@ NAMES: list[object] = [
 
 def test_groups_of_words(tmp_path: Path) -> None:
     slots: dict[str, object] = {"who": NAMES, "what": ["nurse", "cook"]}
-    one = load_templates(write(tmp_path, ["{who} is {a:what}."], slots))
-    assert one.attributes == ("Black women", "white men")
-    assert one.attribute_words == {
+    first = load_templates(write(tmp_path, ["{who} is {a:what}."], slots))
+    assert first.attributes == ("Black women", "white men")
+    assert first.attribute_words == {
         "Black women": ("Lakisha", "Ebony"), "white men": ("Brad", "Todd", "Greg"),
     }  # fmt: skip
-    assert one.task_words == {"nurse": ("nurse",), "cook": ("cook",)}
-    template = one.templates[0]
+    assert first.task_words == {"nurse": ("nurse",), "cook": ("cook",)}
+    template = first.templates[0]
     assert template.sentence("Todd", "cook").text == "Todd is a cook."
     with pytest.raises(InputError, match="has several words: Lakisha, Ebony"):
         template.sentence("Black women", "cook")
@@ -211,17 +211,17 @@ def crossed(folder: Path, names: str, words: list[object] = CROSSED) -> Path:
 
 
 def test_crossed_attributes_form_every_intersection(tmp_path: Path) -> None:
-    one = load_templates(crossed(tmp_path, '["race", "gender"]'))
-    assert one.attribute_words == {
+    first = load_templates(crossed(tmp_path, '["race", "gender"]'))
+    assert first.attribute_words == {
         "White & female": ("Emily",),
         "White & male": ("Brad", "Greg"),
         "Black & female": ("Ebony",),
         "Black & male": ("Jamal",),
     }
-    assert one.attributes == tuple(one.attribute_words)
-    assert one.crossed == ("race", "gender")
-    assert one.attribute_values["Black & male"] == ("Black", "male")
-    assert one.attribute_slot == "name"
+    assert first.attributes == tuple(first.attribute_words)
+    assert first.crossed == ("race", "gender")
+    assert first.attribute_values["Black & male"] == ("Black", "male")
+    assert first.attribute_slot == "name"
 
 
 def test_one_of_several_values_can_be_the_attribute(tmp_path: Path) -> None:
@@ -229,8 +229,11 @@ def test_one_of_several_values_can_be_the_attribute(tmp_path: Path) -> None:
     lexicon = 'name = "n"\ndescription = "d"\nsource = "s"\nattributes = ["race", "gender"]\n'
     (tmp_path / "lexicons" / "n.toml").write_text(f"{lexicon}entries = {toml(CROSSED)}")
     slots: dict[str, object] = {"name": {"lexicon": "n"}, "what": ["nurse", "cook"]}
-    one = load_templates(write(tmp_path, ["{name} is {a:what}."], slots, attribute="gender"))
-    assert one.attribute_words == {"female": ("Emily", "Ebony"), "male": ("Jamal", "Brad", "Greg")}
+    first = load_templates(write(tmp_path, ["{name} is {a:what}."], slots, attribute="gender"))
+    assert first.attribute_words == {
+        "female": ("Emily", "Ebony"),
+        "male": ("Jamal", "Brad", "Greg"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -265,7 +268,7 @@ def test_visible_text_that_depends_on_the_hidden_word_is_a_warning(
     path = write(tmp_path, [sentence], slots, language=language)
     findings = check_set(path)[1]
     assert findings.problems == []
-    assert any(message in str(one) for one in findings.warnings), findings.warnings
+    assert any(message in str(warning) for warning in findings.warnings), findings.warnings
     assert load_templates(path).language == language
 
 

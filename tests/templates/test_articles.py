@@ -33,8 +33,8 @@ def test_english_articles_go_by_the_sound_of_the_first_word() -> None:
 
 def test_french_articles_elide_but_not_before_an_aspirated_h() -> None:
     for words, expected in ((ELIDED.split(), "l'"), (ASPIRATED.split(), "le")):
-        found = {word: article(word, "the", language="fr", gender="masculine") for word in words}
-        assert found == dict.fromkeys(words, expected)
+        actual = {word: article(word, "the", language="fr", gender="masculine") for word in words}
+        assert actual == dict.fromkeys(words, expected)
 
 
 def test_articles_of_each_language_and_gender() -> None:
@@ -43,12 +43,12 @@ def test_articles_of_each_language_and_gender() -> None:
         "es": "un una el la", "fr": "un une le la", "it": "un una il la", "pt": "um uma o a",
         "de": "ein eine der die",
     }.items():  # fmt: skip
-        found = [
+        actual = [
             article("b", kind, language=language, gender=gender)
             for kind in kinds
             for gender in genders
         ]
-        assert found == expected.split()
+        assert actual == expected.split()
     assert article("Kind", "the", language="de", gender="neuter", case="dative") == "dem"
     assert article("amica", language="it", gender="feminine") == "un'"
     assert article("zio", "the", language="it", gender="masculine") == "lo"

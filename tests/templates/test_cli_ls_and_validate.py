@@ -27,7 +27,7 @@ what = ["nurse", "cook"]
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_all_shipped_files_are_valid() -> None:
@@ -63,7 +63,7 @@ def test_kinds_are_told_apart(tmp_path: Path) -> None:
     done = run("validate", lexicon, rates, other, tmp_path / "none.toml", tmp_path, "--json")
     assert done.exit_code == 2
     document = json.loads(done.stdout)
-    assert [one["kind"] for one in document["files"]] == [
+    assert [item["kind"] for item in document["files"]] == [
         "lexicon",
         "base rates",
         "unknown",

@@ -34,10 +34,10 @@ __all__ = ["own_cache"]
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def texts_of(one: TemplateSet) -> list[str]:
+def texts_of(template_set: TemplateSet) -> list[str]:
     return [
         template.sentence(attribute, task).text
-        for template in one.templates
+        for template in template_set.templates
         for attribute, task in product(template.attribute_entries, template.task_entries)
     ]
 
@@ -142,9 +142,9 @@ def test_scores_equal_a_slow_loop_over_hidden_tokens(
     language: str, templates: tuple[int, ...], direction: Direction, tmp_path: Path
 ) -> None:
     whole = load_templates(f"everyday-{language}")
-    one = replace(whole, templates=tuple(whole.templates[k] for k in templates))
+    first = replace(whole, templates=tuple(whole.templates[k] for k in templates))
     texts = texts_of(whole)
-    words = [word for entry in one.templates[0].task_entries.values() for word in [entry.word]]
+    words = [word for entry in first.templates[0].task_entries.values() for word in [entry.word]]
     tokenizer = {
         "zh": lambda: character_tokenizer(texts),
         "de": lambda: word_pieces(texts),
@@ -154,9 +154,9 @@ def test_scores_equal_a_slow_loop_over_hidden_tokens(
     }[language]()
     model = load_model(made_checkpoint(tmp_path, tokenizer))
     assert isinstance(model, MaskedModel)
-    attributes, tasks = one.attributes, one.tasks[:4]
-    found = score_templates(model, one, direction, attributes=attributes, tasks=tasks)
-    for k, template in enumerate(one.templates):
+    attributes, tasks = first.attributes, first.tasks[:4]
+    result = score_templates(model, first, direction, attributes=attributes, tasks=tasks)
+    for k, template in enumerate(first.templates):
         sentences = {pair: template.sentence(*pair) for pair in product(attributes, tasks)}
         for a, t in product(range(2), range(4)):
             attribute, task = attributes[a], tasks[t]
@@ -172,16 +172,16 @@ def test_scores_equal_a_slow_loop_over_hidden_tokens(
                 if len({sentences[pair].written(span.slot) for pair in others}) > 1
             ]
             slow = slow_log_probability(model, sentence.text, hidden)
-            assert found.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
+            assert result.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
 
 
 def test_fixed_text_may_have_any_tokens(tmp_path: Path) -> None:
     # "です。" is one token, and "な" is unknown: nothing is guessed there.
     slots: dict[str, object] = {"who": ["彼", "彼女"], "what": ["看護師", "弁護士", "医師"]}
     sentences: list[object] = ["{who}は{what}です。", "有名な{what}は{who}です。"]
-    one = load_templates(write(tmp_path, sentences, slots, language="ja"))
-    tokenizer = unigram([text.replace("な", "") for text in texts_of(one)], ["です。", "彼女"])
-    result = probe(load_model(made_checkpoint(tmp_path / "model", tokenizer)), one, "uniform")
+    first = load_templates(write(tmp_path, sentences, slots, language="ja"))
+    tokenizer = unigram([text.replace("な", "") for text in texts_of(first)], ["です。", "彼女"])
+    result = probe(load_model(made_checkpoint(tmp_path / "model", tokenizer)), first, "uniform")
     assert result.perplexity > 1
     assert result.row("uniform", "T->A").unevenness is not None
 
@@ -238,10 +238,10 @@ def planted(tmp_path: Path) -> tuple[ExactModel, TemplateSet]:
         "{who} es {a:good} {what}.",
         "{the:what} dijo que {who} venía.",
     ]
-    one = load_templates(write(tmp_path, sentences, slots, language="es"))
+    first = load_templates(write(tmp_path, sentences, slots, language="es"))
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    words = sorted({word for text in texts_of(one) for word in text.replace(".", " .").split()})
+    words = sorted({word for text in texts_of(first) for word in text.replace(".", " .").split()})
     vocabulary = {word: number for number, word in enumerate((*SPECIAL, *words))}
     words_alone = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     words_alone.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -251,25 +251,25 @@ def planted(tmp_path: Path) -> tuple[ExactModel, TemplateSet]:
     assert isinstance(model, ExactModel)
     model.sentences = [
         (tuple(tokenizer(template.sentence(who, what).text)["input_ids"]), JOINT[a, t])
-        for template in one.templates
-        for a, who in enumerate(one.attributes)
-        for t, what in enumerate(one.tasks)
+        for template in first.templates
+        for a, who in enumerate(first.attributes)
+        for t, what in enumerate(first.tasks)
     ]
-    return model, one
+    return model, first
 
 
 def test_the_planted_link_comes_back_and_would_not_with_the_ending_in_sight(
     planted: tuple[ExactModel, TemplateSet],
 ) -> None:
-    model, one = planted
+    model, first = planted
     given_task = JOINT / JOINT.sum(axis=0)
     given_group = JOINT / JOINT.sum(axis=1, keepdims=True)
     for direction, expected in zip(DIRECTIONS, (given_task, given_group), strict=True):
-        found = score_templates(model, one, direction, scorer="difference-l2r", cache=False)
-        for table in found.probabilities():
+        result = score_templates(model, first, direction, scorer="difference-l2r", cache=False)
+        for table in result.probabilities():
             np.testing.assert_allclose(table, expected, atol=1e-6)
-    found = score_templates(
-        model, one, Direction.TASK_TO_ATTRIBUTE, scorer="word-l2r", cache=False
+    result = score_templates(
+        model, first, Direction.TASK_TO_ATTRIBUTE, scorer="word-l2r", cache=False
     ).probabilities()
     # "un enfermero" gives "él" away: each sentence has its own pronoun with certainty.
-    np.testing.assert_allclose(found, 0.5, atol=1e-6)
+    np.testing.assert_allclose(result, 0.5, atol=1e-6)

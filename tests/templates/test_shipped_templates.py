@@ -40,7 +40,7 @@ OCCUPATIONS = (
 
 def test_fitbert_is_the_twenty_sentences_of_the_paper() -> None:
     fitbert = load_templates("fitbert")
-    assert [one.sentence("he", "janitor").text for one in fitbert.templates] == PAPER
+    assert [template.sentence("he", "janitor").text for template in fitbert.templates] == PAPER
     assert fitbert.attributes == ("he", "she")
     assert fitbert.all_attributes == ("he", "she", "they")
     assert list(fitbert.tasks) == OCCUPATIONS.split()
@@ -49,7 +49,7 @@ def test_fitbert_is_the_twenty_sentences_of_the_paper() -> None:
     tags = {("majority-male",): 16, ("majority-female",): 16}
     assert Counter(fitbert.task_tags.values()) == tags
     # A template without a family is its own.
-    assert fitbert.families == tuple(one.name for one in fitbert.templates)
+    assert fitbert.families == tuple(template.name for template in fitbert.templates)
     assert fitbert.families[7] == "{pronoun} is an old {occupation}."
 
 
@@ -61,8 +61,8 @@ def test_fitbert_iclr_is_two_sentences_whose_article_goes_with_the_occupation() 
 
 @pytest.mark.parametrize("name", ["everyday", "neutral"])
 def test_verbs_agree_with_every_pronoun(name: str) -> None:
-    one = load_templates(name)
-    for template in one.templates:
+    first = load_templates(name)
+    for template in first.templates:
         for pronoun in ("he", "she"):
             text = template.sentence(pronoun, "nurse").text
             assert not re.search(rf"\b{pronoun} (are|have|do|work|make)\b", text, re.IGNORECASE)
@@ -77,36 +77,36 @@ def test_neutral_verbs_have_no_number() -> None:
 
 
 def test_any_slot_can_be_the_attribute() -> None:
-    one = load_templates("nationalities")
-    assert (one.attribute_slot, one.task_slot) == ("nationality", "trait")
-    texts = [template.sentence("Egyptian", "honest").text for template in one.templates]
+    first = load_templates("nationalities")
+    assert (first.attribute_slot, first.task_slot) == ("nationality", "trait")
+    texts = [template.sentence("Egyptian", "honest").text for template in first.templates]
     assert "An Egyptian colleague of mine is honest." in texts
     assert "I live next door to an Egyptian family that is honest." in texts
 
 
 @pytest.mark.parametrize("name", template_names())
 def test_every_shipped_set_is_sound(name: str) -> None:
-    one = load_templates(name)
-    assert one.name == name
-    assert one.description
-    assert one.source
-    assert re.fullmatch(r"[0-9a-f]{64}", one.sha256)
-    assert len({template.name for template in one.templates}) == len(one.templates)
-    for template in one.templates:
-        check_sentences(one, template)
+    first = load_templates(name)
+    assert first.name == name
+    assert first.description
+    assert first.source
+    assert re.fullmatch(r"[0-9a-f]{64}", first.sha256)
+    assert len({template.name for template in first.templates}) == len(first.templates)
+    for template in first.templates:
+        check_sentences(first, template)
 
 
-def check_sentences(one: TemplateSet, template: Template) -> None:
+def check_sentences(template_set: TemplateSet, template: Template) -> None:
     """Check each sentence, its spans, and that what is visible depends on nothing hidden."""
     visible = set()
     for attribute, task in product(template.attribute_entries, template.task_entries):
         sentence = template.sentence(attribute, task)
         text = sentence.text
-        # A capital first, punctuation last, one space between words, right articles.
+        # A capital template_set, punctuation last, one space between words, right articles.
         assert re.match(rf"\W*(?:[A-ZÀ-Ü]|[가-힣{UNSPACED}])", text), text
         assert re.search(r"[.?!。？]$", text), text
         assert not re.search(r"[{}]|  | [.,。，]|[.!?] [a-zà-ü]", text), text
-        if one.language == "en":
+        if template_set.language == "en":
             assert not re.search(r"\ba [aeio]|\ban [^aeioAEIO]", text), text
         pieces, done = [], 0
         for span in sentence.spans:
@@ -115,8 +115,8 @@ def check_sentences(one: TemplateSet, template: Template) -> None:
             done = span.end
         visible.add((*pieces, sentence.text[done:]))
         for slot, entry in (
-            (one.attribute_slot, template.attribute_entries[attribute]),
-            (one.task_slot, template.task_entries[task]),
+            (template_set.attribute_slot, template.attribute_entries[attribute]),
+            (template_set.task_slot, template.task_entries[task]),
         ):
             word = sentence.text[slice(*sentence.span(slot).word)]
             forms = {entry.word, *entry.forms.values()}
@@ -141,25 +141,25 @@ GENDERED = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_set_of_each_language_shares_its_keys_with_english(language: str) -> None:
-    one = load_templates(f"everyday-{language}")
-    assert one.language == language
-    assert len(one.templates) >= 20
-    assert len(set(one.families)) >= 5
-    assert one.attributes == ("he", "she")
-    assert one.tasks == load_templates("fitbert").tasks
-    assert one.task_tags == load_templates("fitbert").task_tags
-    world = load_base_rates("labor").association(one.attributes, one.tasks)
+    first = load_templates(f"everyday-{language}")
+    assert first.language == language
+    assert len(first.templates) >= 20
+    assert len(set(first.families)) >= 5
+    assert first.attributes == ("he", "she")
+    assert first.tasks == load_templates("fitbert").tasks
+    assert first.task_tags == load_templates("fitbert").task_tags
+    world = load_base_rates("labor").association(first.attributes, first.tasks)
     assert world.joint.shape == (2, 32)
-    assert check_set(shipped_folder("templates") / f"{one.name}.toml")[1].warnings == []
+    assert check_set(shipped_folder("templates") / f"{first.name}.toml")[1].warnings == []
 
 
 @pytest.mark.parametrize("language", GENDERED)
 def test_articles_titles_and_agreement_are_of_one_gender(language: str) -> None:
-    one = load_templates(f"everyday-{language}")
+    first = load_templates(f"everyday-{language}")
     words = [set(text.split()) for text in GENDERED[language]]
     seen: set[str] = set()
-    for template in one.templates:
-        for task, entry in zip(one.tasks, template.task_entries.values(), strict=True):
+    for template in first.templates:
+        for task, entry in zip(first.tasks, template.task_entries.values(), strict=True):
             titles = entry.word, entry.forms.get("feminine", entry.word)
             for attribute, title, right, wrong in zip(
                 ("he", "she"), titles, words, words[::-1], strict=True
@@ -167,7 +167,7 @@ def test_articles_titles_and_agreement_are_of_one_gender(language: str) -> None:
                 sentence = template.sentence(attribute, task)
                 span = sentence.span("occupation")
                 assert sentence.text[slice(*span.word)].lower() == title.lower()
-                others = [sentence.written(one.slot) for one in sentence.spans if one != span]
+                others = [sentence.written(item.slot) for item in sentence.spans if first != span]
                 lead = sentence.text[span.start : span.word_start]
                 used = set(re.findall(r"\w+'?", " ".join([*others, lead]).lower()))
                 assert not used & wrong, sentence.text
@@ -202,13 +202,13 @@ def test_names_form_four_groups_and_two_races() -> None:
 
 @pytest.mark.parametrize("name", lexicon_names())
 def test_every_shipped_lexicon_is_sound(name: str) -> None:
-    one = load_lexicon(name)
-    assert one.name == name
-    assert one.description
-    assert one.source
-    assert all(entry.tags or entry.values for entry in one.entries)
+    first = load_lexicon(name)
+    assert first.name == name
+    assert first.description
+    assert first.source
+    assert all(entry.tags or entry.values for entry in first.entries)
     if size := re.search(r"-(\d+)$", name):
-        assert len(one.entries) == int(size[1])
+        assert len(first.entries) == int(size[1])
 
 
 @needs_reference("occupations.csv", "winogender_occupations_stats.tsv")

@@ -76,8 +76,8 @@ def test_the_shortened_pass_gives_the_scores_of_the_model() -> None:
         whole = model(
             input_ids=torch.from_numpy(masked.ids), attention_mask=torch.from_numpy(visible * 1)
         ).logits
-        found = scores_at(model, masked)
-    np.testing.assert_allclose(found, whole[torch.from_numpy(masked.guess)], atol=1e-5)
+        result = scores_at(model, masked)
+    np.testing.assert_allclose(result, whole[torch.from_numpy(masked.guess)], atol=1e-5)
 
 
 @pytest.mark.parametrize("causal", [False, True])

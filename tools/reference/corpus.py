@@ -111,8 +111,8 @@ def generate(planted: Planted, seed: int | Sequence[int]) -> list[Line]:
     lines = _fill(grammar, "link", rng, pairs)
     for kind, share in _OTHERS.items():
         size = round(share * len(pairs))
-        chosen = [pairs[index] for index in sorted(deal(rng, len(pairs), size))]
-        lines += _fill(grammar, kind, rng, chosen)
+        selected = [pairs[index] for index in sorted(deal(rng, len(pairs), size))]
+        lines += _fill(grammar, kind, rng, selected)
     lines = _with_neighbours(grammar, rng, lines)
     return [lines[index] for index in np.argsort(rng.random(len(lines)), kind="stable").tolist()]
 
@@ -154,12 +154,12 @@ def _with_neighbours(
 ) -> list[Line]:
     """Put another sentence before or after some of the lines."""
     chance = rng.random(len(lines))
-    chosen = np.flatnonzero(chance < _WITH_NEIGHBOUR)
-    nothing = [("", "")] * len(chosen)
+    selected = np.flatnonzero(chance < _WITH_NEIGHBOUR)
+    nothing = [("", "")] * len(selected)
     others = _fill(grammar, "other", rng, nothing)
-    order = np.argsort(rng.random(len(chosen)), kind="stable")
+    order = np.argsort(rng.random(len(selected)), kind="stable")
     result = list(lines)
-    for row, other in zip(chosen.tolist(), order.tolist(), strict=True):
+    for row, other in zip(selected.tolist(), order.tolist(), strict=True):
         sentence = others[other].text
         first = chance[row] < _WITH_NEIGHBOUR / 2
         result[row] = lines[row].shifted(sentence if first else "", "" if first else sentence)

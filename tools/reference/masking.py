@@ -55,16 +55,16 @@ class Encoded:
     occupation: Ids
     article: NDArray[np.bool_]
 
-    def rows(self, chosen: Ids) -> Encoded:
+    def rows(self, selected: Ids) -> Encoded:
         """Return some rows, cut to the longest of them."""
-        longest = int(self.length[chosen].max())
+        longest = int(self.length[selected].max())
         return Encoded(
-            self.ids[chosen, :longest],
-            self.word[chosen, :longest],
-            self.length[chosen],
-            self.pronoun[chosen],
-            self.occupation[chosen],
-            self.article[chosen],
+            self.ids[selected, :longest],
+            self.word[selected, :longest],
+            self.length[selected],
+            self.pronoun[selected],
+            self.occupation[selected],
+            self.article[selected],
         )
 
 
@@ -86,9 +86,9 @@ def encode(tokenizer: Any, lines: Sequence[Line]) -> Encoded:
     ids = np.full(size, tokenizer.pad_token_id, dtype=np.int64)
     word = np.full(size, -1, dtype=np.int64)
     filled = np.arange(size[1])[None, :] < length[:, None]
-    ids[filled] = [one for encoding in encodings for one in encoding.ids]
-    words = (one for encoding in encodings for one in encoding.word_ids)
-    word[filled] = [-1 if one is None else one for one in words]
+    ids[filled] = [item for encoding in encodings for item in encoding.ids]
+    words = (word_id for encoding in encodings for word_id in encoding.word_ids)
+    word[filled] = [-1 if word is None else word for word in words]
     pairs = list(zip(lines, encodings, strict=True))
     pronoun = [_pieces_of(encoding, line.pronoun_span) for line, encoding in pairs]
     occupation = [_pieces_of(encoding, line.occupation_span) for line, encoding in pairs]
@@ -137,9 +137,9 @@ def hide(batch: Encoded, what: Ids, mask_id: int, rng: np.random.Generator) -> M
     hidden = pronoun[:, None] & _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
     hidden |= (what == PHRASE)[:, None] & (position == batch.occupation[:, :1] - 1)
     # Neither of the two is hidden at random: an occupation would have as many masks as pieces.
-    kept = _between(position, batch.occupation[:, 0], batch.occupation[:, 1])
-    kept |= _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
-    open_words = np.where(kept, -1, batch.word)
+    retained = _between(position, batch.occupation[:, 0], batch.occupation[:, 1])
+    retained |= _between(position, batch.pronoun[:, 0], batch.pronoun[:, 1])
+    open_words = np.where(retained, -1, batch.word)
     hidden |= (what == WORDS)[:, None] & _random_words(open_words, rng)
     return _with_masks(batch, hidden, np.where(occupation, first, -1), mask_id, rng)
 
@@ -149,9 +149,9 @@ def _with_masks(
 ) -> Masked:
     """Put masks over the hidden pieces, and 1 to 3 from `first` to the occupation's end."""
     n, longest = len(hidden), hidden.shape[1]
-    chosen = first >= 0
-    removed = np.where(chosen, batch.occupation[:, 1] - first, 0)
-    masks = np.where(chosen, 1 + np.floor(rng.random(n) * _MOST_MASKS).astype(np.int64), 0)
+    selected = first >= 0
+    removed = np.where(selected, batch.occupation[:, 1] - first, 0)
+    masks = np.where(selected, 1 + np.floor(rng.random(n) * _MOST_MASKS).astype(np.int64), 0)
     position = np.arange(longest + _MOST_MASKS - 1)[None, :]
     inside = _between(position, first, first + masks)
     moved = np.where(position < (first + masks)[:, None], 0, (masks - removed)[:, None])
@@ -173,8 +173,8 @@ def _random_words(word: Ids, rng: np.random.Generator) -> NDArray[np.bool_]:
     score = rng.random((len(word), int(word.max()) + 1))
     of_piece = np.where(word >= 0, np.take_along_axis(score, np.maximum(word, 0), axis=1), 2.0)
     lowest = of_piece.min(axis=1, keepdims=True)
-    chosen: NDArray[np.bool_] = (word >= 0) & (of_piece <= np.maximum(_AT_RANDOM, lowest))
-    return chosen
+    selected: NDArray[np.bool_] = (word >= 0) & (of_piece <= np.maximum(_AT_RANDOM, lowest))
+    return selected
 
 
 def _copies(data: Encoded, link: Ids) -> Ids:

@@ -199,8 +199,8 @@ def scores_at(model: Any, masked: Masked) -> torch.Tensor:
     for layer in before:
         states = layer(states, bias)
     mixed, _ = last.attention.self(states, bias)
-    found = last.feed_forward_chunk(last.attention.output(mixed[guess], states[guess]))
-    scores: torch.Tensor = model.cls(found)
+    result = last.feed_forward_chunk(last.attention.output(mixed[guess], states[guess]))
+    scores: torch.Tensor = model.cls(result)
     return scores
 
 
