@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lmprobe.errors import printable
 from lmprobe.io.files import json_text
-from lmprobe.io.work import Progress, silent
+from lmprobe.io.work import Progress
 
 if TYPE_CHECKING:
     from lmprobe.results.result import Result
@@ -77,7 +77,7 @@ def progress_bar(what: str, unit: str, *, quiet: bool = False) -> Iterator[Progr
     """
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield silent
+        yield lambda done, total: None
         return
     from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
