@@ -78,7 +78,7 @@ def language_leakage(
     cache: bool = True,
     progress: Progress = silent,
 ) -> LeakageResult:
-    """LeakageMeasure how much more a language model reveals about the group than its base rates.
+    """Measure how much more a language model reveals about the group than its base rates.
 
     The leakage is the probability that the attribute is guessed correctly by the rule of the base,
     from a task drawn from the model's P(task | attribute). The parameters are those of `probe`.
