@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.association import Floats, checked_weight, ratio, tally
 from lmprobe.metrics.direction import DisparityMeasure
-from lmprobe.metrics.labels import Labels, cross, read_axis
+from lmprobe.metrics.labels import Labels, cross, number_column, read_axis
 
 Cost = Callable[[Floats, Floats], Any]
 """Takes the labels and the predictions, (n,) each, and returns the cost of each row."""
@@ -140,15 +140,7 @@ def _truth(y_true: Any, guess: Floats, measure: str, *, own: bool) -> Floats:
 
 
 def _numbers(column: Any, role: str, *, unit: bool) -> Floats:
-    try:
-        values = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"`{role}` must be one column of numbers") from problem
-    if values.ndim != 1 or not values.size:
-        raise InputError(f"`{role}` must be one column with at least one row: {values.shape}")
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"`{role}` has NaN or infinity, first in row {row}")
+    values = number_column(column, f"`{role}`")
     if unit and (values.min() < 0 or values.max() > 1):
         raise InputError(
             f"`{role}` must lie in [0, 1]: found {values.min()} to {values.max()}; give 0/1 "

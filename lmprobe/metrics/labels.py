@@ -92,8 +92,10 @@ def indicators(
         return Indicators(_checked(labels.to_numpy(), role), columns)
     array = as_array(labels)
     if array.ndim == 2:
-        default = tuple(str(number) for number in range(array.shape[1]))
-        return Indicators(_checked(array, role), _fitting(names, default, role))
+        width = array.shape[1]
+        if names is not None and len(names) != width:
+            raise InputError(f"`{role}` has {width} columns where {len(names)} are expected")
+        return Indicators(_checked(array, role), names or tuple(map(str, range(width))))
     if array.ndim != 1:
         raise InputError(f"`{role}` must have one or two dimensions, found {array.ndim}")
     if array.size == 0:
@@ -164,12 +166,17 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     return values
 
 
-def _fitting(names: tuple[str, ...] | None, default: tuple[str, ...], role: str) -> tuple[str, ...]:
-    if names is None:
-        return default
-    if len(names) != len(default):
-        raise InputError(f"`{role}` has {len(default)} columns where {len(names)} are expected")
-    return names
+def number_column(column: Any, role: str) -> NDArray[np.float64]:
+    """Return one column of finite numbers as floats."""
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{role} must be one column of numbers") from None
+    if values.ndim != 1 or not values.size:
+        raise InputError(f"{role} must be one column with at least one row: {values.shape}")
+    if not np.isfinite(values).all():
+        raise InputError(f"{role} has NaN or infinity, first in row {_first(~np.isfinite(values))}")
+    return values
 
 
 def _refuse_missing(array: NDArray[Any], role: str) -> None:

@@ -22,7 +22,7 @@ from lmprobe.metrics.directional import (
     lean_of_seen,
     train_world,
 )
-from lmprobe.metrics.labels import Labels, read_axis
+from lmprobe.metrics.labels import Labels, number_column, read_axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def calibrated_threshold(scores: Any, share: float, *, sample_weight: Any = None
     >>> calibrated_threshold([0.9, 0.2, 0.6, 0.4], 0.5).value
     0.6
     """
-    values = checked_scores(scores)
+    values = number_column(scores, "`scores`")
     if not 0 <= share <= 1:
         raise InputError(f"`share` must lie between 0 and 1, found {share}")
     weight = checked_weight(sample_weight, len(values))
@@ -159,7 +159,7 @@ def amplification_curves(
             direction,
             name,
             given.names,
-            *_sums(given.truth.values, checked_scores(column), weight),
+            *_sums(given.truth.values, number_column(column, "`scores`"), weight),
             *pairs,
         )
         for name, column, *pairs in zip(predicted.names, columns.T, base, leaning, strict=True)
@@ -185,20 +185,6 @@ def curve_of_sums(
     by_given = amplification(rates[:, 1:], base, leaning)
     thresholds = np.concatenate([[np.inf], scores])
     return AmplificationCurve(direction, label, given, thresholds, rates[:, 0], by_given)
-
-
-def checked_scores(scores: Any) -> Floats:
-    """Return one column of scores as floats: any finite numbers."""
-    try:
-        values = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("scores must be numbers") from None
-    if values.ndim != 1 or values.size == 0:
-        raise InputError(f"scores must be one column with a row at least, found {values.shape}")
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"scores have NaN or infinity, first in row {row}")
-    return values
 
 
 def _sums(members: NDArray[Any], scores: Floats, weight: Floats | None) -> tuple[Floats, Floats]:

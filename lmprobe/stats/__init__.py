@@ -1,4 +1,4 @@
-"""Puts an interval around a statistic: one file per method, found by name."""
+"""Intervals, tests and plans: everything about a number that is uncertain."""
 
 REMOVED = {
     "hoeffding": '"exact" or "betting", for a probe "bernstein"',

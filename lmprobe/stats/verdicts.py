@@ -194,8 +194,10 @@ def _row_estimates(
     if obstacle is None and not all(part.is_enough for part in shown.values()):
         obstacle = Obstacle.SMALL_BASE
 
+    bounds = {"value": row.bound, "association": row.bound, "preference": 2 * row.bound}
+
     def claim(part: str, number: Replicates) -> tuple[Interval, Verdict]:
-        bound = row.bound * (2 if part == "preference" else 1)
+        bound = bounds[part]
         ends = choices.interval(number, confidence, bound)
         for reliability in shown.values() if part == "preference" else [shown[part]]:
             ends = reliability.stretched(ends).clipped(-bound, bound)
@@ -208,8 +210,7 @@ def _row_estimates(
         ends, verdict = claim(part, numbers[part])
         corrected, bias = None, None
         if row.sampled:
-            bound = row.bound * (2 if part == "preference" else 1)
-            corrected = float(np.clip(numbers[part].value, -bound, bound))
+            corrected = float(np.clip(numbers[part].value, -bounds[part], bounds[part]))
             bias = value - corrected
         parts[part] = Estimate(value, ends, verdict, corrected, bias, obstacle=obstacle)
     whole = numbers["value"]

@@ -191,10 +191,10 @@ class TestCalibration:
     @pytest.mark.parametrize(
         ("scores", "share", "message"),
         [
-            ([], 0.5, r"one column with a row at least, found \(0,\)"),
-            ([[1.0, 2.0]], 0.5, r"one column with a row at least, found \(1, 2\)"),
+            ([], 0.5, r"one column with at least one row: \(0,\)"),
+            ([[1.0, 2.0]], 0.5, r"one column with at least one row: \(1, 2\)"),
             ([1, np.inf, np.nan], 0.5, "NaN or infinity, first in row 1"),
-            (["x"], 0.5, "scores must be numbers"),
+            (["x"], 0.5, "`scores` must be one column of numbers"),
             ([0.1], 1 + 1e-9, "`share` must lie between 0 and 1, found 1.0"),
             ([0.1], -1e-9, "`share` must lie between 0 and 1, found -1e-09"),
             ([0.1], np.nan, "`share` must lie between 0 and 1, found nan"),

@@ -1,1 +1,1 @@
-"""One interval method per file."""
+"""Interval methods, found by name; a new file here adds one."""
