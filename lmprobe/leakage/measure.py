@@ -46,32 +46,48 @@ from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
 from lmprobe.registry import versions
 from lmprobe.results import Interval
-from lmprobe.results.settings import command_line, from_mapping, refuse_unknown
+from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.verdicts import runs_note
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _DEFAULT = LeakageSettings
-_OF_ATTACKS = ("attacker", "share", "rounds", "device", "confidence", "seed")
-_OF_LABELS = ("at", "average")
 
 
 def dataset_leakage(
-    labels: Labels, attribute: Labels, *, split: Any = None, progress: Progress = silent,
-    **options: Any,
-) -> LeakageResult:  # fmt: skip
+    labels: Labels,
+    attribute: Labels,
+    *,
+    at: float | None = _DEFAULT.at,
+    average: Average = _DEFAULT.average,
+    split: Any = None,
+    attacker: str | Attacker = _DEFAULT.attacker,
+    rounds: int = _DEFAULT.rounds,
+    share: float = _DEFAULT.share,
+    confidence: float = _DEFAULT.confidence,
+    seed: int = _DEFAULT.seed,
+    device: str = _DEFAULT.device,
+    progress: Progress = silent,
+) -> LeakageResult:
     """Measure how well the group can be guessed from the true labels.
 
     Parameters
     ----------
     labels
         (n, L) of 0/1, or one column of categories. A column of 0/1 is one yes-or-no label.
-    attribute, split
-        As for `leakage_amplification`.
-    **options
-        `at` (an F1; the labels are first perturbed at random until they have it), `average`,
-        `attacker`, `rounds`, `share`, `confidence`, `seed` and `device`.
+    attribute
+        The group of each row: one column of categories.
+    at
+        An F1; the labels are first perturbed at random until they have it.
+    average
+        How that F1 is averaged over labels: `macro`, as in the paper's code, or `micro`.
+    split
+        `train`, `dev` or `test` for each row. By default every round splits the data at random.
+    attacker
+        `mlp` (the paper's), `logistic`, `exact` (one label per row), or an `Attacker`.
+    share
+        The share of the train rows that the attacker uses (Table 2 of the paper).
 
     Examples
     --------
@@ -81,22 +97,28 @@ def dataset_leakage(
     >>> 0.6 < result.value < 0.8
     True
     """
-    refuse_unknown("dataset_leakage", options, (*_OF_ATTACKS, *_OF_LABELS))
-    return _measure({"labels": labels}, attribute, split, options, progress)
+    return _measure(locals())
 
 
 def model_leakage(
-    predictions: Any, attribute: Labels, *, split: Any = None, progress: Progress = silent,
-    **options: Any,
-) -> LeakageResult:  # fmt: skip
+    predictions: Any,
+    attribute: Labels,
+    *,
+    split: Any = None,
+    attacker: str | Attacker = _DEFAULT.attacker,
+    rounds: int = _DEFAULT.rounds,
+    share: float = _DEFAULT.share,
+    confidence: float = _DEFAULT.confidence,
+    seed: int = _DEFAULT.seed,
+    device: str = _DEFAULT.device,
+    progress: Progress = silent,
+) -> LeakageResult:
     """Measure how well the group can be guessed from a model's predictions.
 
     `predictions` are (n, L) logits (as in the paper), probabilities or decisions, or one
-    column of predicted categories. The options are `attacker`, `rounds`, `share`, `confidence`,
-    `seed` and `device`, as for `leakage_amplification`.
+    column of predicted categories. Everything else is as for `dataset_leakage`.
     """
-    refuse_unknown("model_leakage", options, _OF_ATTACKS)
-    return _measure({"predictions": predictions}, attribute, split, options, progress)
+    return _measure(locals())
 
 
 def leakage_amplification(
@@ -118,40 +140,24 @@ def leakage_amplification(
 ) -> LeakageResult:
     """Measure how much more a model leaks than labels with as many errors at random.
 
-    Both attackers of a round use the same rows, so the interval is that of a paired difference.
-
-    Parameters
-    ----------
-    labels, predictions
-        As for `dataset_leakage` and `model_leakage`.
-    attribute
-        The group of each row: one column of categories.
-    at
-        The F1 that the labels are perturbed to. By default the model's own, on the test rows if
-        there is a `split` and on all rows otherwise.
-    average
-        How that F1 is averaged over labels: `macro`, as in the paper's code, or `micro`.
-    threshold
-        The score above which a label is predicted: by default 0.5 for probabilities, 0 for logits.
-    split
-        `train`, `dev` or `test` for each row. By default every round splits the data at random.
-    attacker
-        `mlp` (the paper's), `logistic`, `exact` (one label per row), or an `Attacker`.
-    share
-        The share of the train rows that the attacker uses (Table 2 of the paper).
+    The labels are perturbed to the model's own F1 (or to `at`), measured on the test rows
+    if there is a `split` and on all rows otherwise. A label is predicted if its score is above
+    `threshold`, by default 0.5 for probabilities and 0 for logits. Both attackers of a round
+    use the same rows, so the interval is that of a paired difference.
     """
-    data = {"labels": labels, "predictions": predictions}
-    return _measure(data, attribute, split, locals(), progress)
+    return _measure(locals())
 
 
-def _measure(
-    data: Mapping[str, Any], attribute: Labels, split: Any, options: Mapping[str, Any],
-    progress: Progress,
-) -> LeakageResult:  # fmt: skip
-    attacker = options.get("attacker", _DEFAULT.attacker)
+def _measure(arguments: Mapping[str, Any]) -> LeakageResult:
+    """Measure with the arguments of one of the three functions above."""
+    data = {role: arguments[role] for role in ("labels", "predictions") if role in arguments}
+    attacker = arguments["attacker"]
     name = attacker if isinstance(attacker, str) else repr(attacker)
-    settings = from_mapping(LeakageSettings, {**options, "attacker": name})
-    return measure_leakage(data, attribute, split, settings, find_attacker(attacker), progress)
+    settings = from_mapping(LeakageSettings, {**arguments, "attacker": name})
+    return measure_leakage(
+        data, arguments["attribute"], arguments["split"], settings, find_attacker(attacker),
+        arguments["progress"],
+    )  # fmt: skip
 
 
 def measure_leakage(
@@ -229,7 +235,7 @@ def measure_leakage(
         mean = float(np.mean(values))
         rows.append(leakage_row(LeakageMeasure.AMPLIFICATION, mean, paired, values, f1=f1))
     without = {"attacker", "layers", "width", "device"}
-    without |= set() if truth is not None else set(_OF_LABELS)
+    without |= set() if truth is not None else {"at", "average"}
     without |= set() if len(sizes) == 2 else {"threshold"}
     recorded = {key: value for key, value in settings.to_dict().items() if key not in without}
     provenance = {"settings": {"attacker": settings.attacker, **recorded}, "versions": versions()}

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
+from lmprobe.leakage.attackers import Attacker
 from lmprobe.leakage.inputs import Codes, GroupLabels, TrueLabels, read_groups, read_labels
 from lmprobe.leakage.measure import leakage_amplification
 from lmprobe.leakage.result import LIMITS, LeakageRow
@@ -274,18 +275,18 @@ def removal_tradeoff(
     noises: Sequence[float] = (0.5, 1.0, 2.0, 4.0),
     removal: Removal | None = None,
     split: Any = None,
+    attacker: str | Attacker = LeakageSettings.attacker,
     rounds: int = LeakageSettings.rounds,
+    confidence: float = LeakageSettings.confidence,
     seed: int = LeakageSettings.seed,
     progress: Progress = silent,
-    **options: Any,
 ) -> Tradeoff:
     """Train models that hide the group more and more, and measure each beside noise.
 
     `features` are (n, d) numbers: a table's columns, or embeddings of a language model
     (`mask_embeddings`). Models learn from the train rows of `split` (drawn 60/20/20 where it is
-    not given); F1 and leakage are those of test rows. Further options, such as `attacker`, are
-    those of `leakage_amplification`. More strength is not always less leakage: an encoder that
-    outruns its critic hides the group from that critic alone.
+    not given); F1 and leakage are those of test rows. More strength is not always less leakage:
+    an encoder that outruns its critic hides the group from that critic alone.
     """
     truth = read_labels(labels)
     rows = len(truth.values)
@@ -305,8 +306,8 @@ def removal_tradeoff(
         logits = model.logits(matrix, noise=level if method == "noise" else 0.0, rng=rng)
         try:
             result = leakage_amplification(
-                labels, logits, attribute, split=np.array(PARTS)[part], rounds=rounds, seed=seed,
-                threshold=0.0, **options,
+                labels, logits, attribute, threshold=0.0, split=np.array(PARTS)[part],
+                attacker=attacker, rounds=rounds, confidence=confidence, seed=seed,
             )  # fmt: skip
         except InputError as problem:
             raise InputError(f"{method} model at level {level:g}: {problem}") from problem

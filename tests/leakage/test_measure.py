@@ -230,7 +230,7 @@ def test_predictions_must_match_the_labels() -> None:
     with pytest.raises(InputError, match="`labels` must have one or two dimensions"):
         dataset_leakage(None, GROUP)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"model_leakage\(\) got an unexpected .* 'threshold'"):
-        model_leakage(SCORES, GROUP, threshold=0.5)
+        model_leakage(SCORES, GROUP, threshold=0.5)  # type: ignore[call-arg]
 
 
 @pytest.mark.slow
