@@ -13,7 +13,7 @@ from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.result import ProbeRow
 from lmprobe.results import Estimate, Interval, Note, Page, Table, json_field
 from lmprobe.results.codec import to_json
-from lmprobe.results.estimate import Claim
+from lmprobe.results.estimate import Claim, EstimateRow
 from lmprobe.results.result import Result
 from lmprobe.results.table import frame_of
 from lmprobe.sweeping.jobs import Subject
@@ -37,7 +37,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepRow:
+class SweepRow(EstimateRow):
     """The numbers of one probe against one base in one direction, without its tables."""
 
     json_keys: ClassVar[tuple[str, ...]] = (
