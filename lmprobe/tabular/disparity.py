@@ -113,15 +113,21 @@ def group_disparities(
     *,
     sensitive_features: Any,
     protected: str | Sequence[str] | None = None,
+    measure: DisparityMeasure = DisparitySettings.measure,
+    cost: Cost | None = None,
+    cost_bound: float = 1.0,
+    annotated: Any = None,
+    group_share: float | None = DisparitySettings.group_share,
+    method: str | IntervalMethod = DisparitySettings.method,
     confidence: float = DisparitySettings.confidence,
-    **options: Any,
+    seed: int = DisparitySettings.seed,
 ) -> DisparityResult:
     """Measure the disparity of every group against all others, with simultaneous intervals.
 
     Each interval is at 1 - (1 - confidence) / groups (Bonferroni). With two groups, or with
-    `protected`, there is one row. The other options are those of `group_disparity`.
+    `protected`, there is one row. The other arguments are those of `group_disparity`.
     """
-    defaults = DisparitySettings(confidence=confidence)
+    DisparitySettings(confidence=confidence)  # raises if it is not a confidence level
     groups = [protected] if protected is not None else _every_group(sensitive_features)
     level = 1 - (1 - confidence) / len(groups)
     rows = tuple(
@@ -130,8 +136,14 @@ def group_disparities(
             y_pred,
             sensitive_features=sensitive_features,
             protected=group,
+            measure=measure,
+            cost=cost,
+            cost_bound=cost_bound,
+            annotated=annotated,
+            group_share=group_share,
+            method=method,
             confidence=level,
-            **options,
+            seed=seed,
         )
         for group in groups
     )
@@ -139,13 +151,12 @@ def group_disparities(
     if len(rows) > 1:
         text = f"each interval is at {level:.4g}, so that all cover at once at {confidence:g}"
         notes = (Note(NoteKind.MULTIPLICITY, text),)
-    method = options.get("method", defaults.method)
     settings = {
         "measure": rows[0].measure,
         "method": method if isinstance(method, str) else getattr(method, "__name__", "own"),
-        "group_share": options.get("group_share"),
+        "group_share": group_share,
         "confidence": confidence,
-        "seed": options.get("seed", defaults.seed),
+        "seed": seed,
     }
     provenance: dict[str, Any] = {"settings": settings, "versions": versions()}
     if protected is None and len(rows) == 1:
