@@ -36,7 +36,7 @@ from lmprobe.results import (
     Verdict,
     closing_sections,
 )
-from lmprobe.results.figure import MOST_DOTS
+from lmprobe.results.content import MOST_DOTS
 from lmprobe.results.format import (
     describe_interval,
     format_number,

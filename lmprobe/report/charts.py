@@ -11,7 +11,7 @@ from lmprobe.io.files import write_bytes, write_text
 # Importing these registers what they draw.
 from lmprobe.report import row_plots as row_plots, series_plot as series_plot
 from lmprobe.report.svg import draw, figure_style, light_style
-from lmprobe.results.figure import Figure
+from lmprobe.results.content import Figure
 
 _SCALE = 3.0
 """Pixels of a PNG per unit of the picture: sharp in a column of a paper."""

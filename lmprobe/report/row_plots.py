@@ -30,7 +30,7 @@ from lmprobe.report.svg import (
     x_axis,
     x_label,
 )
-from lmprobe.results.figure import (
+from lmprobe.results.content import (
     MOST_DOTS,
     Bracket,
     DotPlot,

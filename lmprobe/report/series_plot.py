@@ -33,7 +33,7 @@ from lmprobe.report.svg import (
     x_label,
     y_axis,
 )
-from lmprobe.results.figure import Series, SeriesPlot
+from lmprobe.results.content import Series, SeriesPlot
 
 # A curve with more points than this shows itself without a mark on each.
 _DOTTED = 15

@@ -17,7 +17,7 @@ from textwrap import wrap
 
 from markupsafe import Markup, escape
 
-from lmprobe.results.figure import Figure
+from lmprobe.results.content import Figure
 
 # Each colour on a light and on a dark ground. The six series are colours of Okabe & Ito (2008),
 # darkened for thin lines on a light ground and lightened on a dark one.

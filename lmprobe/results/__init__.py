@@ -2,7 +2,7 @@
 
 from lmprobe.results.codec import json_field as json_field
 from lmprobe.results.estimate import Estimate as Estimate, Note as Note, NoteKind as NoteKind
-from lmprobe.results.figure import (
+from lmprobe.results.content import (
     Bracket as Bracket,
     DotPlot as DotPlot,
     Dots as Dots,
@@ -17,7 +17,7 @@ from lmprobe.results.figure import (
     Strip as Strip,
     StripPlot as StripPlot,
 )
-from lmprobe.results.table import (
+from lmprobe.results.content import (
     Cell as Cell,
     Column as Column,
     ColumnKind as ColumnKind,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from lmprobe.results.table import Cell, Column, ColumnKind
+from lmprobe.results.content import Cell, Column, ColumnKind
 from lmprobe.results.verdict import Interval, IntervalStatus, Verdict
 
 DIGITS = 4

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lmprobe.results.codec import json_field
-from lmprobe.results.table import ColumnKind, ColumnOf, Table, table_of
+from lmprobe.results.content import ColumnKind, ColumnOf, Table, table_of
 
 
 @dataclass(frozen=True, slots=True)

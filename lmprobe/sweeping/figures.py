@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lmprobe.results import Interval
-from lmprobe.results.figure import (
+from lmprobe.results.content import (
     Bracket,
     HeatBlock,
     HeatMap,
