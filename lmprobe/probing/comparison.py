@@ -33,11 +33,11 @@ from lmprobe.results import (
     decide,
     table_of,
 )
+from lmprobe.results.content import frame_of
 from lmprobe.results.estimate import Claim
 from lmprobe.results.format import format_interval, format_signed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.results.content import frame_of
 from lmprobe.stats.comparison import SMALLEST, TableComparison, TaskDifference, compare_tables
 
 if TYPE_CHECKING:

@@ -36,11 +36,11 @@ from lmprobe.results import (
     json_field,
 )
 from lmprobe.results.check import CheckResult, Max, check
+from lmprobe.results.content import frame_of
 from lmprobe.results.estimate import Claim
 from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.result import Result
 from lmprobe.results.settings import from_mapping
-from lmprobe.results.content import frame_of
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Robustness, Unevenness, row_verdict
 

@@ -1,9 +1,12 @@
 """The vocabulary of every answer: nothing else carries meaning as text."""
 
 from lmprobe.results.codec import json_field as json_field
-from lmprobe.results.estimate import Estimate as Estimate, Note as Note, NoteKind as NoteKind
 from lmprobe.results.content import (
     Bracket as Bracket,
+    Cell as Cell,
+    Column as Column,
+    ColumnKind as ColumnKind,
+    ColumnOf as ColumnOf,
     DotPlot as DotPlot,
     Dots as Dots,
     Figure as Figure,
@@ -11,24 +14,19 @@ from lmprobe.results.content import (
     HeatMap as HeatMap,
     IntervalLine as IntervalLine,
     IntervalPlot as IntervalPlot,
+    Page as Page,
+    Section as Section,
     Series as Series,
     SeriesPlot as SeriesPlot,
     Sides as Sides,
+    Statement as Statement,
     Strip as Strip,
     StripPlot as StripPlot,
-)
-from lmprobe.results.content import (
-    Cell as Cell,
-    Column as Column,
-    ColumnKind as ColumnKind,
-    ColumnOf as ColumnOf,
-    Page as Page,
-    Section as Section,
-    Statement as Statement,
     Table as Table,
     closing_sections as closing_sections,
     table_of as table_of,
 )
+from lmprobe.results.estimate import Estimate as Estimate, Note as Note, NoteKind as NoteKind
 from lmprobe.results.verdict import (
     Interval as Interval,
     IntervalStatus as IntervalStatus,

@@ -13,9 +13,9 @@ from lmprobe.metrics.directional import defined_mean
 from lmprobe.probing.result import ProbeRow
 from lmprobe.results import Estimate, Interval, Note, Page, Table, json_field
 from lmprobe.results.codec import to_json
+from lmprobe.results.content import frame_of
 from lmprobe.results.estimate import Claim, EstimateRow
 from lmprobe.results.result import Result
-from lmprobe.results.content import frame_of
 from lmprobe.sweeping.jobs import Subject
 
 if TYPE_CHECKING:
