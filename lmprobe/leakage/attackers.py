@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -158,4 +158,4 @@ class Mlp:
         # torch takes seconds to import; the other attackers do without it.
         from lmprobe.leakage.training import train_and_guess
 
-        return train_and_guess(trials, **asdict(self), device=device, progress=progress)
+        return train_and_guess(trials, self, device=device, progress=progress)

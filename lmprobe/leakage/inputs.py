@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lmprobe.errors import InputError
 from lmprobe.leakage.settings import Average
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.labels import Labels, indicators, is_frame
+from lmprobe.metrics.labels import Labels, as_array, indicators, is_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,7 @@ class GroupLabels:
 
 def read_labels(labels: Labels) -> TrueLabels:
     """Read true labels: an (n, L) array or DataFrame of 0/1, or one column of categories."""
-    array = _array(labels, "labels")
+    array = as_array(labels, "labels")
     # One column of 0/1 is a label that is present or not.
     yes_or_no = array.ndim == 1 and array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all()
     read = indicators(labels, role="labels", binary=bool(yes_or_no))
@@ -95,13 +95,6 @@ def read_labels(labels: Labels) -> TrueLabels:
     if (values == values[0]).all():
         raise InputError("`labels` are the same in every row, so there is nothing to guess from")
     return TrueLabels(values.astype(np.uint8), read.names)
-
-
-def _array(form: Any, role: str) -> NDArray[Any]:
-    try:
-        return np.asarray(form)
-    except ValueError:
-        raise InputError(f"rows of `{role}` must all have the same length") from None
 
 
 def read_groups(attribute: Labels, rows: int | None = None) -> GroupLabels:
@@ -132,7 +125,7 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
     """
     if is_frame(predictions):
         predictions = _in_order(predictions, names)
-    array = _array(predictions, "predictions")
+    array = as_array(predictions, "predictions")
     if array.ndim == 1 and (array.dtype.kind != "f" or (array == np.round(array)).all()):
         result = _categories(predictions, names)
     else:

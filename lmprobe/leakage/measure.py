@@ -154,10 +154,13 @@ def _measure(arguments: Mapping[str, Any]) -> LeakageResult:
     attacker = arguments["attacker"]
     name = attacker if isinstance(attacker, str) else repr(attacker)
     settings = from_mapping(LeakageSettings, {**arguments, "attacker": name})
-    return measure_leakage(
+    result = measure_leakage(
         data, arguments["attribute"], arguments["split"], settings, find_attacker(attacker),
         arguments["progress"],
     )  # fmt: skip
+    recorded = [key for key in settings.to_dict() if key in arguments and key != "device"]
+    choices = {key: getattr(settings, key) for key in ("attacker", *recorded)}
+    return dataclasses.replace(result, provenance={"settings": choices, "versions": versions()})
 
 
 def measure_leakage(
@@ -234,12 +237,7 @@ def measure_leakage(
         paired = interval(values, model.by_row - dataset.by_row, -1.0)
         mean = float(np.mean(values))
         rows.append(leakage_row(LeakageMeasure.AMPLIFICATION, mean, paired, values, f1=f1))
-    without = {"attacker", "layers", "width", "device"}
-    without |= set() if truth is not None else {"at", "average"}
-    without |= set() if len(sizes) == 2 else {"threshold"}
-    recorded = {key: value for key, value in settings.to_dict().items() if key not in without}
-    provenance = {"settings": {"attacker": settings.attacker, **recorded}, "versions": versions()}
-    return LeakageResult(tuple(rows), groups.names, ASSUMPTIONS, provenance)
+    return LeakageResult(tuple(rows), groups.names, ASSUMPTIONS)
 
 
 def table_leakage(

@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmprobe.io.work import Progress
+from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import PARTS, Trial
 from lmprobe.models.forward import resolve_device, torch_threads
@@ -39,12 +40,11 @@ like each of them (R, 1, U), and that share by group (R, U, G)."""
 
 
 def train_and_guess(
-    trials: Sequence[Trial], *, device: str, progress: Progress, **recipe: Any
+    trials: Sequence[Trial], recipe: Mlp, *, device: str, progress: Progress
 ) -> list[Codes]:
     """Train one attacker per trial and return its guesses of the test rows.
 
-    The recipe is the fields of `Mlp`. On a CPU the trials are shared out between as many workers
-    as torch has threads.
+    On a CPU the trials are shared out between as many workers as torch has threads.
     """
     place = torch.device(resolve_device(device))
     workers = min(torch.get_num_threads(), len(trials)) if place.type == "cpu" else 1
@@ -56,7 +56,7 @@ def train_and_guess(
                 epochs[worker] = epoch
                 progress(sum(epochs), total * workers)
 
-        return _train(trials[worker::workers], place, report, **recipe)
+        return _train(trials[worker::workers], recipe, place, report)
 
     with torch_threads(1), ThreadPoolExecutor(workers) as pool:
         guesses = list(pool.map(work, range(workers)))
@@ -64,25 +64,16 @@ def train_and_guess(
 
 
 def _train(
-    trials: Sequence[Trial],
-    place: torch.device,
-    progress: Progress,
-    *,
-    layers: int,
-    width: int,
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    patience: int | None,
+    trials: Sequence[Trial], recipe: Mlp, place: torch.device, progress: Progress
 ) -> list[Codes]:
     """Train the attackers of these trials in one batched network."""
-    inputs, rows = trials[0].inputs, len(trials[0].rows.train)
-    batch_size = min(batch_size, rows)
+    inputs, rows, epochs = trials[0].inputs, len(trials[0].rows.train), recipe.epochs
+    batch_size = min(recipe.batch_size, rows)
     examples = (_CodedExamples if inputs.coded else _NumberExamples)(trials, place)
     generators = [torch.Generator().manual_seed(trial.rows.seed) for trial in trials]
-    hidden = [width] * (layers - 1)
+    hidden = [recipe.width] * (recipe.layers - 1)
     network = _Networks([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
-    optimizer = torch.optim.Adam(network.parameters, lr=learning_rate, fused=True)
+    optimizer = torch.optim.Adam(network.parameters, lr=recipe.learning_rate, fused=True)
     # Of each round the guesses with the highest dev accuracy, the first ones on a tie.
     best = torch.zeros_like(examples.rows["test"])
     accuracy = torch.full((len(trials),), -math.inf, device=place)
@@ -104,6 +95,7 @@ def _train(
                 accuracy[better], best_epoch[better] = now[better], epoch
                 best[better] = examples.guesses(network, examples.rows["test"])[better]
         progress(epoch, epochs)
+        patience = recipe.patience
         waited = patience is not None and (epoch - best_epoch >= patience).all()
         if waited or (accuracy >= examples.best_possible - _SAME).all():
             progress(epochs, epochs)

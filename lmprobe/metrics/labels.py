@@ -90,7 +90,7 @@ def indicators(
         if twice:
             raise InputError(f'`{role}` has the column "{twice[0]}" twice; rename one')
         return Indicators(_checked(labels.to_numpy(), role), columns)
-    array = as_array(labels)
+    array = as_array(labels, role)
     if array.ndim == 2:
         width = array.shape[1]
         if names is not None and len(names) != width:
@@ -199,12 +199,12 @@ def is_frame(form: Labels) -> TypeGuard[pd.DataFrame]:
     return pandas is not None and isinstance(form, pandas.DataFrame)
 
 
-def as_array(form: Labels) -> NDArray[Any]:
+def as_array(form: Labels, role: str = "labels") -> NDArray[Any]:
     """Return the form as an array; words keep their missing values."""
     try:
         array = np.asarray(form)
     except ValueError:
-        raise InputError("rows of labels must all have the same length") from None
+        raise InputError(f"rows of `{role}` must all have the same length") from None
     if array.dtype.kind == "U" and isinstance(form, list | tuple):
         # Among words numpy would turn a missing value into the word "nan".
         return np.asarray(form, dtype=object)
