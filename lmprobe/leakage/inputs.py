@@ -6,7 +6,6 @@ have a given one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,14 @@ from numpy.typing import NDArray
 from lmprobe.errors import InputError
 from lmprobe.leakage.settings import Average
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.metrics.labels import Labels, as_array, indicators, is_frame
+from lmprobe.metrics.labels import (
+    Labels,
+    as_array,
+    indicators,
+    is_frame,
+    matched_columns,
+    some_names,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,18 +143,11 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
 
 def _in_order(frame: pd.DataFrame, names: tuple[str, ...] | None) -> NDArray[Any]:
     """Return the columns of a frame in the order of the labels."""
-    columns = [str(column) for column in frame.columns]
+    columns = tuple(map(str, frame.columns))
     if names is None or len(names) != len(columns) or len(names) == 1:
         return frame.to_numpy()
-    if set(columns) == set(names):
-        return frame.iloc[:, [columns.index(name) for name in names]].to_numpy()
-    if names == tuple(map(str, range(len(names)))):
-        return frame.to_numpy()
-    # By position would be a guess, and a wrong one is not seen in the result.
-    raise InputError(
-        f"the columns of `predictions` are called {_some(columns)} and the labels {_some(names)}; "
-        "give them the same names, or an array in the order of the labels"
-    )
+    order = matched_columns(columns, names, "predictions")
+    return frame.iloc[:, [order.index(name) for name in names]].to_numpy()
 
 
 def _numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> AttackerInput:
@@ -158,7 +157,7 @@ def _numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> AttackerInpu
     if names is not None and width != len(names):
         raise InputError(
             f"`predictions` must have one column for each of the {len(names)} labels "
-            f"({_some(names)}), found {width}"
+            f"({some_names(names)}), found {width}"
         )
     try:
         with np.errstate(over="ignore"):  # too large for float32 is infinite, and refused
@@ -181,17 +180,12 @@ def _categories(predictions: Any, names: tuple[str, ...] | None) -> AttackerInpu
     if names is not None and not binary:
         if not set(read.names) & set(names):
             raise InputError(
-                f"`predictions` holds {_some(read.names)}, none of which is among the labels "
-                f"{_some(names)}"
+                f"`predictions` holds {some_names(read.names)}, none of which is among the labels "
+                f"{some_names(names)}"
             )
         read = read.aligned((*names, *(name for name in read.names if name not in names)))
     codes = np.asarray(read.values).argmax(axis=1).astype(np.int64)
     return AttackerInput(codes, len(read.names))
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return the first of many names."""
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def f1_score(truth: NDArray[Any], decided: NDArray[Any], average: Average = "macro") -> float:

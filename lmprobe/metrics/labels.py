@@ -298,8 +298,8 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
         read = indicators(form, role=role, names=truth.names if two else None)
         if min(len(read.names), len(truth.names)) > 1 and not set(read.names) & set(truth.names):
             raise InputError(
-                f"`{role}` holds {', '.join(read.names[:5])}, none of which is among the labels "
-                f"{', '.join(truth.names[:5])}"
+                f"`{role}` holds {some_names(read.names)}, none of which is among the labels "
+                f"{some_names(truth.names)}"
             )
         return read
     read = indicators(form, role=role)
@@ -308,13 +308,24 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
             f"`{role}` has {len(read.names)} columns, the labels have {len(truth.names)}: "
             f"{', '.join(truth.names)}"
         )
-    if not is_frame(form) or set(read.names) == set(truth.names):
-        named = read.names if is_frame(form) else truth.names
-        return Indicators(read.values, named)
-    if truth.names == tuple(str(number) for number in range(len(truth.names))):
+    if not is_frame(form):
         return Indicators(read.values, truth.names)
+    return Indicators(read.values, matched_columns(read.names, truth.names, role))
+
+
+def matched_columns(columns: tuple[str, ...], names: tuple[str, ...], role: str) -> tuple[str, ...]:
+    """Return which of the labels each column of a frame is; labels without names go by position."""
+    if set(columns) == set(names):
+        return columns
+    if names == tuple(map(str, range(len(names)))):
+        return names
     # By position would be a guess, and a wrong one is not seen in the result.
     raise InputError(
-        f"the columns of `{role}` are called {', '.join(read.names)} and those of the labels "
-        f"{', '.join(truth.names)}; give them the same names"
+        f"the columns of `{role}` are called {some_names(columns)} and those of the labels "
+        f"{some_names(names)}; give them the same names, or an array in the order of the labels"
     )
+
+
+def some_names(names: tuple[str, ...]) -> str:
+    """Return the first five of many names."""
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
