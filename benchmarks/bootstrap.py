@@ -26,7 +26,7 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.experiment import shipped_table
 from lmprobe.stats.method import resampled
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices, estimate_rows
+from lmprobe.stats.verdicts import IntervalSettings, estimate_rows
 
 
 def best(work: Callable[[], Any], times: int = 3) -> float:
@@ -122,7 +122,7 @@ def main() -> None:
         table.append({"what": name, "ms_per_replicate": seconds * 1e3, "interval": ends.tolist()})
     for row in table:
         row["times_ours"] = row["ms_per_replicate"] / table[0]["ms_per_replicate"]
-    probe = best(lambda: estimate_rows([probe_tables()], [None], Choices()))
+    probe = best(lambda: estimate_rows([probe_tables()], [None], IntervalSettings()))
     million, memory = rows_benchmark(1_000_000)
     document = {
         "compas": table,

@@ -13,7 +13,7 @@ from scipy import stats
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 from lmprobe.sweeping.summary import Contest, rank
 
 TEMPLATES, TASKS, COPIES = 20, 32, 20
@@ -65,7 +65,7 @@ def separated(shape: tuple[int, int, int], sweeps: int) -> int:
             tuple(f"copy {number}" for number in range(COPIES)),
             tuple(tables(model + rng.normal(0, 0.02, shape)) for _ in range(COPIES)),
         )
-        (result,) = rank([contest], Choices(seed=seed))
+        (result,) = rank([contest], IntervalSettings(seed=seed))
         wrong += bool(result.separated.any())
     return wrong
 

@@ -12,7 +12,7 @@ from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import Setting
 from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.stats.comparison import compare_tables
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 
 # `before` is the level of the version before.
 CASES = (
@@ -47,7 +47,7 @@ def rejected(case: Crossed, effect: float, runs: int, rng: np.random.Generator) 
     for _ in range(runs):
         cells = effect + case.cells(rng)
         first, second = (cell_tables(cell, case.family) for cell in (0 * cells, cells))
-        compared = compare_tables(first, second, Choices(), margin=margin)
+        compared = compare_tables(first, second, IntervalSettings(), margin=margin)
         assert compared.p_equivalence is not None
         result += [compared.p_value <= _LEVEL, compared.p_equivalence <= _LEVEL]
     return result / runs
@@ -63,7 +63,7 @@ def counted_study(first: Setting, second: Setting, runs: int, rng: np.random.Gen
         joint = first.world(world)
         base = first.counts(joint, world)
         tables = [setting.tables(setting.model(joint, own), base) for setting in (first, second)]
-        compared = compare_tables(tables[0], tables[1], Choices())
+        compared = compare_tables(tables[0], tables[1], IntervalSettings())
         tally.add(compared.interval, truth, claims=compared.p_value <= _LEVEL)
     return tally
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.coverage.worlds import Setting
 from lmprobe.metrics.direction import DIRECTIONS
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 
 TRUTHFUL = Setting()
 MODELS = {
@@ -17,7 +17,7 @@ MODELS = {
     "amplifies strong links most": (Setting(power=1.6), (388, 4000)),
     "amplifies all links alike": (Setting(even=0.3), (388, 4000)),
 }
-TOGETHER = Choices(simultaneous=True, resample="templates")
+TOGETHER = IntervalSettings(simultaneous=True, resample="templates")
 
 
 def study(runs: int, rng: np.random.Generator) -> Iterator[str]:

@@ -13,7 +13,7 @@ from lmprobe.leakage.language import guess_rule
 from lmprobe.leakage.result import LeakageMeasure, leakage_row
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 
 # Noise of the cells, sentences of the base, false verdicts of the version before.
 CASES = ((0.1, 0, 0.19), (0.3, 0, 0.87), (0.6, 0, 1.00), (0.1, 388, 0.97), (0.3, 388, 0.78))
@@ -24,12 +24,12 @@ def leakage_study(noise: float, sentences: int, runs: int, rng: np.random.Genera
     setting = Setting(
         Direction.ATTRIBUTE_TO_TASK, template_sd=0.0, cell_sd=noise, sentences=sentences
     )
-    tally, choices = Tally(), Choices()
+    tally, choices = Tally(), IntervalSettings()
     for _ in range(runs):
         tables = replace(setting.draw(rng), own_rule=guess_rule, divides=False)
         number = tables.replicates(value_alone=True)["value"]
         difference = number.combined(len(tables.tasks), number, 0.0)
-        ends = choices.interval(difference, choices.confidence, 1.0)
+        ends = choices.interval_of(difference, choices.confidence, 1.0)
         row = leakage_row(LeakageMeasure.AMPLIFICATION, difference.value, ends, ())
         tally.add(ends, 0.0, claims=row.estimate.verdict is not Verdict.UNDECIDED)
     return tally

@@ -13,7 +13,7 @@ from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices, estimate_rows
+from lmprobe.stats.verdicts import IntervalSettings, estimate_rows
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def probe_study(
     probe: Crossed, runs: int, rng: np.random.Generator, resample: str = "both"
 ) -> Tally:
     tally = Tally()
-    choices = Choices(resample=resample)
+    choices = IntervalSettings(resample=resample)
     for _ in range(runs):
         tables = cell_tables(probe.cells(rng), probe.family)
         (row,) = estimate_rows([tables], [None], choices)

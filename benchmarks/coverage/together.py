@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.coverage.probes import cell_tables
 from lmprobe.stats.resampling import Replicates
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 
 TEMPLATES, TASKS, ROWS = 20, 32, 6
 WAYS = ("one by one", "Bonferroni", "simultaneous")
@@ -31,11 +31,11 @@ def rows(shared: float, rng: np.random.Generator) -> list[Replicates]:
 
 def together_study(shared: float, runs: int, rng: np.random.Generator) -> np.ndarray:
     """Return, for each way, the share in which all intervals cover, and their mean width."""
-    choices, results = Choices(simultaneous=True), np.zeros((len(WAYS), 2))
+    choices, results = IntervalSettings(simultaneous=True), np.zeros((len(WAYS), 2))
     for _ in range(runs):
         numbers = rows(shared, rng)
         for way, confidence in enumerate((0.95, 1 - 0.05 / ROWS, choices.each(numbers))):
-            ends = [choices.interval(number, confidence) for number in numbers]
+            ends = [choices.interval_of(number, confidence) for number in numbers]
             results[way] += all(0.0 in end for end in ends), np.mean([end.width for end in ends])
     return results / runs
 

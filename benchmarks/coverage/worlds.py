@@ -16,7 +16,7 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.sources import align_base_rates, load_base_rates
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
-from lmprobe.stats.verdicts import Choices, estimate_rows
+from lmprobe.stats.verdicts import IntervalSettings, estimate_rows
 from lmprobe.templates import load_templates
 
 # Probes whose mean is the truth.
@@ -108,13 +108,13 @@ class Setting:
         return {part: float(np.mean([probe[part] for probe in published])) for part in PARTS}
 
     def judged(
-        self, runs: int, rng: np.random.Generator, choices: Choices | None = None
+        self, runs: int, rng: np.random.Generator, choices: IntervalSettings | None = None
     ) -> dict[str, Tally]:
         """Return how often the intervals of the parts and of the strength cover, and claim."""
         truth = self.truth() | {STRENGTH: self.power}
         tallies = {part: Tally() for part in (*PARTS, STRENGTH)}
         for _ in range(runs):
-            (row,) = estimate_rows([self.draw(rng)], [None], choices or Choices())
+            (row,) = estimate_rows([self.draw(rng)], [None], choices or IntervalSettings())
             noted = any(note.kind is NoteKind.FEW_UNITS for note in row.notes)
             for part, estimate in (*row.parts.items(), (STRENGTH, row.strength)):
                 assert estimate is not None

@@ -119,22 +119,21 @@ def language_leakage(
         own_rule=guess_rule,
         divides=False,
     )
-    choices = settings.choices
     guess = guess_rule(conditional, np.ones(len(words)))
     leaks = (guess * tables.predicted).sum(axis=(1, 2)) / len(groups)
     # The mean over pairs, times the number of tasks, is the sum over tasks of the formula.
-    number = tables.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)
+    number = tables.replicates(tasks_fixed=settings.tasks_fixed, value_alone=True)
     difference = number["value"].combined(len(words), number["value"], 0.0)
-    alone = replace(choices, resample="templates")
+    alone = replace(settings, resample="templates")
     of_model = Replicates.of_templates(leaks, template_set.families)
     model_row = leakage_row(
         LeakageMeasure.MODEL,
         float(leaks.mean()),
-        alone.interval(of_model, choices.confidence).clipped(0.0, 1.0),
+        alone.interval_of(of_model, settings.confidence).clipped(0.0, 1.0),
         leaks.tolist(),
         chance=1 / len(groups),
     )
-    interval_of_difference = choices.interval(difference, choices.confidence, 1.0)
+    interval_of_difference = settings.interval_of(difference, settings.confidence, 1.0)
     difference_row = leakage_row(
         LeakageMeasure.AMPLIFICATION,
         float(leaks.mean()) - of_base,
@@ -142,7 +141,7 @@ def language_leakage(
         (leaks - of_base).tolist(),
         corrected=difference.value if tables.sampled else None,
     )
-    notes = interval_notes(difference, interval_of_difference, choices)
+    notes = interval_notes(difference, interval_of_difference, settings)
     if (guess < 1).all():
         text = "the base expects the same tasks for every group, so its rule can only guess"
         notes = (*notes, Note(NoteKind.TIE, text))

@@ -196,12 +196,13 @@ def _family_wise(
     """
     rows = [row for row, _ in compared]
     if settings.simultaneous:
-        choices = settings.choices
-        confidence = choices.each([tables.number for _, tables in compared if tables is not None])
+        confidence = settings.each([tables.number for _, tables in compared if tables is not None])
         rows = [
             row
             if tables is None
-            else replace(row, interval=choices.interval(tables.number, confidence, tables.bound))
+            else replace(
+                row, interval=settings.interval_of(tables.number, confidence, tables.bound)
+            )
             for row, tables in compared
         ]
     p_values = adjusted(np.array([row.p_value_unadjusted for row in rows]), "holm")

@@ -216,7 +216,7 @@ def _compare(
             f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
         )
         notes = (*notes, Note(NoteKind.BASE, text))
-    compared = compare_tables(first, second, settings.choices, margin=settings.margin)
+    compared = compare_tables(first, second, settings, margin=settings.margin)
     row_of_pair = replace(
         difference,
         values=compared.values,

@@ -217,7 +217,7 @@ def probe_rows(
         if baseline.lean_rates is not None
     ]
     obstacles = [row.obstacle for baseline, row, _ in bare if baseline.lean_rates is not None]
-    measured = zip(tables, estimate_rows(tables, obstacles, settings.choices), strict=True)
+    measured = zip(tables, estimate_rows(tables, obstacles, settings), strict=True)
     return tuple(
         _uneven(row, settings)
         if baseline.lean_rates is None

@@ -12,21 +12,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import LmprobeError
-from lmprobe.metrics.direction import Dtype, LeanWeighting, Missing, Pairs, Resample
+from lmprobe.metrics.direction import Dtype, LeanWeighting, Missing, Pairs
 from lmprobe.results.settings import Settings, command_line, from_mapping, setting
 from lmprobe.sources import names as source_names
 from lmprobe.stats import REMOVED
+from lmprobe.stats.verdicts import IntervalSettings
 from lmprobe.templates import TemplateSet, load_templates
 
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
-    from lmprobe.stats.verdicts import Choices
 
 
-# Without slots, so that `ProbeSettings.seed` is the default: signatures are written with it.
 @dataclass(frozen=True)
-class ProbeSettings(Settings):
-    """What decides the numbers of a probe, apart from the model, the templates and the bases."""
+class QuestionSettings(Settings):
+    """What the model is asked, and what its answers are compared with."""
 
     attributes: tuple[str, ...] | None = setting(
         None,
@@ -51,26 +50,19 @@ class ProbeSettings(Settings):
     )
     missing: Missing = setting("drop", "How to treat words that the base does not have.")
     pseudo_count: float = setting(0.5, "The count that `--missing smooth` adds to every cell.")
-    interval: str = setting("bootstrap", "The interval method: see `lmprobe ls intervals`.")
-    resample: Resample = setting("both", "What the bootstrap resamples.")
-    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    simultaneous: bool = setting(
-        False, "Make all intervals of the result cover simultaneously at this confidence."
-    )
-    seed: int = setting(0, "Random seed.", minimum=0)
+
+
+# Without slots, so that `ProbeSettings.seed` is the default: signatures are written with it.
+@dataclass(frozen=True)
+class ProbeSettings(IntervalSettings, QuestionSettings):
+    """What decides the numbers of a probe, apart from the model, the templates and the bases."""
+
     min_mass: float | None = setting(
         None,
         "The least total probability of the candidates, below which a model is uninformed; by "
         "default twice that of random words.",
         minimum=0,
     )
-
-    @property
-    def choices(self) -> Choices:
-        """How intervals are made."""
-        from lmprobe.stats.verdicts import Choices
-
-        return Choices(self.interval, self.resample, self.confidence, self.simultaneous, self.seed)
 
 
 @dataclass(frozen=True)

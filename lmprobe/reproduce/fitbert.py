@@ -37,7 +37,7 @@ from lmprobe.results import Column, ColumnKind, Figure, Series, SeriesPlot, Tabl
 from lmprobe.results.codec import to_json
 from lmprobe.results.format import format_number
 from lmprobe.sources import MissingLabels, Source
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 
 PAPERS_MODEL = "bert-base-uncased"
 # The mean distance of the labour shares from one half: what T->A must differ by when the
@@ -199,9 +199,9 @@ def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> P
         counted=False,
         **without,
     )
-    tables, choices = changed.tables(seed), Choices(seed=seed)
+    tables, settings = changed.tables(seed), IntervalSettings(seed=seed)
     value = tables.replicates(value_alone=True)["value"]
-    interval = choices.interval(value, choices.confidence, tables.bound)
+    interval = settings.interval_of(value, settings.confidence, tables.bound)
     return replace(changed, interval=interval)
 
 

@@ -18,7 +18,7 @@ from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Interval, Note
 from lmprobe.stats.resampling import Replicates, Spread
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices, interval_notes
+from lmprobe.stats.verdicts import IntervalSettings, interval_notes
 
 SMALLEST = 0.00005
 """A smaller difference is not claimed: values are shown with four digits."""
@@ -75,7 +75,7 @@ class TableComparison:
 
 
 def compare_tables(
-    first: RowTables, second: RowTables, choices: Choices, *, margin: float | None = None
+    first: RowTables, second: RowTables, settings: IntervalSettings, *, margin: float | None = None
 ) -> TableComparison:
     """Compare two models on the same templates and tasks: paired, with the same draws.
 
@@ -83,13 +83,13 @@ def compare_tables(
     that belong to the tasks drawn, and the correction for a sampled base.
     """
     before, after = (
-        table.replicates(tasks_fixed=choices.tasks_fixed, value_alone=True)["value"]
+        table.replicates(tasks_fixed=settings.tasks_fixed, value_alone=True)["value"]
         for table in (first, second)
     )
     number, middle = after.combined(1.0, before, -1.0), after.combined(0.5, before, 0.5)
     bound = first.bound + second.bound
-    interval = choices.interval(number, choices.confidence, bound)
-    spread = number.spread(choices.drawn)
+    interval = settings.interval_of(number, settings.confidence, bound)
+    spread = number.spread(settings.drawn)
     values = [float(np.nanmean(table.published()["value"])) for table in (first, second)]
     # (K, T): the mean over the attributes of each task.
     by_task = np.asarray(defined_mean(second.claimed_cells() - first.claimed_cells(), axis=1))
@@ -99,14 +99,14 @@ def compare_tables(
         interval=interval,
         p_value=spread.p_value(),
         p_equivalence=None if margin is None else equivalence_p_value(spread, margin),
-        middle=choices.interval(middle, choices.confidence, bound),
+        middle=settings.interval_of(middle, settings.confidence, bound),
         tasks={
             task: Replicates.of_templates(values, first.families).spread("templates")
             for task, values in zip(first.tasks, by_task.T, strict=True)
         },
         number=number,
         bound=bound,
-        notes=interval_notes(number, interval, choices),
+        notes=interval_notes(number, interval, settings),
     )
 
 

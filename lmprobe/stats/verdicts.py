@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, check_confidence
 from lmprobe.metrics.association import Floats
+from lmprobe.metrics.direction import Resample
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import (
     Estimate,
@@ -29,6 +30,7 @@ from lmprobe.results import (
     decide,
 )
 from lmprobe.results.format import format_percent
+from lmprobe.results.settings import Settings, setting
 from lmprobe.stats.method import Sample, interval, student, traits_of
 from lmprobe.stats.resampling import REPLICATES, Replicates, Spread, draws, joint_confidence, slices
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
@@ -44,24 +46,28 @@ _COVERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+# Without slots, so that `IntervalSettings.seed` is the default: signatures are written with it.
+@dataclass(frozen=True)
+class IntervalSettings(Settings):
     """How intervals are made."""
 
-    method: str = "bootstrap"
-    resample: str = "both"
-    confidence: float = 0.95
-    simultaneous: bool = False
-    seed: int = 0
+    interval: str = setting("bootstrap", "The interval method: see `lmprobe ls intervals`.")
+    resample: Resample = setting("both", "What the bootstrap resamples.")
+    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
+    simultaneous: bool = setting(
+        False, "Make all intervals of the result cover simultaneously at this confidence."
+    )
+    seed: int = setting(0, "Random seed.", minimum=0)
 
     def __post_init__(self) -> None:
-        """Check the confidence level."""
+        """Check every value."""
+        super().__post_init__()
         check_confidence(self.confidence)
 
     @property
     def drawn(self) -> str:
         """What is drawn anew: a method without resamples takes the tasks as they are."""
-        return self.resample if traits_of(self.method).resamples else "templates"
+        return self.resample if traits_of(self.interval).resamples else "templates"
 
     @property
     def tasks_fixed(self) -> bool:
@@ -75,16 +81,18 @@ class Choices:
         """
         if not self.simultaneous or len(numbers) < 2:
             return self.confidence
-        if not traits_of(self.method).resamples:
+        if not traits_of(self.interval).resamples:
             return 1 - (1 - self.confidence) / len(numbers)
         rng = np.random.default_rng(self.seed)
         return joint_confidence(numbers, self.drawn, self.confidence, rng)
 
-    def interval(self, number: Replicates, confidence: float, bound: float = math.inf) -> Interval:
+    def interval_of(
+        self, number: Replicates, confidence: float, bound: float = math.inf
+    ) -> Interval:
         """Return the interval of a number within [-bound, bound]."""
         sums, sizes = number.family_sums
         if not len(sums):
-            return Interval.undefined(self.confidence, self.method)
+            return Interval.undefined(self.confidence, self.interval)
         # A family counts as often as it has templates; the mean of these is the value.
         share = sizes * len(sizes) / sizes.sum()
         widest = float(share.max()) * min(bound, 1.0)
@@ -96,11 +104,11 @@ class Choices:
                 units=len(sizes),
                 spread=number.spread(self.drawn),
             ),
-            method=self.method,
+            method=self.interval,
             confidence=confidence,
             rng=np.random.default_rng(self.seed),
         )
-        if number.noise and not traits_of(self.method).resamples:
+        if number.noise and not traits_of(self.interval).resamples:
             from scipy import special
 
             reach = number.noise * float(special.ndtri((1 + ends.confidence) / 2))
@@ -157,26 +165,26 @@ class RowEstimates:
 
 
 def estimate_rows(
-    rows: Sequence[RowTables], obstacles: Sequence[Obstacle | None], choices: Choices
+    rows: Sequence[RowTables], obstacles: Sequence[Obstacle | None], settings: IntervalSettings
 ) -> tuple[RowEstimates, ...]:
     """Return the estimates of every row.
 
     `obstacles` is what forbids a verdict of each row already, such as an uninformed model. With
-    `choices.simultaneous` the confidence is that of all intervals together.
+    `settings.simultaneous` the confidence is that of all intervals together.
     """
     if not rows:
         return ()
-    numbers = [row.replicates(tasks_fixed=choices.tasks_fixed) for row in rows]
+    numbers = [row.replicates(tasks_fixed=settings.tasks_fixed) for row in rows]
     together = [number[part] for number in numbers for part in (*PARTS, STRENGTH)]
     together = [number for number in together if not math.isnan(number.value)]
-    confidence = choices.each(together)
+    confidence = settings.each(together)
     joint: tuple[Note, ...] = ()
-    if choices.simultaneous:
-        how = "maximum-t" if traits_of(choices.method).resamples else "Bonferroni"
+    if settings.simultaneous:
+        how = "maximum-t" if traits_of(settings.interval).resamples else "Bonferroni"
         text = f"the {len(together)} intervals cover together ({how})"
         joint = (Note(NoteKind.MULTIPLICITY, text),)
     return tuple(
-        _row_estimates(row, number, obstacle, choices, confidence, joint)
+        _row_estimates(row, number, obstacle, settings, confidence, joint)
         for row, number, obstacle in zip(rows, numbers, obstacles, strict=True)
     )
 
@@ -185,7 +193,7 @@ def _row_estimates(
     row: RowTables,
     numbers: Mapping[str, Replicates],
     obstacle: Obstacle | None,
-    choices: Choices,
+    settings: IntervalSettings,
     confidence: float,
     joint: tuple[Note, ...],
 ) -> RowEstimates:
@@ -198,7 +206,7 @@ def _row_estimates(
 
     def claim(part: str, number: Replicates) -> tuple[Interval, Verdict]:
         bound = bounds[part]
-        ends = choices.interval(number, confidence, bound)
+        ends = settings.interval_of(number, confidence, bound)
         for reliability in shown.values() if part == "preference" else [shown[part]]:
             ends = reliability.stretched(ends).clipped(-bound, bound)
         return ends, row_verdict(ends, foreign=row.declared is not None, obstacle=obstacle)
@@ -220,8 +228,8 @@ def _row_estimates(
         flips[f"of_{axis}"] += 1
     return RowEstimates(
         parts,
-        _strength(row, numbers[STRENGTH], obstacle, choices, confidence),
-        (*interval_notes(whole, parts["value"].interval, choices), *joint),
+        _strength(row, numbers[STRENGTH], obstacle, settings, confidence),
+        (*interval_notes(whole, parts["value"].interval, settings), *joint),
         _standard_errors(whole),
         _robustness(published["value"], row.families, flips),
         share,
@@ -238,16 +246,16 @@ def _strength(
     row: RowTables,
     number: Replicates,
     obstacle: Obstacle | None,
-    choices: Choices,
+    settings: IntervalSettings,
     confidence: float,
 ) -> Estimate | None:
     """Return the strength; withheld where the counts of a base show too little of its links."""
     if math.isnan(number.value):
         if len(row.tasks) < 2 or not (row.counted or row.standard_errors is not None):
             return None
-        ends = Interval.too_few_units(choices.confidence, choices.method)
+        ends = Interval.too_few_units(settings.confidence, settings.interval)
         return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
-    ends = row.reliability(STRENGTH).stretched(choices.interval(number, confidence))
+    ends = row.reliability(STRENGTH).stretched(settings.interval_of(number, confidence))
     # A base too small to show its leans says so by the width of this interval.
     forbids = obstacle if obstacle is Obstacle.UNINFORMED else None
     return Estimate(
@@ -267,7 +275,9 @@ def row_verdict(ends: Interval, *, foreign: bool, obstacle: Obstacle | None = No
     return decide(ends, above=above, below=below, obstacle=obstacle)
 
 
-def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tuple[Note, ...]:
+def interval_notes(
+    number: Replicates, ends: Interval, settings: IntervalSettings
+) -> tuple[Note, ...]:
     """Return what the interval assumes, and where it is not to be trusted."""
     families = len(number.family_sums[1])
     single = families == (~np.isnan(number.by_template)).sum()
@@ -282,8 +292,8 @@ def interval_notes(number: Replicates, ends: Interval, choices: Choices) -> tupl
         "templates": f"{words[many]}, the tasks are taken as fixed",
         "tasks": f"{words['tasks']}, the templates are taken as fixed",
         "both": f"{words[many]} crossed with {words['tasks']}",
-    }[choices.drawn]
-    traits, spread = traits_of(choices.method), number.spread(choices.drawn)
+    }[settings.drawn]
+    traits, spread = traits_of(settings.interval), number.spread(settings.drawn)
     notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
     for part, name in (("families", many), ("tasks", "tasks")):
         if part not in spread.parts:

@@ -26,7 +26,7 @@ from lmprobe.results import Interval, Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import SMALLEST
 from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices, mean_of_runs, runs_note
+from lmprobe.stats.verdicts import IntervalSettings, mean_of_runs, runs_note
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.result import (
     Failure,
@@ -71,8 +71,8 @@ def summarise(
         for row in probe.result.rows:
             question = Question(probe.templates, row.base, row.direction)
             answers.setdefault(question, []).append((probe, row))
-    choices = Choices(confidence=confidence, simultaneous=True, seed=seed)
-    orders, ranks = _ranked(answers, choices)
+    intervals = IntervalSettings(confidence=confidence, simultaneous=True, seed=seed)
+    orders, ranks = _ranked(answers, intervals)
     rows = [
         SweepRow.of(probe.subject, probe.templates, row, probe.result.perplexity)
         for probe in probes
@@ -86,7 +86,7 @@ def summarise(
     return SweepResult(
         rows=tuple(replace(row, ranks=ranks.get((row.question, row.model))) for row in rows),
         orders=orders,
-        curves=_curves(answers, choices),
+        curves=_curves(answers, intervals),
         failures=tuple(failures),
         provenance={
             "settings": dict(settings or {}),
@@ -218,10 +218,10 @@ def _completed(members: list[int], together: NDArray[np.bool_]) -> list[int]:
     return sorted(group)
 
 
-def rank(contests: Sequence[Contest], choices: Choices) -> tuple[Ranking, ...]:
+def rank(contests: Sequence[Contest], settings: IntervalSettings) -> tuple[Ranking, ...]:
     """Return one ranking per contest; their claims hold at once over all contests."""
     pairs = sum(len(contest.models) * (len(contest.models) - 1) // 2 for contest in contests)
-    each = 1 - (1 - choices.confidence) / max(pairs, 1)
+    each = 1 - (1 - settings.confidence) / max(pairs, 1)
     return tuple(_ranking(contest, each) for contest in contests)
 
 
@@ -238,11 +238,11 @@ def _ranking(contest: Contest, confidence: float) -> Ranking:
     return Ranking(tuple(contest.models[number] for number in order), separated)
 
 
-def band(contest: Contest, choices: Choices) -> tuple[Interval, ...]:
+def band(contest: Contest, settings: IntervalSettings) -> tuple[Interval, ...]:
     """Return simultaneous intervals of all values of a contest: a band over checkpoints."""
     numbers = contest.numbers
-    each, bound = choices.each(numbers), contest.tables[0].bound
-    return tuple(choices.interval(number, each, bound) for number in numbers)
+    each, bound = settings.each(numbers), contest.tables[0].bound
+    return tuple(settings.interval_of(number, each, bound) for number in numbers)
 
 
 def _contest(answers: Sequence[Answer], seed: int) -> Contest | None:
@@ -271,17 +271,17 @@ def _contest(answers: Sequence[Answer], seed: int) -> Contest | None:
 
 
 def _ranked(
-    answers: Mapping[Question, Sequence[Answer]], choices: Choices
+    answers: Mapping[Question, Sequence[Answer]], settings: IntervalSettings
 ) -> tuple[tuple[Order, ...], dict[tuple[Question, str], tuple[int, int]]]:
     """Return the order of the models of each question, and the ranks that each may have."""
     contests = {
         question: contest
         for question, members in answers.items()
-        if (contest := _contest(members, choices.seed)) is not None
+        if (contest := _contest(members, settings.seed)) is not None
     }
     orders: list[Order] = []
     ranks: dict[tuple[Question, str], tuple[int, int]] = {}
-    rankings = rank(list(contests.values()), choices)
+    rankings = rank(list(contests.values()), settings)
     for question, ranking in zip(contests, rankings, strict=True):
         orders.append(Order(question, ranking.models, ranking.groups))
         for model, span in zip(ranking.models, ranking.ranks, strict=True):
@@ -293,7 +293,7 @@ def _ranked(
 
 
 def _curves(
-    answers: Mapping[Question, Sequence[Answer]], choices: Choices
+    answers: Mapping[Question, Sequence[Answer]], settings: IntervalSettings
 ) -> tuple[TrainingCurve, ...]:
     """Return every training run in every question, checkpoints by step."""
     curves = []
@@ -301,11 +301,11 @@ def _curves(
         for run in dict.fromkeys(probe.subject.run for probe, _ in members):
             own = [answer for answer in members if answer[0].subject.run == run]
             own.sort(key=lambda answer: answer[0].subject.step or 0)
-            if run is None or (contest := _contest(own, choices.seed)) is None:
+            if run is None or (contest := _contest(own, settings.seed)) is None:
                 continue
             probe, row = own[0]
             levels = levels_of(probe.result, row, [other.subject.model for other, _ in own])
-            steps = band(contest, choices)
+            steps = band(contest, settings)
             curves.append(TrainingCurve(question, run, contest.models, steps, levels))
     return tuple(curves)
 

@@ -25,7 +25,7 @@ from lmprobe.stats.comparison import (
     task_differences,
 )
 from lmprobe.stats.resampling import Share, Spread
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 from tests.conftest import Made
 from tests.stats.tables import moved_tables, row_tables
 
@@ -50,7 +50,7 @@ def compared(
     first: np.ndarray, second: np.ndarray, margin: float | None = None, **choices: Any
 ) -> TableComparison:
     tables = moved_tables(first), moved_tables(second)
-    return compare_tables(*tables, Choices(**choices), margin=margin)
+    return compare_tables(*tables, IntervalSettings(**choices), margin=margin)
 
 
 class TestControl:
@@ -190,7 +190,9 @@ class TestTables:
         lean[:, 0] = math.nan
         first, second = moves((7, 5)), moves((7, 5), 1)
         result = compare_tables(
-            moved_tables(first, declared=lean), moved_tables(second, declared=lean), Choices()
+            moved_tables(first, declared=lean),
+            moved_tables(second, declared=lean),
+            IntervalSettings(),
         )
         assert result.values == pytest.approx((first[:, 1:].mean(), second[:, 1:].mean()))
         (tasks,) = task_differences([result.tasks], 0.95)
@@ -224,7 +226,7 @@ class TestTables:
             )
             for _ in range(2)
         )
-        result = compare_tables(first, second, Choices())
+        result = compare_tables(first, second, IntervalSettings())
         assert result.corrected is not None
         assert 0.0 in result.interval
         assert result.corrected in result.interval

@@ -24,7 +24,7 @@ from lmprobe.stats.method import (
     traits_of,
 )
 from lmprobe.stats.resampling import is_constant
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 from tests.stats.tables import moved_tables
 
 TWO_GROUPS = ("score", "exact", "betting")
@@ -216,7 +216,7 @@ def test_a_removed_name_gives_one_line_with_its_replacement(
     table = {"group": ["a", "b"] * 4, "task": [0, 1] * 4, "guess": [1, 1] * 4}
     columns: dict[str, Any] = {"attribute": "group", "task": "task", "task_prediction": "guess"}
     for call in (
-        lambda: Choices(method=name).drawn,
+        lambda: IntervalSettings(interval=name).drawn,
         lambda: group_disparity(None, [0, 1] * 4, method=name, **groups),
         lambda: sample_size(0.05, method=name),
         lambda: amplify(table, interval=name, **columns),

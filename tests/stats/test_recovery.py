@@ -15,7 +15,7 @@ import lmprobe
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 
 BUNDLED = Path(lmprobe.__file__).parent / "models" / "reference"
 RUNS = 150
@@ -38,7 +38,7 @@ def truth(kind: str, direction: Direction) -> float:
 def test_the_planted_truth_is_held(kind: str, direction: Direction) -> None:
     """Over many choices of 10 templates and, where the value does not hang on it, of 16 tasks."""
     row = probed(kind).row("labor", direction)
-    draw, choices = np.random.default_rng(0), Choices()
+    draw, choices = np.random.default_rng(0), IntervalSettings()
     number = 16 if direction is Direction.TASK_TO_ATTRIBUTE else len(row.tasks)
     held = 0
     for seed in range(RUNS):
@@ -51,7 +51,7 @@ def test_the_planted_truth_is_held(kind: str, direction: Direction) -> None:
         )
         tables = some.tables(seed).chosen(row.attributes, row.attributes, tasks)
         value = tables.replicates(value_alone=True)["value"]
-        held += truth(kind, direction) in choices.interval(value, 0.95, tables.bound)
+        held += truth(kind, direction) in choices.interval_of(value, 0.95, tables.bound)
     assert stats.binomtest(held, RUNS, 0.95, alternative="less").pvalue > 1e-3, held
 
 

@@ -19,7 +19,7 @@ from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.model_card import eval_results, model_card
 from lmprobe.results import NoteKind, Obstacle, Verdict
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import Choices, RowEstimates, estimate_rows
+from lmprobe.stats.verdicts import IntervalSettings, RowEstimates, estimate_rows
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.summary import SubjectProbe, summarise
 from tests.conftest import Made
@@ -33,7 +33,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def estimated(tables: RowTables, obstacle: Obstacle | None = None, **choices: Any) -> RowEstimates:
-    (result,) = estimate_rows([tables], [obstacle], Choices(**choices))
+    (result,) = estimate_rows([tables], [obstacle], IntervalSettings(**choices))
     return result
 
 
@@ -260,7 +260,7 @@ def test_fixed_tasks_leave_the_noise_of_the_base(
     model = truth.base * np.exp(rng(1).normal(0, 0.01, (8, *truth.base.shape)))
     errors = np.sqrt(truth.base)
     options: dict[str, Any] = {"counted": True} if kind == "counts" else {"standard_errors": errors}
-    choices = {"method": method, "resample": "templates", "simultaneous": simultaneous}
+    choices = {"interval": method, "resample": "templates", "simultaneous": simultaneous}
     exact, noisy = (
         estimated(row_tables(model, truth.base, FORWARD, **own), **choices) for own in ({}, options)
     )
@@ -334,7 +334,7 @@ def notes(tables: RowTables, **choices: Any) -> dict[NoteKind, list[str]]:
         ({"resample": "templates"}, "12 templates, the tasks are taken as fixed"),
         ({"resample": "tasks"}, "26 tasks, the templates are taken as fixed"),
         # What does not resample takes no notice of what would be drawn.
-        ({"method": "t", "resample": "tasks"}, "12 templates, the tasks are taken as fixed"),
+        ({"interval": "t", "resample": "tasks"}, "12 templates, the tasks are taken as fixed"),
     ],
 )
 def test_a_note_says_what_the_sample_is(choices: dict[str, Any], expected: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from lmprobe.stats.verdicts import Choices
+from lmprobe.stats.verdicts import IntervalSettings
 from lmprobe.sweeping.summary import Contest, Ranking, band, rank
 from tests.stats.tables import moved_tables
 
@@ -55,7 +55,7 @@ def test_what_differs_is_separated_and_the_pairing_makes_it_narrow() -> None:
     rng = np.random.default_rng(3)
     shared = rng.normal(0, 0.1, SHAPE)
     moved = [shared + noisy(rng, shift, 0.005) for shift in (0.05, 0.0, 0.0, 0.1)]
-    (result,) = rank([contest(*moved)], Choices())
+    (result,) = rank([contest(*moved)], IntervalSettings())
     assert result.models[2:] == ("m0", "m3")
     assert result.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
 
@@ -68,14 +68,14 @@ def test_a_difference_that_four_decimals_do_not_show_separates_nothing(
 ) -> None:
     rng = np.random.default_rng(4)
     moved = noisy(rng, 0.1, 0.05)
-    (result,) = rank([contest(moved, moved + shift + noisy(rng, 0, 1e-7))], Choices())
+    (result,) = rank([contest(moved, moved + shift + noisy(rng, 0, 1e-7))], IntervalSettings())
     assert len(result.groups) == (2 if separated else 1)
 
 
 def test_one_family_separates_nothing() -> None:
     rng = np.random.default_rng(5)
     moved = [noisy(rng, shift, 0.01) for shift in (0.0, 0.3)]
-    (result,) = rank([contest(*moved, families=("all",) * SHAPE[0])], Choices())
+    (result,) = rank([contest(*moved, families=("all",) * SHAPE[0])], IntervalSettings())
     assert result.groups == (("m0", "m1"),)
 
 
@@ -85,9 +85,12 @@ def test_templates_of_one_family_count_together() -> None:
     pair = [noisy(rng, shift, 0.02)[:2] for shift in (0.0, 0.03)]
     families = ("f",) * 5 + ("g",) * 5
     copied = contest(*(np.repeat(moved, 5, axis=0) for moved in pair), families=families)
-    assert rank([copied], Choices())[0].groups == rank([contest(*pair)], Choices())[0].groups
+    assert (
+        rank([copied], IntervalSettings())[0].groups
+        == rank([contest(*pair)], IntervalSettings())[0].groups
+    )
     assert len(rank([contest(*(np.repeat(moved, 5, axis=0) for moved in pair))],
-                    Choices())[0].groups) == 2  # fmt: skip
+                    IntervalSettings())[0].groups) == 2  # fmt: skip
 
 
 def test_more_claims_need_more_evidence() -> None:
@@ -96,25 +99,25 @@ def test_more_claims_need_more_evidence() -> None:
     moved = [noisy(rng, shift, 0.02) for shift in (0.0, 0.02)]
     difference = moved_tables(moved[1] - moved[0])
     p = difference.replicates()["value"].spread().p_value()
-    barely = Choices(confidence=1 - 1.5 * p)
+    barely = IntervalSettings(confidence=1 - 1.5 * p)
     others = contest(*(noisy(rng, 0, 0.02) for _ in range(2)))
     assert len(rank([contest(*moved)], barely)[0].groups) == 2
     assert len(rank([contest(*moved), others], barely)[0].groups) == 1
-    assert len(rank([contest(*moved)], Choices(confidence=1 - 0.9 * p))[0].groups) == 1
+    assert len(rank([contest(*moved)], IntervalSettings(confidence=1 - 0.9 * p))[0].groups) == 1
 
 
 def test_a_band_covers_every_step_at_once() -> None:
     rng = np.random.default_rng(8)
     steps = contest(*(noisy(rng, shift, 0.05) for shift in (0.0, 0.1, 0.2)))
     together, alone = (
-        band(steps, Choices(confidence=0.9, simultaneous=simultaneous))
+        band(steps, IntervalSettings(confidence=0.9, simultaneous=simultaneous))
         for simultaneous in (True, False)
     )
     for wide, single, table in zip(together, alone, steps.tables, strict=True):
         assert single.low - 1e-12 > wide.low
         assert table.published()["value"].mean() in single
         assert (wide.confidence, wide.method) == (0.9, "bootstrap")
-    (step,) = band(contest(np.full(SHAPE, 0.25)), Choices(simultaneous=True))
+    (step,) = band(contest(np.full(SHAPE, 0.25)), IntervalSettings(simultaneous=True))
     assert not step.bounded
 
 
@@ -132,6 +135,6 @@ def test_equal_models_are_seldom_separated(axis: str) -> None:
     for seed in range(sweeps):
         shared = rng.normal(0, 0.05, SHAPE)
         moved = [shared + rng.normal(0, 0.02, NOISE[axis]) for _ in range(20)]
-        (result,) = rank([contest(*moved)], Choices(seed=seed))
+        (result,) = rank([contest(*moved)], IntervalSettings(seed=seed))
         separated += bool(result.separated.any())
     assert stats.binomtest(separated, sweeps, 0.05, alternative="greater").pvalue > 0.01
