@@ -59,9 +59,15 @@ class _Images:
             part[np.delete(rows, left)] = -1
         return part
 
-    def trials(self, part: Codes, rounds: int, **options: Any) -> list[Trial]:
+    def trials(
+        self,
+        part: Codes,
+        rounds: int,
+        rng: np.random.Generator,
+        limits: Sequence[int] | None = None,
+    ) -> list[Trial]:
         """Return the rounds that are drawn from those parts."""
-        drawn = draw_rounds(self.genders, part, rounds=rounds, **options)
+        drawn = draw_rounds(self.genders, part, rounds=rounds, rng=rng, limits=limits)
         return [Trial(self.verbs, self.genders, rows) for rows in drawn]
 
     def men_and_women(self, part: Codes) -> dict[str, int]:
@@ -84,11 +90,7 @@ def leakage_imsitu(
     rng = np.random.default_rng(seed)
     splits = [images.part]
     splits += [images.balanced(split["alpha"], (0,), seed) for split in TABLE_1[1:]]
-    trials = [
-        trial
-        for part in splits
-        for trial in images.trials(part, rounds, rng=rng, limits=PER_GENDER)
-    ]
+    trials = [trial for part in splits for trial in images.trials(part, rounds, rng, PER_GENDER)]
     # All splits at once: every attacker has the same shape, so they share one batch.
     guesses = find_attacker(attacker).attack(trials, device="auto", progress=progress)
     exact = find_attacker("exact").attack(trials, device="auto", progress=silent)
@@ -161,7 +163,7 @@ def _row(
 def _balanced_test(images: _Images, split: dict[str, Any], rounds: int, seed: int) -> ReproducedRow:
     """Return the exact attacker's accuracy where dev and test are balanced as well."""
     part = images.balanced(split["alpha"], (0, 1, 2), seed)
-    trials = images.trials(part, rounds, rng=np.random.default_rng(seed))
+    trials = images.trials(part, rounds, np.random.default_rng(seed))
     guesses = find_attacker("exact").attack(trials, device="auto", progress=silent)
     values, _ = score_guesses(guesses, trials)
     value, spread = 100 * float(np.mean(values)), 100 * float(np.std(values))
