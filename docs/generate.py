@@ -1,6 +1,6 @@
 """Writes the generated pages: `python docs/generate.py NAME...`.
 
-Names: cli, api, reproduction, coverage, notebook, picture, training.
+Names: cli, api, life-of-a-sentence, reproduction, coverage, notebook, picture, training.
 
 Without a name it writes all but the picture of the README, which needs Chromium, and the training
 curve of docs/sweeps.md, for which a model is trained.
@@ -11,8 +11,11 @@ tests/docs/test_pages.py fails when a page and its generator disagree.
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +129,6 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
 
 def picture() -> None:
     """Leave the picture of the README, the top of a report, in docs/images; needs Chromium."""
-    import subprocess
-    import tempfile
-
     result = lmprobe.probe("reference:amplified", base=["uniform", "labor", "corpus"])
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
@@ -152,8 +152,6 @@ def picture() -> None:
 
 def training() -> None:
     """Train the masked reference model, sweep its states, and leave the curve in docs/sweeps.md."""
-    import tempfile
-
     from lmprobe.io.files import write_text
     from lmprobe.report.charts import svg
 
@@ -192,10 +190,41 @@ def training_part(result: Any) -> str:
     return "\n".join(lines)
 
 
+def life() -> str:
+    """Return the modules and the frames that two commands execute, from a trace of each."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "people.csv"
+        table.write_text("gender,cooks,cooks_predicted\n" + "woman,1,0\nman,0,0\nman,1,1\n" * 4)
+        sentence = "run reference:amplified --templates fitbert --base labor --no-cache --output"
+        row = "--attribute gender --task cooks --task-prediction cooks_predicted"
+        for title, words in {
+            "a sentence (`lmprobe run`)": [*sentence.split(), f"{folder}/out"],
+            "a row (`lmprobe amplify`)": ["amplify", str(table), *row.split()],
+        }.items():
+            command = [sys.executable, str(DOCS / "trace.py"), *words, "--quiet"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            traced = json.loads(done.stdout.splitlines()[-1])
+            rooms: dict[str, list[str]] = {}
+            for module in traced["modules"]:
+                room, _, name = module.rpartition("/")
+                rooms.setdefault(room, []).append(f"`{name}`")
+            lines += [f"**{len(traced['modules'])} modules execute for {title}:**", ""]
+            lines += [
+                f"- `{room or 'lmprobe'}/`: {', '.join(names)}" for room, names in rooms.items()
+            ]
+            lines.append("")
+            if frames := traced["frames"]:
+                names = [frame.partition(": ")[0] for frame in frames]
+                inner = frames[names.index("cli/run.py") + 1 :]
+                lines += [f"**{len(inner)} frames from the command to the network:**", ""]
+                lines += [f"{number}. `{frame}`" for number, frame in enumerate(inner, 1)]
+                lines.append("")
+    return "\n".join(lines)
+
+
 def coverage() -> None:
     """Run every coverage study and leave docs/coverage.md; takes tens of minutes."""
-    import subprocess
-
     words = [sys.executable, "-m", "benchmarks.coverage", "--output", str(DOCS / "coverage.md")]
     subprocess.run(words, cwd=DOCS.parent, check=True)
 
@@ -245,8 +274,6 @@ NOTEBOOK: tuple[tuple[str, str], ...] = (
 
 def executed_notebook() -> Any:
     """Return docs/notebook.ipynb, executed: from a probe to its figures and LaTeX."""
-    import tempfile
-
     import nbformat
     from nbclient import NotebookClient
 
@@ -296,9 +323,13 @@ def between(page: str, part: str) -> str:
     return f"{head}{BEGIN}\n\n{part}\n{END}{tail}"
 
 
+PARTS = {"cli": cli, "api": api, "life-of-a-sentence": life}
+"""What writes the generated part of a page."""
+
+
 def main(wanted: list[str]) -> None:
     """Write the pages that were asked for, or all."""
-    for name in wanted or ["cli", "api", "reproduction", "coverage", "notebook"]:
+    for name in wanted or [*PARTS, "reproduction", "coverage", "notebook"]:
         writers = {
             "picture": picture,
             "coverage": coverage,
@@ -312,7 +343,7 @@ def main(wanted: list[str]) -> None:
         if name == "reproduction":
             path.write_text(reproduction(), encoding="utf-8")
         else:
-            part = {"cli": cli, "api": api}[name]()
+            part = PARTS[name]()
             path.write_text(between(path.read_text(encoding="utf-8"), part), encoding="utf-8")
         print(f"wrote {path}")
 
