@@ -27,7 +27,7 @@ def leakage_study(noise: float, sentences: int, runs: int, rng: np.random.Genera
     tally, choices = Tally(), IntervalSettings()
     for _ in range(runs):
         tables = replace(setting.draw(rng), own_rule=guess_rule, divides=False)
-        number = tables.replicates(value_alone=True)["value"]
+        number = choices.numbers_of(tables, value_alone=True)["value"]
         difference = number.combined(len(tables.tasks), number, 0.0)
         ends = choices.interval_of(difference, choices.confidence, 1.0)
         row = leakage_row(LeakageMeasure.AMPLIFICATION, difference.value, ends, ())

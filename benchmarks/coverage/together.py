@@ -26,7 +26,7 @@ def rows(shared: float, rng: np.random.Generator) -> list[Replicates]:
     noise = rng.standard_normal((ROWS, TEMPLATES, TASKS))
     cells = 0.05 * effects(TEMPLATES, 1) + 0.1 * effects(1, TASKS) + 0.05 * noise
     tables = [cell_tables(row) for row in cells]
-    return [table.replicates(value_alone=True)["value"] for table in tables]
+    return [IntervalSettings().numbers_of(table, value_alone=True)["value"] for table in tables]
 
 
 def together_study(shared: float, runs: int, rng: np.random.Generator) -> np.ndarray:

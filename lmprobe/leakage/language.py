@@ -122,7 +122,7 @@ def language_leakage(
     guess = guess_rule(conditional, np.ones(len(words)))
     leaks = (guess * tables.predicted).sum(axis=(1, 2)) / len(groups)
     # The mean over pairs, times the number of tasks, is the sum over tasks of the formula.
-    number = tables.replicates(tasks_fixed=settings.tasks_fixed, value_alone=True)
+    number = settings.numbers_of(tables, value_alone=True)
     difference = number["value"].combined(len(words), number["value"], 0.0)
     alone = replace(settings, resample="templates")
     of_model = Replicates.of_templates(leaks, template_set.families)

@@ -30,6 +30,7 @@ from lmprobe.results import Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.settings import refuse_unknown
 from lmprobe.stats.comparison import adjusted, task_differences
+from lmprobe.stats.verdicts import IntervalSettings
 
 if TYPE_CHECKING:
     from lmprobe.templates import TemplateSet
@@ -127,7 +128,7 @@ def _probed(model: Compared, templates: Any, base: Any, choices: dict[str, Any])
 
 
 # What is chosen for the comparison itself and not for the probes.
-_OWN = ("pairs", "interval", "resample", "confidence", "simultaneous", "margin", "seed")
+_OWN = ("pairs", "margin", *(field.name for field in fields(IntervalSettings)))
 
 
 def _refuse_choices_of_models(

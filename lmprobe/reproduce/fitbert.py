@@ -200,7 +200,7 @@ def _as_published(row: ProbeRow, counts: _Only, likeliest: bool, seed: int) -> P
         **without,
     )
     tables, settings = changed.tables(seed), IntervalSettings(seed=seed)
-    value = tables.replicates(value_alone=True)["value"]
+    value = settings.numbers_of(tables, value_alone=True)["value"]
     interval = settings.interval_of(value, settings.confidence, tables.bound)
     return replace(changed, interval=interval)
 

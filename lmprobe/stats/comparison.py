@@ -83,8 +83,7 @@ def compare_tables(
     that belong to the tasks drawn, and the correction for a sampled base.
     """
     before, after = (
-        table.replicates(tasks_fixed=settings.tasks_fixed, value_alone=True)["value"]
-        for table in (first, second)
+        settings.numbers_of(table, value_alone=True)["value"] for table in (first, second)
     )
     number, middle = after.combined(1.0, before, -1.0), after.combined(0.5, before, 0.5)
     bound = first.bound + second.bound

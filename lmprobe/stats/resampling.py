@@ -97,23 +97,12 @@ def percentile_interval(replicates: Floats, *, units: int, confidence: float) ->
     return Interval(float(ends[0]), float(ends[1]), confidence, "bootstrap")
 
 
-RESAMPLES = 120
-"""Resamples of the tasks for a standard error, which the jackknife makes steady."""
-
 # A standard error below this share of the values is rounding, not spread.
 _ROUNDING = 1e-12
 # Uneven weights of the tasks leave at least so many of them, however uneven they are.
 _FEWEST_BY_WEIGHT = 3.0
 # Simulated samples that say how likely any of several intervals misses.
 _SAMPLES = 20_000
-
-
-def task_draws(units: Sequence[str], seed: int) -> Floats:
-    """Draw as many units of tasks as there are, with replacement: (R, U), units by name.
-
-    The same units and seed give the same draws, so that differences are paired.
-    """
-    return draws(RESAMPLES, len(set(units)), np.random.default_rng([seed, RESAMPLES]))
 
 
 def task_weights(units: Sequence[str], times: Floats) -> Floats:

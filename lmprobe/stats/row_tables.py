@@ -34,7 +34,7 @@ from lmprobe.stats.base_uncertainty import (
     redraw,
     reliability,
 )
-from lmprobe.stats.resampling import Replicates, slices, task_draws, task_weights
+from lmprobe.stats.resampling import Replicates, slices, task_weights
 
 PARTS = ("value", "association", "preference")
 STRENGTH = "strength"
@@ -190,15 +190,15 @@ class RowTables:
         )
 
     def replicates(
-        self, *, tasks_fixed: bool = False, value_alone: bool = False
+        self, times: Floats, *, tasks_fixed: bool, value_alone: bool
     ) -> dict[str, Replicates]:
         """Return the claimed numbers, and how they change with the choice of tasks.
 
-        Where the tasks are fixed, the noise of a sampled base is added; else the tasks have it.
+        `times` is how often each unit of tasks was drawn, (R, U), units by name. Where the tasks
+        are fixed, the noise of a sampled base is added; else the tasks have it.
         """
         whole = np.ones((1, len(self.tasks)))
         claimed = self.numbers(whole, ways=_WAYS, value_alone=value_alone)
-        times = task_draws(self.units, self.seed)
         step = math.ceil(len(self.predicted) / _TEMPLATES)
         changed = self.numbers(task_weights(self.units, times), step=step, value_alone=value_alone)
         noise = self._base_noise() if tasks_fixed and self.sampled else {}

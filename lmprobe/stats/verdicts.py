@@ -38,6 +38,9 @@ from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
 FEW, FEW_TASKS = 10, 25
 """Below so many templates or families, or tasks, skewed effects may make an interval too short."""
 
+RESAMPLES = 120
+"""Resamples of the tasks for a standard error, which the jackknife makes steady."""
+
 # The share of the variance from which the skewness of a part matters.
 _COUNTS = 0.2
 _COVERS = (
@@ -73,6 +76,15 @@ class IntervalSettings(Settings):
     def tasks_fixed(self) -> bool:
         """Whether the tasks are all there are, so that the noise of a base comes on top."""
         return self.drawn == "templates"
+
+    def numbers_of(self, tables: RowTables, *, value_alone: bool = False) -> dict[str, Replicates]:
+        """Return the claimed numbers of a row, and how they change with the choice of tasks.
+
+        The same units and seed give the same draws, so that differences are paired.
+        """
+        rng = np.random.default_rng([self.seed, RESAMPLES])
+        times = draws(RESAMPLES, len(set(tables.units)), rng)
+        return tables.replicates(times, tasks_fixed=self.tasks_fixed, value_alone=value_alone)
 
     def each(self, numbers: Sequence[Replicates]) -> float:
         """Return the confidence of each interval, so that with `simultaneous` all cover together.
@@ -174,7 +186,7 @@ def estimate_rows(
     """
     if not rows:
         return ()
-    numbers = [row.replicates(tasks_fixed=settings.tasks_fixed) for row in rows]
+    numbers = [settings.numbers_of(row) for row in rows]
     together = [number[part] for number in numbers for part in (*PARTS, STRENGTH)]
     together = [number for number in together if not math.isnan(number.value)]
     confidence = settings.each(together)

@@ -165,10 +165,9 @@ class Contest:
     tables: tuple[RowTables, ...]
     """One per model, on the same templates, attributes and tasks."""
 
-    @property
-    def numbers(self) -> list[Replicates]:
-        """The value of each model with its resamples, the same draws for all."""
-        return [table.replicates(value_alone=True)["value"] for table in self.tables]
+    def numbers(self, settings: IntervalSettings) -> list[Replicates]:
+        """Return the value of each model with its resamples, the same draws for all."""
+        return [settings.numbers_of(table, value_alone=True)["value"] for table in self.tables]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,11 +221,11 @@ def rank(contests: Sequence[Contest], settings: IntervalSettings) -> tuple[Ranki
     """Return one ranking per contest; their claims hold at once over all contests."""
     pairs = sum(len(contest.models) * (len(contest.models) - 1) // 2 for contest in contests)
     each = 1 - (1 - settings.confidence) / max(pairs, 1)
-    return tuple(_ranking(contest, each) for contest in contests)
+    return tuple(_ranking(contest, each, settings) for contest in contests)
 
 
-def _ranking(contest: Contest, confidence: float) -> Ranking:
-    numbers = contest.numbers
+def _ranking(contest: Contest, confidence: float, settings: IntervalSettings) -> Ranking:
+    numbers = contest.numbers(settings)
     order = np.argsort([number.value for number in numbers], kind="stable")
     separated = np.zeros((len(order), len(order)), dtype=bool)
     for i, first in enumerate(order):
@@ -240,7 +239,7 @@ def _ranking(contest: Contest, confidence: float) -> Ranking:
 
 def band(contest: Contest, settings: IntervalSettings) -> tuple[Interval, ...]:
     """Return simultaneous intervals of all values of a contest: a band over checkpoints."""
-    numbers = contest.numbers
+    numbers = contest.numbers(settings)
     each, bound = settings.each(numbers), contest.tables[0].bound
     return tuple(settings.interval_of(number, each, bound) for number in numbers)
 

@@ -21,6 +21,7 @@ from lmprobe.stats.base_uncertainty import (
     posterior_rates,
     reliability,
 )
+from lmprobe.stats.verdicts import IntervalSettings
 from tests.stats.tables import row_tables
 
 COUNTS = np.array([[7.0, 2.0, 4.0], [1.0, 6.0, 5.0]])
@@ -143,7 +144,7 @@ def test_the_noise_is_at_least_that_of_bases_drawn_anew(direction: Direction) ->
     for _ in range(60):
         counts = draw.multinomial(400, (truth / 12).ravel()).reshape(2, 12) * 1.0
         tables = row_tables(model, counts, direction, counted=True)
-        actual.append(tables.replicates(tasks_fixed=True))
+        actual.append(IntervalSettings(resample="templates").numbers_of(tables))
     for part in actual[0]:
         spread = np.std([numbers[part].value for numbers in actual], ddof=1)
         noise = np.mean([numbers[part].noise for numbers in actual])

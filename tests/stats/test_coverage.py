@@ -24,6 +24,7 @@ from benchmarks.coverage.tally import Tally
 from benchmarks.coverage.worlds import Setting
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.row_tables import STRENGTH
+from lmprobe.stats.verdicts import IntervalSettings
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +122,7 @@ def test_a_planted_power_is_the_strength(groups: int, power: float) -> None:
     logs = np.zeros(shape) + setting.model(joint, draw)
     logs += 3 * draw.standard_normal((*shape[:2], 1)) + 3 * draw.standard_normal((shape[0], 1, 32))
     tables = setting.tables(logs, joint)
-    number = tables.replicates()[STRENGTH]
+    number = IntervalSettings().numbers_of(tables)[STRENGTH]
     assert number.by_template == pytest.approx(power, abs=1e-9)
 
 

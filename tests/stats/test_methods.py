@@ -47,7 +47,7 @@ def probed(n: int = 30) -> Sample:
 
 def sample_of(moved: np.ndarray, resample: str = "both") -> Sample:
     tables = moved_tables(moved)
-    number = tables.replicates()["value"]
+    number = IntervalSettings().numbers_of(tables)["value"]
     by_template = number.by_template
     spread = number.spread(resample)
     return Sample(number.value, by_template, units=len(by_template), spread=spread)

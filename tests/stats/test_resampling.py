@@ -15,6 +15,7 @@ from scipy import stats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.resampling import Replicates, Spread, effective_number, joint_confidence
 from lmprobe.stats.row_tables import RowTables
+from lmprobe.stats.verdicts import IntervalSettings
 from tests.stats.tables import moved_tables, random_tables, row_tables
 
 FORWARD, BACKWARD = DIRECTIONS
@@ -26,7 +27,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def numbers(tables: RowTables, seed: int = 0) -> dict[str, Replicates]:
-    return replace(tables, seed=seed).replicates()
+    return IntervalSettings(seed=seed).numbers_of(replace(tables, seed=seed))
 
 
 def number(moved: Any, **options: Any) -> Replicates:

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
+from lmprobe.stats.verdicts import IntervalSettings
 from tests.stats.tables import conditional, random_tables, row_tables
 
 NAN = math.nan
@@ -21,7 +22,9 @@ SEEDS = st.integers(0, 10**6)
 def numbers(tables: RowTables, times: Any = None) -> dict[str, Any]:
     """Return the claimed numbers, or those under weights (R, T) of the tasks, (R,)."""
     if times is None:
-        return {part: number.value for part, number in tables.replicates().items()}
+        return {
+            part: number.value for part, number in IntervalSettings().numbers_of(tables).items()
+        }
     result = tables.numbers(np.asarray(times, dtype=float))
     return {part: np.nanmean(values, axis=1) for part, values in result.items()}
 
@@ -139,7 +142,7 @@ def test_weights_are_tasks_repeated_or_left_out(
 def test_without_a_unit_is_without_all_of_its_tasks(direction: Direction) -> None:
     units = ("b", "a", "b", "c", "a", "d")
     tables = random_tables(direction, seed=3, units=units)
-    result = tables.replicates()
+    result = IntervalSettings().numbers_of(tables)
     for place, unit in enumerate("abcd"):
         left = [number for number in range(6) if units[number] != unit]
         rest = row_tables(tables.predicted[:, :, left], tables.base[:, left], direction)

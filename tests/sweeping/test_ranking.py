@@ -98,7 +98,7 @@ def test_more_claims_need_more_evidence() -> None:
     rng = np.random.default_rng(7)
     moved = [noisy(rng, shift, 0.02) for shift in (0.0, 0.02)]
     difference = moved_tables(moved[1] - moved[0])
-    p = difference.replicates()["value"].spread().p_value()
+    p = IntervalSettings().numbers_of(difference)["value"].spread().p_value()
     barely = IntervalSettings(confidence=1 - 1.5 * p)
     others = contest(*(noisy(rng, 0, 0.02) for _ in range(2)))
     assert len(rank([contest(*moved)], barely)[0].groups) == 2
