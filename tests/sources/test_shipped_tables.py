@@ -12,6 +12,7 @@ import pytest
 
 from lmprobe.io.files import shipped_folder, shipped_names
 from lmprobe.metrics.association import lean
+from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.sources import load_base_rates
 from lmprobe.sources.source import BaseTable
 from tests.reference_data import REFERENCE, needs_reference
@@ -115,7 +116,7 @@ def test_labour_is_the_papers() -> None:
 def test_the_direction_that_uniform_takes_is_the_majority() -> None:
     majority = table("winobias-majority")
     result = majority.association(["he", "she"], majority.tasks)
-    for direction in ("task->attribute", "attribute->task"):
+    for direction in DIRECTIONS:
         for weighting in ("joint", "paper"):
             leans = lean(result, direction, weighting)  # type: ignore[arg-type]
             assert leans[0].tolist() == (2 * majority.counts[0] - 1).tolist()
