@@ -222,7 +222,8 @@ def _read_union(members: tuple[Any, ...], value: Any, where: str, around: Mappin
             return _read(hint, value, where, around)
         except (TypeError, ValueError, LookupError):
             continue
-    raise _unexpected(value, where, "another type")
+    names = " or ".join(getattr(hint, "__name__", str(hint)) for hint in hints)
+    raise _unexpected(value, where, names)
 
 
 def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]) -> Any:

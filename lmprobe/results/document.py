@@ -24,7 +24,7 @@ FILES = (RESULT_FILE, "sweep.json", "comparison.json")
 
 # What a document with wrong values makes a reader of it raise.
 _DAMAGED = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration,
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StopIteration,
     TypeError, ValueError,
 )  # fmt: skip
 
