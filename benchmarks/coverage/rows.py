@@ -14,8 +14,7 @@ from lmprobe.metrics.raking import strength as slope
 from lmprobe.results import Interval, Verdict
 from lmprobe.stats.resampling import percentile_interval
 from lmprobe.stats.row_sums import RowSums
-from lmprobe.stats.rows import bootstrap_interval, links, strength
-from lmprobe.stats.verdicts import interval_over_runs
+from lmprobe.stats.rows import bootstrap_interval, interval_over_runs, links, strength
 from lmprobe.tabular.counting import RowCounts
 from lmprobe.tabular.rows import AmplificationRow, measured_rows
 from lmprobe.tabular.settings import AmplifySettings

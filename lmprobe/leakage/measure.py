@@ -47,7 +47,7 @@ from lmprobe.metrics.labels import Labels
 from lmprobe.registry import versions
 from lmprobe.results import Interval
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.stats.verdicts import runs_note
+from lmprobe.stats.rows import runs_note
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,7 +33,7 @@ from lmprobe.results import (
 from lmprobe.results.estimate import Claim, EstimateRow
 from lmprobe.results.format import format_number, format_percent
 from lmprobe.results.result import Result
-from lmprobe.stats.verdicts import mean_of_runs
+from lmprobe.stats.rows import mean_of_runs
 
 LIMITS = (
     "Leakage is how often an attacker guesses the group of a held-out example, with the groups in "

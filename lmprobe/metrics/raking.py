@@ -112,7 +112,7 @@ def _better_step(
     change *= longest / np.maximum(np.abs(change).max(axis=1, keepdims=True), longest)
     steps = factor + change, factor + _fitting_step(joint, rows)
     tables = [_with_columns(logs, step, columns) for step in steps]
-    gaps = [_gap(one, rows) for one in tables]
+    gaps = [_gap(table, rows) for table in tables]
     newton = gaps[0] < gaps[1]
     if careful:
         # There the margins say little; the function that is maximised says which step is better.

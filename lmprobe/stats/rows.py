@@ -1,4 +1,4 @@
-"""Estimates from labelled rows (vision, tabular): amplification, unevenness, strength of links.
+"""Estimates from labelled rows (vision, tabular), and their means over training runs.
 
 The lean may come from the same rows. A pair of labels that is close to independent then leans
 one way by chance, and the base rates of the same rows share that chance: the published value is
@@ -10,18 +10,28 @@ not show of an amplification is divided out.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import check_confidence
+from lmprobe.errors import InputError, check_confidence
 from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.raking import additive_rest
-from lmprobe.results import Estimate, Interval, decide
+from lmprobe.results import (
+    Estimate,
+    Interval,
+    IntervalStatus,
+    Note,
+    NoteKind,
+    Verdict,
+    decide,
+)
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
+from lmprobe.stats.method import Sample, interval, student
 from lmprobe.stats.resampling import REPLICATES, expanded_tail, percentile_interval, slices
 from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.verdicts import Unevenness
@@ -359,3 +369,77 @@ def strength(
     if not reach > 0:
         interval = Interval.undefined(confidence, few.method)
     return Estimate(value, interval, decide(interval, reference=1.0))
+
+
+def interval_over_runs(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Return the t interval of the mean over trained runs (Figure 4, Table 1 of the paper).
+
+    >>> round(interval_over_runs([0.01, 0.02, 0.03]).high, 4)
+    0.0448
+    """
+    runs = np.asarray(values, dtype=np.float64)
+    if runs.ndim != 1 or not runs.size or not np.isfinite(runs).all():
+        raise InputError("`values` must be one finite number per run")
+    sample = Sample(float(runs.mean()), runs)
+    rng = np.random.default_rng(0)  # nothing is drawn
+    return interval(sample, method=student, confidence=confidence, rng=rng)
+
+
+def mean_of_runs(
+    estimates: Sequence[Estimate],
+    *,
+    above: Verdict = Verdict.AMPLIFIES,
+    below: Verdict = Verdict.REDUCES,
+    reference: float = 0.0,
+    span: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """Return the mean of what several runs claim; `span` is the range of the quantity.
+
+    The runs see the same rows (or templates) as a rule, so the mean of their half-widths covers
+    other rows, and Student's interval over the claimed values other runs. The two are
+    independent, so each side is the root of the sum of squares. What forbids a verdict for one
+    run forbids it for the mean.
+
+    >>> ends = Interval(0.0, 0.5, 0.95, "bootstrap")
+    >>> mean = mean_of_runs([Estimate(0.25, ends, decide(ends)) for _ in range(3)])
+    >>> mean.value, mean.interval.high
+    (0.25, 0.5)
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    claimed = [run.claimed for run in estimates]
+    value = float(np.mean([run.value for run in estimates]))
+    mean = float(np.mean(claimed))
+    interval = _mean_interval(mean, [run.interval for run in estimates], claimed).clipped(*span)
+    obstacle = next((run.obstacle for run in estimates if run.obstacle), None)
+    verdict = decide(interval, above=above, below=below, reference=reference, obstacle=obstacle)
+    if all(run.corrected is None for run in estimates):
+        return Estimate(value, interval, verdict, obstacle=obstacle)
+    return Estimate(value, interval, verdict, mean, value - mean, obstacle=obstacle)
+
+
+def _mean_interval(
+    mean: float, intervals: Sequence[Interval], claimed: Sequence[float]
+) -> Interval:
+    first = intervals[0]
+    few = any(interval.status is IntervalStatus.TOO_FEW_UNITS for interval in intervals)
+    if few or not math.isfinite(mean):
+        return Interval.too_few_units(first.confidence, first.method)
+    over_runs = interval_over_runs(claimed, first.confidence)
+    # Resamples of a run that all agree have no spread to add.
+    sides = [
+        (value - ends.low, ends.high - value)
+        for value, ends in zip(claimed, intervals, strict=True)
+        if ends.status is not IntervalStatus.UNDEFINED
+    ]
+    if not sides:
+        return over_runs
+    below, above = np.mean(sides, axis=0)
+    over_rows = Interval(mean - below, mean + above, first.confidence, f"{first.method}+t")
+    return over_rows.widened(mean, over_runs)
+
+
+def runs_note(runs: int, units: str) -> Note:
+    """Say what the interval of a mean over runs covers."""
+    covered = f"both other {units} and other training runs than these {runs}"
+    return Note(NoteKind.RUNS, f"the interval covers {covered} (Student's t over runs)")

@@ -26,7 +26,8 @@ from lmprobe.results import Interval, Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import SMALLEST
 from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
-from lmprobe.stats.verdicts import IntervalSettings, mean_of_runs, runs_note
+from lmprobe.stats.rows import mean_of_runs, runs_note
+from lmprobe.stats.verdicts import IntervalSettings
 from lmprobe.sweeping.jobs import Subject
 from lmprobe.sweeping.result import (
     Failure,

@@ -29,10 +29,12 @@ from lmprobe.stats.rows import (
     bootstrap_interval,
     cross_fitted_amplification,
     links,
+    mean_of_runs,
+    runs_note,
     strength,
     unevenness,
 )
-from lmprobe.stats.verdicts import Unevenness, mean_of_runs, runs_note
+from lmprobe.stats.verdicts import Unevenness
 from lmprobe.tabular.settings import AmplifySettings, listed
 
 # With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.

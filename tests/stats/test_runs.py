@@ -13,7 +13,7 @@ from scipy import stats
 from lmprobe.errors import InputError
 from lmprobe.results import Estimate, Interval, NoteKind, Obstacle, Verdict, decide
 from lmprobe.stats.method import Sample, interval
-from lmprobe.stats.verdicts import interval_over_runs, mean_of_runs, runs_note
+from lmprobe.stats.rows import interval_over_runs, mean_of_runs, runs_note
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import lmprobe
 from lmprobe.metrics.directional import directional_amplification
 from lmprobe.results.verdict import Interval
-from lmprobe.stats.verdicts import interval_over_runs
+from lmprobe.stats.rows import interval_over_runs
 
 GROUP = np.repeat([0, 1], 400)
 TRUTH = np.tile(np.repeat([1, 0], [120, 280]), 2)
