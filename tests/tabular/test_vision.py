@@ -13,6 +13,7 @@ import pytest
 import lmprobe
 from lmprobe import vision
 from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.table_files import SUFFIXES
 from lmprobe.tabular.annotations import gender_of, object_finder
 
 
@@ -243,7 +244,7 @@ def test_what_convert_refuses(
     assert "coco needs instances, captions, then the table to write; found 1 source" in err
     code, _, err = run("coco", *coco_files, tmp_path / "a.xlsx")
     assert code == 2
-    assert "must end in .csv, .tsv, .parquet, .pq, .jsonl, .ndjson" in err
+    assert f"must end in {', '.join(SUFFIXES)}" in err
     assert not (tmp_path / "a.xlsx").exists()
     with pytest.raises(InputError, match='no rule "words"; did you mean "word"'):
         vision.coco(*coco_files, rule="words")  # type: ignore[arg-type]
