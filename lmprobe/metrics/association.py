@@ -217,9 +217,10 @@ class Association:
         """P(t|a), (A, T); NaN where the attribute never occurs."""
         return self.conditional(Direction.ATTRIBUTE_TO_TASK)
 
-    def conditional(self, direction: Direction) -> Floats:
-        """Return what `direction` predicts: P(a|t) or P(t|a), (A, T)."""
-        return ratio(self.joint, (self.p_attribute[:, None], self.p_task)[direction.given_axis])
+    def conditional(self, direction: Direction | str) -> Floats:
+        """Return what `direction` (such as T->A) predicts: P(a|t) or P(t|a), (A, T)."""
+        axis = Direction.parse(direction).given_axis
+        return ratio(self.joint, (self.p_attribute[:, None], self.p_task)[axis])
 
 
 # Rounding alone makes independent tables lean: 2 attributes x 7 tasks already do.
@@ -238,13 +239,15 @@ def lean_of(joint: Floats, p_attribute: Floats, p_task: Floats) -> Floats:
     return sign(joint, p_attribute[..., :, None] * p_task[..., None, :])
 
 
-def lean(world: Association, direction: Direction, weighting: LeanWeighting = "joint") -> Floats:
+def lean(
+    world: Association, direction: Direction | str, weighting: LeanWeighting = "joint"
+) -> Floats:
     """Return the lean (A, T) of `world` under a weighting; the two agree on most pairs."""
     if weighting == "joint":
         return lean_of(world.joint, world.p_attribute, world.p_task)
     if weighting != "paper":
         raise InputError(f'no lean "{weighting}"; {did_you_mean(weighting, LEAN_WEIGHTINGS)}')
-    return against_average(world.conditional(direction), direction)
+    return against_average(world.conditional(direction), Direction.parse(direction))
 
 
 def lean_of_counts(

@@ -34,6 +34,7 @@ from lmprobe.results.content import (
     MOST_DOTS,
     Bracket,
     DotPlot,
+    HeatBlock,
     HeatMap,
     IntervalLine,
     IntervalPlot,
@@ -255,7 +256,10 @@ _GAP = 12.0
 _TALLEST = 110.0
 """A column's name takes no more height than this."""
 _MANY_CELLS = 2_000
-"""The cells of a larger block are not named on hover, or a page of it would be slow."""
+"""Of a larger block, cells of a row and colour are drawn at once, or a page would be slow."""
+_SHADES = 20
+_NAMED = 3
+"""So many cells of such a row are named on hover, the largest."""
 
 
 @draw.register
@@ -299,12 +303,14 @@ def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
     ]
     body += [*titles.draw(8 + titles.height), *names.draw(top - 6)]
     for block, x in zip(figure.blocks, starts, strict=True):
-        many = len(figure.rows) * len(block.columns) > _MANY_CELLS
+        if len(figure.rows) * len(block.columns) > _MANY_CELLS:
+            body += _rows_at_once(block, figure.rows, (x, top, cell), largest)
+            continue
         for row, column in itertools.product(range(len(figure.rows)), range(len(block.columns))):
             value = block.values[row][column]
             if value is not None:
                 pair = f"{block.title}: {block.columns[column]}, {figure.rows[row]}"
-                words = "" if many else f"{pair} {format_signed(value)}"
+                words = f"{pair} {format_signed(value)}"
                 place = x + cell * column, top + _ROW * row
                 body.append(_cell(*place, cell, value, value / largest, words))
     body += _key(largest, any(map(math.isnan, cells)), left, bottom + 14)
@@ -343,14 +349,38 @@ class _CellNames:
 def _cell(x: float, y: float, wide: float, value: float, share: float, words: str) -> Markup:
     frame: dict[str, str | float] = {"x": x + 0.5, "y": y + 0.5, "width": wide - 1}
     frame["height"] = _ROW - 1
-    name = [hover(words)] if words else []
     if math.isnan(value):
         struck = line(x + 3, y + _ROW - 3, x + wide - 3, y + 3, "axis")
-        return element("rect", frame | {"class": "empty"}, *name) + struck
+        return element("rect", frame | {"class": "empty"}, hover(words)) + struck
     side = "plus" if value > 0 else "minus"
     # The page shows through, so that the middle of the scale is its own colour.
     frame |= {"class": f"{side} cell", "fill-opacity": 0.05 + 0.95 * abs(share)}
-    return element("rect", frame, *name)
+    return element("rect", frame, hover(words))
+
+
+def _rows_at_once(
+    block: HeatBlock, rows: Sequence[str], place: tuple[float, float, float], largest: float
+) -> Iterator[Markup]:
+    """Draw a large block row by row, in as many paths as a row has shades."""
+    left, top, cell = place
+    for number, row in enumerate(rows):
+        y = top + _ROW * number + 0.5
+        shades: dict[tuple[str, float], list[str]] = {}
+        names = []
+        for column, value in enumerate(block.values[number]):
+            if value is None or math.isnan(value):
+                continue
+            names.append((abs(value), f"{block.columns[column]} {format_signed(value)}"))
+            shade = max(1, round(_SHADES * abs(value) / largest)) / _SHADES
+            x = left + cell * column + 0.5
+            path = f"M{x:.1f} {y:.1f}h{cell - 1:.1f}v{_ROW - 1:.0f}h-{cell - 1:.1f}z"
+            shades.setdefault(("plus" if value > 0 else "minus", shade), []).append(path)
+        first = ", ".join(words for _, words in sorted(names, reverse=True)[:_NAMED])
+        cells = [
+            element("path", {"d": "".join(paths), "class": f"{side} cell", "fill-opacity": shade})
+            for (side, shade), paths in shades.items()
+        ]
+        yield element("g", {}, hover(f"{row}: {first}"), *cells)
 
 
 def _key(largest: float, undefined: bool, x: float, y: float) -> Iterator[Markup]:

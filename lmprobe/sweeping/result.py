@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +29,10 @@ class Question:
     templates: str
     base: str
     direction: Direction
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the template set, the base and the direction."""
+        return iter((self.templates, self.base, self.direction))
 
     @property
     def slug(self) -> str:
