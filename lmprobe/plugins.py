@@ -40,7 +40,11 @@ if TYPE_CHECKING:
         metrics as metrics,
         table_form as table_form,
     )
-    from lmprobe.models.kind import TransformersModel as TransformersModel, kinds as kinds
+    from lmprobe.models.kind import (
+        BatchedModel as BatchedModel,
+        TransformersModel as TransformersModel,
+        kinds as kinds,
+    )
     from lmprobe.models.scorers import Scorer as Scorer, scorers as scorers
     from lmprobe.reproduce.experiment import (
         Experiment as Experiment,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -38,7 +39,7 @@ _MOST_LAYERS = 1000
 _SIZES = "num_hidden_layers hidden_size num_attention_heads intermediate_size vocab_size"
 
 
-class TransformersModel:
+class TransformersModel(ABC):
     """The facts of a model, and the limits of its input; see `LanguageModel`.
 
     `folder` is that of the checkpoint, None for a model in memory.
@@ -79,63 +80,15 @@ class TransformersModel:
         self._batch_size = BatchSize(batch_size, self.device.split(":")[0])
         self.batch_policy = self._batch_size.policy
 
-    def _encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
-        """Return the tokens of each cloze; raise for words that cannot be found."""
-        raise NotImplementedError
-
-    def _reader(self, network: Any, queries: Sequence[TokenQuery]) -> Reader:
-        """Return how the sentences of the queries are read, at least one."""
-        raise NotImplementedError
-
-    def _as_read(self, query: TokenQuery) -> TokenQuery:
-        """Return the query with the tokens alone that the model reads."""
-        return query
-
+    @abstractmethod
     def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
         """Return the tokens of each cloze; raise for words or sentences that do not fit."""
-        encoded = self._encode(clozes)
-        self._check_lengths(clozes, encoded)
-        return encoded
 
+    @abstractmethod
     def log_probabilities(
         self, queries: Sequence[TokenQuery], *, progress: Progress = silent
     ) -> Floats:
-        """Return log P(token at its position | what the model reads there) of each query (n,).
-
-        `progress` counts the sentences that were run; equal ones run once.
-        """
-        if not queries:
-            return np.empty(0)
-        import torch
-
-        read = [self._as_read(query) for query in queries]
-        answers: dict[TokenQuery, float] = {}
-        with self.weights.running() as network, torch.inference_mode():
-            reader = self._reader(network, read)
-            waiting, done = reader.sentences, 0
-            while waiting:
-                rows, waiting = reader.rows(waiting), []
-                while rows and not waiting:
-                    batch = rows[: reader.batch_rows(rows)]
-                    sentences = sum(len(row.sentences) for row in batch)
-                    values: dict[TokenQuery, float] = {}
-                    with suppress_out_of_memory():
-                        values = run_batch(network, reader.batch(batch))
-                    if not values:
-                        self._batch_size.halve(sentences, len(batch) * len(batch[0]))
-                        waiting = [sentence for row in rows for sentence in row.sentences]
-                        continue
-                    answers |= values
-                    rows = rows[len(batch) :]
-                    done += sentences
-                    progress(done, len(reader.sentences))
-        log_probability = np.array([answers[query] for query in read])
-        if wrong := int((~np.isfinite(log_probability)).sum()):
-            raise ModelError(
-                f"the model gave {wrong} probabilities that are not numbers or are zero; its "
-                "weights are damaged or need the dtype float32"
-            )
-        return log_probability
+        """Return log P(token at its position | what the model reads there) of each query (n,)."""
 
     def __repr__(self) -> str:
         """Return the name and where it runs."""
@@ -192,6 +145,68 @@ class TransformersModel:
             and getattr(module, "padding_idx", None) is not None
         ]
         return min([limit, *(int(len(table.weight) - table.padding_idx - 1) for table in tables)])
+
+
+class BatchedModel(TransformersModel):
+    """A model whose network reads sentences in batches; a kind says how it reads them."""
+
+    @abstractmethod
+    def _encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
+        """Return the tokens of each cloze; raise for words that cannot be found."""
+
+    @abstractmethod
+    def _reader(self, network: Any, queries: Sequence[TokenQuery]) -> Reader:
+        """Return how the sentences of the queries are read, at least one."""
+
+    def _as_read(self, query: TokenQuery) -> TokenQuery:
+        """Return the query with the tokens alone that the model reads."""
+        return query
+
+    def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
+        """Return the tokens of each cloze; raise for words or sentences that do not fit."""
+        encoded = self._encode(clozes)
+        self._check_lengths(clozes, encoded)
+        return encoded
+
+    def log_probabilities(
+        self, queries: Sequence[TokenQuery], *, progress: Progress = silent
+    ) -> Floats:
+        """Return log P(token at its position | what the model reads there) of each query (n,).
+
+        `progress` counts the sentences that were run; equal ones run once.
+        """
+        if not queries:
+            return np.empty(0)
+        import torch
+
+        read = [self._as_read(query) for query in queries]
+        answers: dict[TokenQuery, float] = {}
+        with self.weights.running() as network, torch.inference_mode():
+            reader = self._reader(network, read)
+            waiting, done = reader.sentences, 0
+            while waiting:
+                rows, waiting = reader.rows(waiting), []
+                while rows and not waiting:
+                    batch = rows[: reader.batch_rows(rows)]
+                    sentences = sum(len(row.sentences) for row in batch)
+                    values: dict[TokenQuery, float] = {}
+                    with suppress_out_of_memory():
+                        values = run_batch(network, reader.batch(batch))
+                    if not values:
+                        self._batch_size.halve(sentences, len(batch) * len(batch[0]))
+                        waiting = [sentence for row in rows for sentence in row.sentences]
+                        continue
+                    answers |= values
+                    rows = rows[len(batch) :]
+                    done += sentences
+                    progress(done, len(reader.sentences))
+        log_probability = np.array([answers[query] for query in read])
+        if wrong := int((~np.isfinite(log_probability)).sum()):
+            raise ModelError(
+                f"the model gave {wrong} probabilities that are not numbers or are zero; its "
+                "weights are damaged or need the dtype float32"
+            )
+        return log_probability
 
 
 kinds: Registry[type[TransformersModel]] = Registry("kinds", "lmprobe.models.kinds")

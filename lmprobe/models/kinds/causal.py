@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.models.forward import Batch, BatchSize, most_positions
-from lmprobe.models.kind import TransformersModel, kinds
+from lmprobe.models.kind import BatchedModel, kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, encode_causal
 from lmprobe.models.prefix_tree import Ids, PrefixTree, TreeCheck, plant, tree_inputs
 
 
 @kinds.register("causal")
-class CausalModel(TransformersModel):
+class CausalModel(BatchedModel):
     """A model that reads from left to right, such as GPT-2 or Llama; `load_model` makes it."""
 
     kind = "causal"

@@ -20,12 +20,12 @@ from lmprobe.models.forward import (
     run_batch,
     suppress_out_of_memory,
 )
-from lmprobe.models.kind import TransformersModel, kinds
+from lmprobe.models.kind import BatchedModel, kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, encode_masked
 
 
 @kinds.register("masked")
-class MaskedModel(TransformersModel):
+class MaskedModel(BatchedModel):
     """A model that fills masks, such as BERT; `load_model` makes it."""
 
     kind = "masked"
