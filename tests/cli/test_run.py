@@ -126,6 +126,28 @@ def test_words_are_a_list_or_repeated(command: Callable[..., Run]) -> None:
     assert json.loads(listed)["provenance"]["settings"]["tasks"] == ["nurse", "cook"]
 
 
+def test_other_metrics_stand_beside_the_rows(command: Callable[..., Run], tmp_path: Path) -> None:
+    run = command("run")
+    words = ("--quiet", "--base", "labor", "--task", "nurse,cook,lawyer")
+    plain = json.loads(run(*words, "--json")[1])
+    code, out, err = run(*words, "--metric", "directional", "--metric", "mals", "--json")
+    document = json.loads(out)
+    assert (code, err) == (0, "")
+    assert "metrics" not in plain
+    assert document["rows"] == plain["rows"]
+    directional = [value for value in document["metrics"] if value["metric"] == "directional"]
+    values = {(row["base"], row["direction"]): row["value"] for row in plain["rows"]}
+    assert {
+        (value["base"], value["direction"]): pytest.approx(value["value"]) for value in directional
+    } == values
+    assert {value["metric"] for value in document["metrics"]} == {"directional", "mals"}
+    again = run_again(ProbeResult.from_json(out))
+    assert "--metric directional --metric mals" in again
+    code, _, err = run(*words, "--metric", "predictability")
+    assert code == 2
+    assert "those for a probe are: directional, mals" in err
+
+
 @pytest.mark.parametrize("name", ["a set of my own", "fitbert"])
 def test_the_command_names_the_file_of_a_set_not_its_title(name: str, tmp_path: Path) -> None:
     """Also where the title is that of a set that comes with lmprobe."""
