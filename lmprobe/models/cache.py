@@ -1,6 +1,6 @@
 """Stores what models answered, filed by content, so that no query is run twice.
 
-One small JSON file per template, and one per model that answered before. The name of a file is
+One JSON file per chunk of templates, and one per model that answered before. The name of a file is
 the hash of everything that decides the numbers, so nothing goes stale; it is written whole or not
 at all, so processes may share the folder; it carries a checksum, so a damaged one is noticed and
 made again.
@@ -28,7 +28,6 @@ from lmprobe.io.files import (
     write_sealed,
 )
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.association import Floats
 from lmprobe.models.language_model import LanguageModel
 
 # Reading a smaller file takes no longer than remembering it.
@@ -69,7 +68,7 @@ def _sha256(path: Path) -> str:
 
 
 # Part of every key: raise it when masking or running change what is computed.
-_FORMAT = 3
+_FORMAT = 4
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -100,47 +99,47 @@ class CacheEntry:
     """How many threads the answers were computed with."""
 
 
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """Numbers that a model can answer, and what they depend on."""
+
+    facts: Mapping[str, Any]
+    """All that decides the numbers besides the model."""
+    compute: Callable[[Progress], Numbers]
+    """Called where the cache has no entry."""
+    size: int
+    """Its share of the work."""
+
+
 def cached_answers(
     model: LanguageModel,
-    computations: Sequence[tuple[Mapping[str, Any], Callable[[Progress], Numbers]]],
+    computations: Sequence[Computation],
     *,
     cache: bool,
-    size: int = 1,
     progress: Progress = silent,
 ) -> tuple[list[CacheEntry], bool]:
-    """Return the entry of each computation, and whether the cache had all of them.
-
-    A computation is all that decides its numbers besides the model, and the function that gives
-    them, which is called where the cache has no entry. `size` is the number of sentences of each.
-    """
+    """Return the entry of each computation, and whether the cache had all of them."""
     facts = {
         "model": model.content_hash,
         "kind": model.kind,
         "dtype": model.dtype,
         "device": model.device.split(":")[0],
     }
-    keys = [key_of({**facts, **others}) for others, _ in computations] if cache else []
+    keys = [key_of({**facts, **work.facts}) for work in computations] if cache else []
     entries = dict(enumerate(map(read, keys)))
     missing = [number for number in range(len(computations)) if entries.get(number) is None]
-    for done, number in enumerate(missing):
-        part = _part(progress, done * size, size, len(missing) * size)
-        numbers = computations[number][1](part)
+    whole = sum(computations[number].size for number in missing)
+    done = 0
+    for number in missing:
+        work = computations[number]
+        numbers = work.compute(_part(progress, done, work.size, whole))
+        done += work.size
         entry = entries[number] = CacheEntry(model.name, numbers, model.threads)
         if cache:
             write(keys[number], entry)
     if missing and cache:
         model.remember()
     return [entry for _, entry in sorted(entries.items()) if entry is not None], not missing
-
-
-def cached_numbers(
-    model: LanguageModel, facts: Mapping[str, Any], compute: Callable[[], Floats], *, cache: bool
-) -> tuple[float, ...]:
-    """Return the numbers of a single computation, from the cache if they are there."""
-    (entry,), _ = cached_answers(
-        model, [(facts, lambda _: {"numbers": tuple(compute().tolist())})], cache=cache
-    )
-    return entry.numbers["numbers"]
 
 
 def _part(progress: Progress, before: int, size: int, whole: int) -> Progress:

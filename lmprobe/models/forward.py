@@ -28,6 +28,10 @@ _ROUNDING = {"bfloat16": 5e-2, "float16": 5e-2}
 # bert-base's size (benchmarks/runner.py); a GPU needs larger batches to be busy.
 _TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768}
 
+# A batch of fewer tokens than this share of the budget does not keep the device busy: padding
+# costs less than another batch.
+_SMALL_BATCH = 1 / 4
+
 # Every token of a tree of sentences is compared with all its others: large ones take long.
 _LARGEST_TREE = 512
 
@@ -49,6 +53,7 @@ class BatchSize:
         self.policy = str(wanted)
         self._fixed = wanted if isinstance(wanted, int) else None
         self._tokens = _TOKENS.get(device, _TOKENS["cpu"])
+        self._small = int(self._tokens * _SMALL_BATCH)
 
     @property
     def tree(self) -> tuple[int, int]:
@@ -56,10 +61,17 @@ class BatchSize:
         return self._fixed or self._tokens, min(self._tokens, _LARGEST_TREE)
 
     def rows(self, rows: Sequence[Sized], trees: bool = False) -> int:
-        """Return how many of the next rows to take, sentences or trees; the longest is first."""
+        """Return how many of the next rows to take, sentences or trees; the longest is first.
+
+        Sentences of one length, which need no padding, unless there are few of them.
+        """
         fixed = 1 if self._fixed and trees else self._fixed
-        fitting = fixed or max(1, self._tokens // len(rows[0]))
-        return min(len(rows), fitting)
+        longest = len(rows[0])
+        fitting = min(len(rows), fixed or max(1, self._tokens // longest))
+        if trees:
+            return fitting
+        equal = sum(len(row) == longest for row in rows[:fitting])
+        return max(equal, min(fitting, self._small // longest))
 
     def halve(self, sentences: int, tokens: int) -> None:
         """Take half as many tokens from now on, or say that memory is too small."""

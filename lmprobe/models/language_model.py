@@ -271,15 +271,22 @@ class _WordProblems:
         self.glued: dict[str, str] = {}
         """The words without tokens of their own, and the tokens that write them."""
         self.unknown: set[str] = set()
+        # A span of a sentence is looked up for each direction, as the word and as what differs.
+        self._tokens: dict[tuple[str, Span], Span] = {}
 
     def tokens(self, text: TokenizedText, span: Span) -> Span:
         """Return the range of tokens of a word, noting a word that has none of its own."""
+        if (text.text, span) in self._tokens:
+            return self._tokens[text.text, span]
         tokens, alone = text.tokens_of(span)
         if tokens[0] == tokens[1] or not (alone or self.may_share):
             self.glued[text.text[slice(*span)]] = text.shown(tokens)
+        self._tokens[text.text, span] = tokens
         return tokens
 
-    def locate(self, cloze: Cloze, text: TokenizedText, unknown: int | None) -> EncodedCloze:
+    def locate(
+        self, cloze: Cloze, text: TokenizedText, unknown: int | None, mask: int = -1
+    ) -> EncodedCloze:
         """Return the tokens of a cloze, noting the words that have none or unknown ones."""
         word = self.tokens(text, (cloze.start, cloze.end))
         article = self.tokens(text, cloze.article) if cloze.article else word
@@ -292,6 +299,7 @@ class _WordProblems:
             differing=_joined(self.tokens(text, span) for span in cloze.differing),
             phrase=(article[0], word[1]),
             words=text.words,
+            mask=mask,
             segments=text.segments,
         )
 
@@ -318,12 +326,14 @@ def encode_masked(tokenizer: Any, clozes: Sequence[Cloze]) -> list[EncodedCloze]
     """Tokenize the sentences for a masked model; every word that cannot be found is named."""
     texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
     problems = _WordProblems(may_share=False)
+    # Attributes of a tokenizer are slow to look up.
+    unknown, mask = tokenizer.unk_token_id, tokenizer.mask_token_id
     encoded = []
     for cloze in clozes:
         text = texts[cloze.text]
-        sentence = problems.locate(cloze, text, tokenizer.unk_token_id)
+        sentence = problems.locate(cloze, text, unknown, mask)
         hidden = [problems.tokens(text, span) for span in cloze.hidden]
-        encoded.append(_collapsed(replace(sentence, mask=tokenizer.mask_token_id), hidden))
+        encoded.append(_collapsed(sentence, hidden))
     problems.raise_any()
     return encoded
 
@@ -340,10 +350,11 @@ def encode_causal(
     problems = _WordProblems(may_share=True)
     start = tokenizer.bos_token_id
     start = tokenizer.eos_token_id if start is None else start
+    unknown = tokenizer.unk_token_id
     encoded = []
     for cloze in clozes:
         text, first = _framed(texts[cloze.text], start)
-        sentence = problems.locate(cloze, text, tokenizer.unk_token_id)
+        sentence = problems.locate(cloze, text, unknown)
         if first == 0 and sentence.differing[0][0] == 0:
             raise ModelError(
                 f"its tokenizer has neither a beginning-of-text nor an end-of-text token, so the "

@@ -20,7 +20,6 @@ from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.models.scorers import AUTO, scorers
-from lmprobe.probing.quality import mass_ratio, perplexity
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
 from lmprobe.probing.rows import (
     Baseline,
@@ -126,21 +125,18 @@ def probe(
     settings = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
     baselines = _baselines(base, loaded, lean_from, settings)
-    scores = {
-        direction: replace(table, mass_ratio=mass_ratio(loaded, template_set, table, cache=cache))
-        for direction, table in score_directions(
-            loaded,
-            template_set,
-            attributes=settings.attributes,
-            tasks=settings.tasks,
-            scorer=settings.scorer,
-            prior=settings.prior,
-            cache=cache,
-            progress=progress,
-        ).items()
-    }
+    scores = score_directions(
+        loaded,
+        template_set,
+        attributes=settings.attributes,
+        tasks=settings.tasks,
+        scorer=settings.scorer,
+        prior=settings.prior,
+        cache=cache,
+        progress=progress,
+    )
     split = {word: count for table in scores.values() for word, count in table.pieces.items()}
-    # The scorer, the words and the threads are the same in every direction.
+    # The scorer, the words, the threads and the perplexity are the same in every direction.
     any_direction = next(iter(scores.values()))
     rows = probe_rows(baselines, scores, template_set.families, settings)
     return ProbeResult(
@@ -153,7 +149,7 @@ def probe(
             *group_notes(any_direction, template_set),
         ),
         split_words=split,
-        perplexity=perplexity(loaded, template_set, any_direction.words, cache=cache),
+        perplexity=any_direction.perplexity,
         words=grouped_words(scores, template_set),
         margins=tuple(
             Margin(name, row)

@@ -280,7 +280,7 @@ class ProbeResult(Result):
     split_words: Mapping[str, int] = field(default_factory=dict)
     """The words that the tokenizer splits, and into how many pieces."""
     perplexity: float | None = None
-    """The model's perplexity per word on 64 sentences of the templates, or pseudo-perplexity."""
+    """The model's perplexity per word on a sample of the sentences, or pseudo-perplexity."""
     words: tuple[GroupedWord, ...] = ()
     """The words behind the labels, where these are groups or keys."""
     margins: tuple[Margin, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,29 +14,15 @@ from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.models.cache import CacheEntry, cached_answers
+from lmprobe.models.cache import CacheEntry, Computation, cached_answers
 from lmprobe.models.kind import kinds
-from lmprobe.models.language_model import Cloze, LanguageModel, TokenQuery
-from lmprobe.models.scorers import (
-    AUTO,
-    ChosenScorer,
-    choose_scorer,
-    mass_queries,
-    sums,
-    warn_of_split,
-)
-from lmprobe.templates import Sentence, Template, TemplateSet, differing_slots
+from lmprobe.models.language_model import LanguageModel
+from lmprobe.models.scorers import AUTO, choose_scorer, warn_of_split
+from lmprobe.probing.questions import CANDIDATES, PERPLEXITY, RANDOM, Words, chunks
+from lmprobe.templates import TemplateSet
 
 _Members = list[list[int]]
 """For each label, the places of its words in a table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The words of the attributes and of the tasks that a template is filled with."""
-
-    attributes: tuple[str, ...]
-    tasks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +61,9 @@ class Scores:
     one_word: bool = False
     """Whether the candidates differ in one word in every template."""
     mass_ratio: float | None = None
-    """How many times the probability of random words the candidates have, where it was asked."""
+    """How many times as probable as random tokens the first tokens of the candidates are."""
+    perplexity: float | None = None
+    """The perplexity per word of a sample of the sentences; the same in every direction."""
     threads: int = 1
     """How many threads the answers were computed with, the most of any template."""
 
@@ -171,128 +159,6 @@ def _grouped(table: Floats, members: _Members, *, axis: int, mean: bool) -> Floa
     return totals / np.reshape(sizes, shape) if mean else totals
 
 
-class TemplateQueries:
-    """The clozes of one template, one per direction and pair of words: one entry of the cache.
-
-    They are scored and cached in the order of their text, so that the order in which words are
-    listed is no reason to run the model again. A template is scored by itself, never in one
-    batch with another, so that its scores do not depend on which others were in the cache.
-    """
-
-    def __init__(self, template: Template, words: Words, directions: Sequence[Direction]) -> None:
-        """Fill in every sentence."""
-        sentences = {
-            (attribute, task): template.sentence(attribute, task)
-            for attribute in words.attributes
-            for task in words.tasks
-        }
-        self._tasks = len(words.tasks)
-        self.clozes: dict[Direction, list[Cloze]] = {}
-        self.order: dict[Direction, list[int]] = {}
-        for direction in directions:
-            clozes = _clozes(sentences, direction)
-            order = sorted(range(len(clozes)), key=lambda n: (clozes[n].text, clozes[n].start))
-            self.order[direction] = order
-            self.clozes[direction] = [clozes[number] for number in order]
-
-    def articles(self, direction: Direction) -> set[str]:
-        """Return the articles before the words to guess, if not all have the same."""
-        clozes = self.clozes[direction]
-        articles = {cloze.text[slice(*cloze.article)] for cloze in clozes if cloze.article}
-        return articles if len(articles) > 1 else set()
-
-    def one_word(self, direction: Direction) -> bool:
-        """Tell whether the candidates differ in one word and nothing else."""
-        return all(
-            len(cloze.differing) == 1 and " " not in cloze.text[slice(*cloze.differing[0])]
-            for cloze in self.clozes[direction]
-        )
-
-    def facts(self, scorer: ChosenScorer, prior: bool) -> dict[str, Any]:
-        """Return all that decides the scores, besides the model."""
-        return {
-            "scorer": (scorer.name, scorer.identity),
-            "prior": prior,
-            "clozes": {name: cloze_facts(clozes) for name, clozes in self.clozes.items()},
-        }
-
-    def cloze(self, direction: Direction, attribute: int, task: int) -> Cloze:
-        """Return the cloze of the words at these places."""
-        place = attribute * self._tasks + task
-        return self.clozes[direction][self.order[direction].index(place)]
-
-    def score(
-        self, model: LanguageModel, scorer: ChosenScorer, prior: bool, progress: Progress
-    ) -> dict[str, tuple[float, ...]]:
-        """Run the model on everything at once: each distinct sentence is run once."""
-        queries = scorer.scorer.queries
-        groups: dict[str, list[Sequence[TokenQuery]]] = {}
-        numbers: dict[str, tuple[float, ...]] = {}
-        for direction, clozes in self.clozes.items():
-            encoded = model.encode(clozes)
-            numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in encoded)
-            groups[f"{direction} log_probability"] = [queries(cloze) for cloze in encoded]
-            if prior:
-                hidden = model.encode([_without_given(cloze) for cloze in clozes])
-                groups[f"{direction} log_prior"] = [queries(cloze) for cloze in hidden]
-            if scorer.scorer.whole_sentence:
-                mass = [mass_queries(cloze, model.kind) for cloze in encoded]
-                groups[f"{direction} log_mass"] = [query.added for query in mass]
-                groups[f"{direction} subtracted"] = [query.subtracted for query in mass]
-        flat = [group for several in groups.values() for group in several]
-        totals = iter(sums(model, flat, progress=progress).tolist())
-        numbers |= {name: tuple(next(totals) for _ in group) for name, group in groups.items()}
-        for direction in self.clozes:
-            if less := numbers.pop(f"{direction} subtracted", None):
-                whole = f"{direction} log_mass"
-                numbers[whole] = tuple(a - b for a, b in zip(numbers[whole], less, strict=True))
-        return numbers
-
-
-def _without_given(cloze: Cloze) -> Cloze:
-    """Return the cloze with the given word hidden, unless it is guessed as well."""
-    hidden = [
-        (start, end)
-        for start, end in cloze.given
-        if not any(left < end and start < right for left, right in cloze.differing)
-    ]
-    return replace(cloze, hidden=tuple(hidden))
-
-
-def _clozes(sentences: Mapping[tuple[str, str], Sentence], direction: Direction) -> list[Cloze]:
-    """Return one cloze per pair of words, tasks fastest."""
-    blanks: dict[str, list[tuple[str, str]]] = {}
-    for pair in sentences:
-        blanks.setdefault(pair[direction.given_axis], []).append(pair)
-    differing: dict[tuple[str, str], tuple[str, ...]] = {}
-    for pairs in blanks.values():
-        slots = differing_slots([sentences[pair] for pair in pairs])
-        differing |= dict.fromkeys(pairs, slots)
-    return [_cloze(sentence, direction, differing[pair]) for pair, sentence in sentences.items()]
-
-
-def _cloze(sentence: Sentence, direction: Direction, differing: Sequence[str]) -> Cloze:
-    slots = sentence.attribute_slot, sentence.task_slot
-    hidden, given = slots[direction.axis], slots[direction.given_axis]
-    return Cloze(
-        sentence.text,
-        *sentence.span(hidden).word,
-        given=(sentence.span(given).word,),
-        article=sentence.article(hidden),
-        differing=tuple(
-            (span.start, span.end) for span in sentence.spans if span.slot in differing
-        ),
-    )
-
-
-def cloze_facts(clozes: Sequence[Cloze]) -> list[Any]:
-    """Return all of the clozes that decides their scores."""
-    return [
-        (cloze.text, cloze.start, cloze.end, cloze.given, cloze.article, cloze.differing)
-        for cloze in clozes
-    ]
-
-
 def score_templates(
     model: LanguageModel, templates: TemplateSet, direction: Direction | str, **options: Any
 ) -> Scores:
@@ -332,17 +198,24 @@ def score_directions(
     attribute_of = {word: name for name in attributes for word in templates.attribute_words[name]}
     task_of = {word: name for name in tasks for word in templates.task_words[name]}
     words = Words(tuple(attribute_of), tuple(task_of))
-    queries = [TemplateQueries(template, words, directions) for template in templates.templates]
+    # In alphabetical order: the order in which words are listed is no reason to ask again.
+    ordered = Words(tuple(sorted(words.attributes)), tuple(sorted(words.tasks)))
+    asked = chunks(templates, ordered, directions, model.kind)
     entries, cached = cached_answers(
         model,
         [
-            (query.facts(chosen_scorer, prior), partial(query.score, model, chosen_scorer, prior))
-            for query in queries
+            Computation(
+                chunk.facts(model.kind, chosen_scorer, prior),
+                partial(chunk.score, model, chosen_scorer, prior),
+                chunk.size,
+            )
+            for chunk in asked
         ],
         cache=cache,
-        size=sum(map(len, queries[0].clozes.values())),
         progress=progress,
     )
+    numbers = _joined(entries)
+    sampled_words = sum(chunk.sampled_words for chunk in asked)
     scores = {
         direction: Scores(
             direction=direction,
@@ -353,10 +226,16 @@ def score_directions(
             task_of=tuple(task_of.values()),
             attribute_words=words.attributes,
             task_words=words.tasks,
-            **_tables(direction, words, queries, entries),
+            **_tables(direction, words, ordered, numbers),
+            articles=tuple(sorted(set().union(*(chunk.articles(direction) for chunk in asked)))),
+            one_word=all(chunk.one_word(direction) for chunk in asked),
             scorer=chosen_scorer.name,
             cached=cached,
             threads=max(entry.threads for entry in entries),
+            mass_ratio=_ratio(
+                numbers[f"{direction} {CANDIDATES}"], numbers[f"{direction} {RANDOM}"]
+            ),
+            perplexity=float(np.exp(-numbers[PERPLEXITY].sum() / sampled_words)),
         )
         for direction in directions
     }
@@ -366,28 +245,34 @@ def score_directions(
     return scores
 
 
+def _joined(entries: Sequence[CacheEntry]) -> dict[str, Floats]:
+    """Return the numbers of all chunks, one after the other."""
+    return {
+        name: np.concatenate([entry.numbers[name] for entry in entries])
+        for name in entries[0].numbers
+    }
+
+
 def _tables(
-    direction: Direction,
-    words: Words,
-    queries: Sequence[TemplateQueries],
-    entries: Sequence[CacheEntry],
+    direction: Direction, words: Words, ordered: Words, numbers: Mapping[str, Floats]
 ) -> dict[str, Any]:
-    """Return what the entries give in one direction, by the names of the fields of `Scores`."""
+    """Return the tables of one direction in the order of `words`, by the names of the fields."""
+    rows = [ordered.attributes.index(word) for word in words.attributes]
+    columns = [ordered.tasks.index(word) for word in words.tasks]
     tables: dict[str, Any] = {}
     for name in ("log_probability", "log_prior", "log_mass", "pieces"):
-        rows = [entry.numbers.get(f"{direction} {name}") for entry in entries]
-        if None in rows:
-            tables[name] = None
-            continue
-        table = np.empty((len(queries), len(words.attributes) * len(words.tasks)))
-        for number, row in enumerate(rows):
-            # Back from the order of the text to that of the words.
-            table[number, queries[number].order[direction]] = row
-        tables[name] = table.reshape(len(queries), len(words.attributes), len(words.tasks))
+        flat = numbers.get(f"{direction} {name}")
+        if flat is not None:
+            table = flat.reshape(-1, len(rows), len(columns))
+            flat = np.ascontiguousarray(table[:, rows][:, :, columns])
+        tables[name] = flat
     most = tables["pieces"].max(axis=(0, direction.given_axis))
     guessed = (words.attributes, words.tasks)[direction.axis]
     return tables | {
-        "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1},
-        "articles": tuple(sorted(set().union(*(query.articles(direction) for query in queries)))),
-        "one_word": all(query.one_word(direction) for query in queries),
+        "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1}
     }
+
+
+def _ratio(candidates: Floats, random: Floats) -> float:
+    """Return how many times as probable the candidates are as the random words."""
+    return float(np.exp(candidates).mean() / np.exp(random).mean())

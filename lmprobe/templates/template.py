@@ -184,11 +184,12 @@ def differing_slots(sentences: Sequence[Sentence]) -> tuple[str, ...]:
     The sentences are the candidates of one blank, so they have the same slots. To guess
     between them, these slots are what must be hidden and scored.
     """
-    return tuple(
-        span.slot
-        for span in sentences[0].spans
-        if len({sentence.written(span.slot) for sentence in sentences}) > 1
+    written = zip(
+        *([item.text[span.start : span.end] for span in item.spans] for item in sentences),
+        strict=True,
     )
+    slots = (span.slot for span in sentences[0].spans)
+    return tuple(slot for slot, texts in zip(slots, written, strict=True) if len(set(texts)) > 1)
 
 
 @dataclass(frozen=True, slots=True)

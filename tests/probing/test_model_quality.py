@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,28 +15,21 @@ import torch
 
 import lmprobe
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.models import Cloze, TokenQuery, cache, load_model
+from lmprobe.models import Cloze, TokenQuery, load_model
 from lmprobe.probing.model_card import model_card
-from lmprobe.probing.quality import (
-    LEAST_RATIO,
-    count_words,
-    is_informed,
-    mass_ratio,
-    perplexity,
-    sample,
-)
-from lmprobe.probing.scores import Scores, Words, score_directions
+from lmprobe.probing.quality import LEAST_RATIO, is_informed
+from lmprobe.probing.questions import count_words
+from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.results import NoteKind, Verdict
-from lmprobe.templates import load_templates
+from lmprobe.templates import TemplateSet, load_templates
 from tests.checkpoints import checkpoint, own_cache
-from tests.scripted_model import MASK, ScriptedModel
+from tests.scripted_model import ScriptedModel
 
 __all__ = ["checkpoint", "own_cache"]
 
 Checkpoint = Callable[[str], Path]
 FORWARD = Direction.TASK_TO_ATTRIBUTE
 NEUTRAL = load_templates("neutral")
-WORDS = Words(("he", "she"), ("nurse", "baker", "lawyer"))
 FEW = replace(NEUTRAL, templates=NEUTRAL.templates[:2])
 OTHERS = ("stone", "river", "cloud", "lamp", "paper", "extraordinary", "neighbourhoods", "42nd")
 
@@ -93,37 +87,36 @@ def test_twice_the_mass_of_random_words_or_the_mass_that_was_asked_for(
     assert is_informed(scores, least) is expected
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize(("kind", "scorer"), [("masked", "word-l2r"), ("causal", "sentence")])
-def test_the_ratio_is_the_mass_of_candidates_over_that_of_random_words(
-    direction: Direction, kind: str, scorer: str
-) -> None:
-    """Where every word has the same answer, only its number of queries counts."""
-    model = ScriptedModel(OTHERS, kind=kind)
-    model.answer = lambda query: -1.5  # type: ignore[method-assign, assignment]
-    scores = table(direction, 2, 2, 3, scorer)
-    if kind == "causal":
-        scores = replace(
-            scores, log_mass=scores.log_probability, log_probability=np.zeros((2, 2, 3))
-        )
-    words = scores.attributes if direction is FORWARD else scores.tasks
-    # A causal model is asked for the article too, and whether a word ends there; whether one
-    # began is taken off, but not at the start of the sentence.
-    more = 0 if kind == "masked" else 1
-    tokens = [1 + (len(word) > model.longest) + more for word in words]
-    # Fewer than eight conditions: every cell of the table is asked about, once.
-    cells = scores.log_mass_table.size // len(words)
-    random = cells * np.exp(-1.5 * np.array(tokens)).sum()
-    expected = np.exp(scores.log_mass_table).sum()
-    assert mass_ratio(model, NEUTRAL, scores, cache=False) == pytest.approx(expected / random)
+def sentences_of(templates: TemplateSet) -> list[str]:
+    return [
+        template.sentence(who, what).text
+        for template in templates.templates
+        for who in templates.attributes
+        for what in templates.tasks
+    ]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
-    direction: Direction,
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_the_ratio_is_that_of_candidates_to_random_words_in_their_place(
+    direction: Direction, kind: str
 ) -> None:
-    """Many templates and tasks: a sample of eight conditions of at most 32 words is asked about."""
-    model = ScriptedModel(OTHERS)
+    model = ScriptedModel((*OTHERS, *FEW.attributes, *FEW.tasks), kind=kind)
+    words = FEW.attributes if direction is FORWARD else FEW.tasks
+    first = {word[: model.longest] for word in words}
+    model.answer = lambda query: (  # type: ignore[method-assign]
+        -1.0 if query.token >= 0 and model.pieces[query.token] in first else -3.0
+    )
+    scores = score_directions(model, FEW, cache=False)[direction]
+    assert scores.mass_ratio == pytest.approx(np.exp(2))
+
+
+@pytest.mark.parametrize("kind", ["masked", "causal"])
+def test_random_words_are_letters_that_the_model_gives_without_reading_more(kind: str) -> None:
+    words = {*FEW.attributes, *FEW.tasks}
+    model = ScriptedModel((*OTHERS, *words), kind=kind)
+    model.encode([Cloze(text, 0, 2) for text in sentences_of(FEW)])
+    before = set(model.pieces) - set(OTHERS)
     seen: list[TokenQuery] = []
 
     def answer(query: TokenQuery) -> float:
@@ -131,33 +124,19 @@ def test_random_words_are_of_letters_of_as_many_tokens_and_no_candidates(
         return -1.0
 
     model.answer = answer  # type: ignore[method-assign]
-    scores = table(direction, 6, 2, 32)
-    mass_ratio(model, NEUTRAL, scores, cache=False)
-    words = scores.attributes if direction is FORWARD else scores.tasks
-    first = {word[: model.longest] for word in words}
-    rest = {f"##{word[model.longest :]}" for word in words if len(word) > model.longest}
-    queried = [model.pieces[query.token] for query in seen]
-    assert queried
-    assert not first & set(queried), "no candidate"
-    assert all(piece.removeprefix("##").isalpha() for piece in queried)
-    assert any(piece.startswith("##") for piece in queried) is bool(rest)
-    assert len(queried) <= 8 * min(32, len(words)) * 2
-    # Nothing else of the sentence is replaced, not even the article.
-    contexts = set()
-    for template in NEUTRAL.templates[:6]:
-        for who in scores.attributes:
-            for what in scores.tasks:
-                sentence = template.sentence(who, what)
-                span = sentence.attribute_span if direction is FORWARD else sentence.task_span
-                (encoded,) = model.encode([Cloze(sentence.text, *span)])
-                start, end = encoded.word
-                ids = encoded.ids
-                contexts.add((*ids[:start], *[MASK] * (end - start), *ids[end:]))
-    assert all(
-        query.ids in contexts
-        for query, piece in zip(seen, queried, strict=True)
-        if not piece.startswith("##")
-    )
+    score_directions(model, FEW, cache=False)
+    random = [query for query in seen if model.pieces[query.token] in OTHERS and query.token >= 0]
+    assert random
+    assert all(model.pieces[query.token].isalpha() for query in random)
+
+    def read(query: TokenQuery) -> tuple[tuple[int, ...], int]:
+        ids = query.ids if kind == "masked" else query.ids[: query.position]
+        return ids, query.position
+
+    others = {read(query) for query in seen if model.pieces[query.token] in before}
+    assert {read(query) for query in random} <= others
+    # Eight conditions a direction, each with about 32 of them.
+    assert len(random) <= 8 * 2 * (32 + len(FEW.attributes))
 
 
 def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) -> None:
@@ -169,24 +148,31 @@ def test_a_causal_model_is_asked_about_the_first_that_differs(tmp_path: Path) ->
         '[slots]\nwho = ["he", { word = "they", number = "plural" }]\njob = ["nurse", "cook"]\n'
         'verb = [{ word = "was", forms = { plural = "were" } }]\n'
     )
-    templates = load_templates(path)
-    model = ScriptedModel(OTHERS, kind="causal")
-    scores = score_directions(model, templates)[FORWARD]
+    # So many other words that every random one is among them.
+    others = ["".join(letters) for letters in combinations("abcdefghijklmnop", 4)]
+    model = ScriptedModel(others, kind="causal")
     seen: list[TokenQuery] = []
     model.answer = lambda query: float(-len(seen.append(query) or seen))  # type: ignore
-    mass_ratio(model, templates, scores, cache=False)
-    queried = {model.pieces[query.token] for query in seen if query.token >= 0}
-    assert queried - {"was", "were"}
-    assert {query.position for query in seen if query.token >= 0} == {3}, "after: <s> the nurse"
+    score_directions(model, load_templates(path), cache=False)
+    random = [query for query in seen if model.pieces[query.token] in others]
+    # Guessing the job: after <s> the; guessing the pronoun: after <s> the nurse.
+    assert {query.position for query in random if query.token >= 0} == {2, 3}
 
 
 def test_pseudo_perplexity_against_a_loop(checkpoint: Checkpoint) -> None:
+    """Of four sentences three are drawn."""
     model = load_model(checkpoint("Bert"))
-    total, words = 0.0, 0
-    for text in (cloze.text for cloze in sample(FEW, WORDS)):
+    templates = replace(NEUTRAL, templates=NEUTRAL.templates[:1])
+    texts = [
+        templates.templates[0].sentence(who, what).text
+        for who in ("he", "she")
+        for what in ("nurse", "baker")
+    ]
+
+    def log_likelihood(text: str) -> float:
         tokens = model.tokenizer(text)
         ids, owner = tokens["input_ids"], tokens.word_ids()
-        words += len(text.replace(".", "").split())
+        total = 0.0
         for place, word in enumerate(owner):
             if word is None:
                 continue
@@ -197,43 +183,53 @@ def test_pseudo_perplexity_against_a_loop(checkpoint: Checkpoint) -> None:
             with torch.no_grad():
                 logits = model.network(torch.tensor([masked])).logits
             total += float(logits[0, place].double().log_softmax(-1)[ids[place]])
-    assert perplexity(model, FEW, WORDS) == pytest.approx(np.exp(-total / words), rel=1e-4)
+        return total
 
-
-def test_sixty_four_different_sentences_are_drawn_or_all_of_fewer() -> None:
-    """The same each time, so that the number belongs to the model, the set and the words."""
-    drawn = [cloze.text for cloze in sample(NEUTRAL, WORDS)]
-    assert drawn == [cloze.text for cloze in sample(NEUTRAL, WORDS)]
-    assert len(set(drawn)) == 64
-    complete = [
-        template.sentence(who, what).text
-        for template in NEUTRAL.templates
-        for who in WORDS.attributes
-        for what in WORDS.tasks
+    expected = [
+        np.exp(-sum(map(log_likelihood, drawn)) / sum(map(count_words, drawn)))
+        for drawn in combinations(texts, 3)
     ]
-    assert drawn == [text for text in complete if text in drawn], "in the order of the set"
-    assert [cloze.text for cloze in sample(FEW, WORDS)] == complete[: 2 * 2 * 3]
+    result = lmprobe.probe(
+        model, templates, attributes=["he", "she"], tasks=["nurse", "baker"], cache=False
+    )
+    assert min(abs(result.perplexity / value - 1) for value in expected) < 1e-4
 
 
-@pytest.mark.parametrize("measured", ["perplexity", "mass ratio"])
-def test_the_answers_are_kept_unless_the_cache_is_refused(measured: str) -> None:
-    model = ScriptedModel(OTHERS)
-    scores = score_directions(model, FEW, tasks=WORDS.tasks, cache=False)
+def test_perplexity_of_a_causal_model_is_about_every_sentence_of_a_small_set(
+    checkpoint: Checkpoint,
+) -> None:
+    model = load_model("reference:causal-faithful")
+    templates = replace(NEUTRAL, templates=NEUTRAL.templates[:2])
+    total, words = 0.0, 0
+    for template in templates.templates:
+        for who in ("he", "she"):
+            for what in ("nurse", "baker", "lawyer"):
+                text = template.sentence(who, what).text
+                # [CLS] at the beginning; [SEP] at the end is not read.
+                ids = model.tokenizer(text)["input_ids"][:-1]
+                with torch.no_grad():
+                    logits = model.network(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+                total += sum(float(logits[n, item]) for n, item in enumerate(ids[1:]))
+                words += count_words(text)
+    result = lmprobe.probe(
+        model,
+        templates,
+        attributes=["he", "she"],
+        tasks=["nurse", "baker", "lawyer"],
+        cache=False,
+    )
+    assert result.perplexity == pytest.approx(np.exp(-total / words), rel=1e-4)
 
-    def measure(cached: bool) -> float:
-        if measured == "perplexity":
-            return perplexity(model, FEW, WORDS, cache=cached)
-        return mass_ratio(model, FEW, scores[FORWARD], cache=cached)
 
+def test_control_questions_are_in_the_cache_with_the_answers() -> None:
+    model = ScriptedModel((*OTHERS, *FEW.attributes, *FEW.tasks))
     # Once before, so that all words of the sentences are in the vocabulary from now on.
-    measure(False)
+    score_directions(model, FEW, cache=False)
+    first = score_directions(model, FEW)[FORWARD]
     model.asked = 0
-    first = measure(False)
-    assert cache.contents() == []
-    queried = model.asked
-    for cached, times in ((True, 2), (True, 2), (False, 3)):
-        assert measure(cached) == first
-        assert model.asked == times * queried
+    again = score_directions(model, FEW)[FORWARD]
+    assert model.asked == 0
+    assert (again.mass_ratio, again.perplexity) == (first.mass_ratio, first.perplexity)
 
 
 def test_a_result_carries_the_perplexity_and_a_check_limits_it() -> None:
