@@ -36,7 +36,7 @@ OTHERS = ("stone", "river", "cloud", "lamp", "paper", "extraordinary", "neighbou
 
 def test_a_trained_model_is_informed_and_a_random_one_is_not(checkpoint: Checkpoint) -> None:
     trained = lmprobe.probe("reference:amplified", "neutral", tasks=["nurse", "baker", "lawyer"])
-    assert all(row.mass_ratio > 50 and row.obstacle is None for row in trained.rows)
+    assert all(row.mass_ratio > 10 and row.obstacle is None for row in trained.rows)
     tiny = load_model(checkpoint("Bert"))
     with torch.no_grad():
         for weight in tiny.network.parameters():
