@@ -136,17 +136,17 @@ class Chunk:
         encoded = self._encoded(model)
         for direction, sentences in encoded.items():
             numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in sentences)
-            asked = [queries(cloze) for cloze in sentences]
-            groups[f"{direction} log_probability"] = asked
+            scored = [queries(cloze) for cloze in sentences]
+            groups[f"{direction} log_probability"] = scored
             if prior:
                 hidden = model.encode([_without_given(cloze) for cloze in self.clozes[direction]])
                 groups[f"{direction} log_prior"] = [queries(cloze) for cloze in hidden]
             if scorer.scorer.whole_sentence:
                 mass = [mass_queries(cloze, model.kind) for cloze in sentences]
-                groups[f"{direction} log_mass"] = asked = [query.added for query in mass]
+                groups[f"{direction} log_mass"] = scored = [query.added for query in mass]
                 groups[f"{direction} subtracted"] = [query.subtracted for query in mass]
             conditions = [
-                [_first_query(sentences[n], asked[n], model.kind) for n in condition]
+                [_first_query(sentences[n], scored[n], model.kind) for n in condition]
                 for condition in self.conditions[direction]
             ]
             random = [_with_random_tokens(model, queries) for queries in conditions]
@@ -168,9 +168,9 @@ class Chunk:
 
     def _encoded(self, model: LanguageModel) -> dict[Direction, list[EncodedCloze]]:
         """Return the tokens of the clozes; a sentence of both directions is tokenized once."""
-        every = iter(model.encode([cloze for clozes in self.clozes.values() for cloze in clozes]))
+        encoded = iter(model.encode([cloze for clozes in self.clozes.values() for cloze in clozes]))
         return {
-            direction: [next(every) for _ in clozes] for direction, clozes in self.clozes.items()
+            direction: [next(encoded) for _ in clozes] for direction, clozes in self.clozes.items()
         }
 
 
@@ -282,7 +282,7 @@ def _conditions(shape: tuple[int, int, int], direction: Direction) -> list[list[
     ]
 
 
-def _first_query(sentence: EncodedCloze, asked: Sequence[TokenQuery], kind: str) -> TokenQuery:
+def _first_query(sentence: EncodedCloze, scored: Sequence[TokenQuery], kind: str) -> TokenQuery:
     """Return the query for the first token of the word to guess.
 
     For a causal model it is the first token of all that differs if that comes before: it gives the
@@ -292,7 +292,7 @@ def _first_query(sentence: EncodedCloze, asked: Sequence[TokenQuery], kind: str)
     inside = start <= sentence.word[0] and sentence.word[1] <= end
     place = sentence.word[0] if kinds.get(kind).masks or inside else start
     # A scorer of another package may not ask there.
-    return next((query for query in asked if query.position == place), asked[0])
+    return next((query for query in scored if query.position == place), scored[0])
 
 
 def _with_random_tokens(model: LanguageModel, queries: Sequence[TokenQuery]) -> list[TokenQuery]:

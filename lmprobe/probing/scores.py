@@ -200,7 +200,7 @@ def score_directions(
     words = Words(tuple(attribute_of), tuple(task_of))
     # In alphabetical order: the order in which words are listed is no reason to ask again.
     ordered = Words(tuple(sorted(words.attributes)), tuple(sorted(words.tasks)))
-    asked = chunks(templates, ordered, directions, model.kind)
+    requests = chunks(templates, ordered, directions, model.kind)
     entries, cached = cached_answers(
         model,
         [
@@ -209,13 +209,13 @@ def score_directions(
                 partial(chunk.score, model, chosen_scorer, prior),
                 chunk.size,
             )
-            for chunk in asked
+            for chunk in requests
         ],
         cache=cache,
         progress=progress,
     )
     numbers = _joined(entries)
-    sampled_words = sum(chunk.sampled_words for chunk in asked)
+    sampled_words = sum(chunk.sampled_words for chunk in requests)
     scores = {
         direction: Scores(
             direction=direction,
@@ -227,8 +227,8 @@ def score_directions(
             attribute_words=words.attributes,
             task_words=words.tasks,
             **_tables(direction, words, ordered, numbers),
-            articles=tuple(sorted(set().union(*(chunk.articles(direction) for chunk in asked)))),
-            one_word=all(chunk.one_word(direction) for chunk in asked),
+            articles=tuple(sorted(set().union(*(chunk.articles(direction) for chunk in requests)))),
+            one_word=all(chunk.one_word(direction) for chunk in requests),
             scorer=chosen_scorer.name,
             cached=cached,
             threads=max(entry.threads for entry in entries),

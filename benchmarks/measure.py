@@ -1,0 +1,76 @@
+"""Time and memory of ways to do the same work, each in a process of its own, turn by turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+Measured = dict[str, float]
+
+
+def report(work: Callable[[], Any]) -> None:
+    """Do the work in this process, and print what it took as the last line."""
+    start, processor = time.perf_counter(), time.process_time()
+    work()
+    results = {
+        "seconds": time.perf_counter() - start,
+        "processor_seconds": time.process_time() - processor,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    print(json.dumps(results))
+
+
+def measured(words: Sequence[str | Path], checkout: Path | None = None) -> Measured:
+    """Return what a process took that reports; `checkout` has another version of lmprobe."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=os.environ | ({"PYTHONPATH": str(checkout)} if checkout else {}),
+    )
+    results: Measured = json.loads(done.stdout.splitlines()[-1])
+    return results
+
+
+def compared(ways: dict[str, Callable[[], Measured]], rounds: int) -> dict[str, Measured]:
+    """Return the least time and the largest memory of each way; other work disturbs these least."""
+    results: dict[str, list[Measured]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, measure in ways.items():
+            results[way].append(measure())
+            took = results[way][-1]
+            print(
+                f"{way}: {took['seconds']:.2f} s, processor {took['processor_seconds']:.2f} s, "
+                f"{took['megabytes']:.0f} MB",
+                file=sys.stderr,
+                flush=True,
+            )
+    return {
+        way: {
+            kind: (max if kind == "megabytes" else min)(item[kind] for item in items)
+            for kind in items[0]
+        }
+        for way, items in results.items()
+    }
+
+
+def environment() -> dict[str, Any]:
+    """Return what the times depend on."""
+    from importlib.metadata import version
+
+    return {
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "transformers", "numpy", "duckdb")},
+    }
