@@ -8,6 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,6 +40,31 @@ def measured(words: Sequence[str | Path], checkout: Path | None = None) -> Measu
     )
     results: Measured = json.loads(done.stdout.splitlines()[-1])
     return results
+
+
+def command(words: Sequence[str], checkout: Path, *, cache: Path, limit: float) -> Measured:
+    """Return what a whole command of lmprobe took; one that takes longer than `limit` is ended."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lmprobe", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=checkout,
+        env=os.environ | {"PYTHONPATH": str(checkout), "LMPROBE_CACHE": str(cache)},
+    )
+    timer = threading.Timer(limit, process.kill)
+    timer.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    timer.cancel()
+    took = time.perf_counter() - start
+    if status and took < limit:
+        raise SystemExit(f"lmprobe {' '.join(words)} failed in {checkout}")
+    process.returncode = status
+    return {
+        "seconds": took,
+        "processor_seconds": limit if status else usage.ru_utime + usage.ru_stime,
+        "megabytes": usage.ru_maxrss / 1024,
+    }
 
 
 def compared(ways: dict[str, Callable[[], Measured]], rounds: int) -> dict[str, Measured]:

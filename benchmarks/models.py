@@ -36,6 +36,14 @@ TOKENS = 1024
 """Tokens at a time for the bare encoder."""
 MASKED, CAUSAL = "masked", "causal"
 SCORERS = {MASKED: ("difference-l2r", "first-piece"), CAUSAL: ("sentence",)}
+WAYS = {
+    "before": "lmprobe before",
+    "lmprobe": "lmprobe",
+    "encoder": "the encoder alone on the sequences needed, no head, no padding",
+    "pipeline": f"fill-mask pipeline, {BATCH} at a time",
+    "batches": f"padded batches of {BATCH}",
+    "loop": "one sentence at a time",
+}
 PEERS = {MASKED: ("encoder", "pipeline", "loop"), CAUSAL: ("batches", "loop")}
 
 
