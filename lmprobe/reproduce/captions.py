@@ -143,10 +143,9 @@ def _rows(
     drawn: dict[tuple[str, str, Direction], list[Floats]] = {}
     for _ in range(replicates // BLOCK):
         # The same resamples of images for every model.
-        times = rng.poisson(data.times, size=(BLOCK, len(data.times))).T
-        times = np.ascontiguousarray(times, dtype=np.float64)
+        times = rng.poisson(data.times, size=(BLOCK, len(data.times)))
         for key, images in sums.items():
-            resampled, lean = images.sums((images.features.T @ times).T), images.total.lean()
+            resampled, lean = images.samples(times), images.total.lean()
             for direction in DIRECTIONS:
                 drawn.setdefault((*key, direction), []).append(resampled.value(direction, lean))
     values = {key: np.concatenate(parts) for key, parts in drawn.items()}

@@ -41,7 +41,7 @@ def draws(replicates: int, units: int, rng: np.random.Generator) -> Floats:
     return counts.reshape(replicates, units).astype(np.float64)
 
 
-def poisson_table() -> NDArray[np.float32]:
+def poisson_table() -> NDArray[np.uint8]:
     """Return 65,536 equally likely weights that follow the Poisson law of mean 1.
 
     Looking a random 16-bit number up in it is ten times as fast as drawing from the law,
@@ -52,16 +52,49 @@ def poisson_table() -> NDArray[np.float32]:
     # Rounding leaves the mean off by a few in 65,536; the weights 0 and 1 make it up.
     often[1] += _SIZE - int(often @ np.arange(9))
     often[0] = _SIZE - often[1:].sum()
-    return np.repeat(np.arange(9, dtype=np.float32), often)
+    return np.repeat(np.arange(9, dtype=np.uint8), often)
 
 
-def poisson(replicates: int, units: int, rng: np.random.Generator) -> NDArray[np.float32]:
+def poisson(replicates: int, units: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Return weights (replicates, units), each drawn on its own with mean and variance 1."""
     return _TABLE[rng.integers(_SIZE, size=(replicates, units), dtype=np.uint16)]
 
 
 _SIZE = 65_536
 _TABLE = poisson_table()
+# Larger numbers of things are left to numpy's algorithm for them.
+_INVERTED = 16
+
+
+def thinned(
+    times: NDArray[np.integer], chance: float, repeats: int, rng: np.random.Generator
+) -> NDArray[np.integer]:
+    """Return how many of `times` (U,) remain, each with a chance of at most 1/2, (repeats, U).
+
+    `rng.binomial` inverts the distribution function at a random number for each that is not 0.
+    Here they are inverted together: the same draws in a tenth of the time.
+    """
+    from scipy import special
+
+    most = int(times.max())
+    if most > _INVERTED:
+        return rng.binomial(times, chance, size=(repeats, len(times)))
+    some = np.flatnonzero(times)
+    level, sizes = rng.random((repeats, len(some))), times[some].astype(np.intp)
+    number = np.arange(most + 1)
+    below = special.bdtr(np.minimum(number[:, None], number), number, chance)
+    remaining: NDArray[np.uint8] = (level > below[0].take(sizes)).view(np.uint8)
+    # Few remain twice or more often.
+    more = np.flatnonzero(level > below[1].take(sizes)) if most > 1 else some[:0]
+    for least in range(2, most + 1):
+        remaining.reshape(-1)[more] += 1
+        beyond = level.reshape(-1)[more] > below[least].take(sizes[more % len(sizes)])
+        more = more[beyond]
+    if len(some) == len(times):
+        return remaining
+    thin = np.zeros((repeats, len(times)), dtype=np.uint8)
+    thin[:, some] = remaining
+    return thin
 
 
 def is_constant(values: Floats) -> bool:

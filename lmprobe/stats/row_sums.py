@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,12 @@ _HELD = 20_000_000
 # Kinds of unit up to which a resample has exactly as many units as the sample; of units that
 # all differ, fewer: weights of their own are drawn ten times as fast.
 _MULTINOMIAL, _FEW = 5_000, 500
-# The share of cells that are not 0 from which a plain matrix is multiplied faster.
-_DENSE = 0.05
+# Units in a block; kinds of row are in order, so that most blocks have one attribute. With a
+# larger share of cells that are not 0, plain matrices are multiplied faster.
+_BLOCK, _DENSE = 8192, 0.05
+# Units and products of one multiplication: with more than that OpenBLAS starts threads, which on
+# a busy machine wait for each other many times as long as they work.
+_DEPTH, _PRODUCTS = 64, 2**18
 # Numbers made in all: more units are drawn fewer times.
 _DRAWN, _FEWEST = 50_000_000, 1_000
 
@@ -95,6 +101,48 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Some units and the columns of `RowSums` that they have."""
+
+    units: slice
+    columns: NDArray[np.intp]
+    features: Any
+    """Sparse (n, C), or a stack of matrices (k, n / k, D) of the columns that differ."""
+    place: list[int]
+    """Which of the columns that differ each column is."""
+
+    @classmethod
+    def of(cls, features: Sparse, units: slice) -> _Block:
+        """Return the block of these units; their number is below _DEPTH or a multiple of it."""
+        block = features[units]
+        columns = np.unique(block.indices)
+        block = block[:, columns]
+        if block.nnz <= _DENSE * math.prod(block.shape):
+            return cls(units, columns, block, [])
+        # Columns are alike where there is one group, or predictions are right: then their sums
+        # are equal to the last digit.
+        distinct: dict[bytes, int] = {}
+        plain = block.toarray()
+        place = [distinct.setdefault(column.tobytes(), len(distinct)) for column in plain.T]
+        first = np.unique(place, return_index=True)[1]
+        stack = plain[:, first].reshape(-1, min(_DEPTH, len(plain)), len(first))
+        return cls(units, columns, stack, place)
+
+    def samples(self, times: NDArray[Any]) -> Floats:
+        """Return what samples add up to that have each unit so many times, (R, C)."""
+        if not self.place:
+            return np.asarray(times @ self.features)
+        depth, width = self.features.shape[1:]
+        totals = np.empty((len(times), width))
+        for part in slices(len(times), min(depth * width, _PRODUCTS // _DEPTH), _PRODUCTS):
+            drawn = times[part].astype(np.float64)
+            stack = drawn.reshape(len(drawn), -1, depth).transpose(1, 0, 2)
+            totals[part] = (stack @ self.features).sum(axis=0)
+        return totals[:, self.place]
+
+
+# Without slots, so that what is added up is kept.
+@dataclass(frozen=True, eq=False)
 class RowSums:
     """What each unit adds to the sums of the metric.
 
@@ -122,10 +170,24 @@ class RowSums:
         """How many rows there are, whatever the units."""
         return self.units if self.rows is None else self.rows
 
-    @property
+    @cached_property
     def total(self) -> Sums:
         """What all units add up to, as one sample."""
         return self.sums((self.features.T @ self.times.astype(np.float64))[None, :])
+
+    @cached_property
+    def _blocks(self) -> list[_Block]:
+        units = len(self.times)
+        even = units - units % _DEPTH
+        ends = sorted({*range(0, even, _BLOCK), even, units})
+        return [_Block.of(self.features, slice(*part)) for part in pairwise(ends)]
+
+    def samples(self, times: NDArray[Any]) -> Sums:
+        """Return what samples add up to that have each unit so many times, (R, U)."""
+        totals = np.zeros((len(times), self.features.shape[1]))
+        for block in self._blocks:
+            totals[:, block.columns] += block.samples(times[:, block.units])
+        return self.sums(totals)
 
     def sums(self, columns: Floats) -> Sums:
         """Return sums with the layout of these units."""
@@ -156,10 +218,7 @@ class RowSums:
 
     def resampled(self, replicates: int, rng: np.random.Generator) -> Sums:
         """Return the sums of so many resamples of the units, drawn with replacement."""
-        drawn = self._drawn(replicates, rng)
-        if self.features.nnz > _DENSE * math.prod(self.features.shape):
-            return self.sums(drawn.astype(np.float64) @ self.features.toarray())
-        return self.sums((self.features.T @ drawn.T).T)
+        return self.samples(self._drawn(replicates, rng))
 
     def _drawn(self, replicates: int, rng: np.random.Generator) -> NDArray[Any]:
         """Return how often each kind of unit is drawn, (replicates, U)."""

@@ -32,7 +32,13 @@ from lmprobe.results import (
 )
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
 from lmprobe.stats.method import Sample, interval, student
-from lmprobe.stats.resampling import REPLICATES, expanded_tail, percentile_interval, slices
+from lmprobe.stats.resampling import (
+    REPLICATES,
+    expanded_tail,
+    percentile_interval,
+    slices,
+    thinned,
+)
 from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.verdicts import Unevenness
 
@@ -102,9 +108,16 @@ class CrossFitted:
 
 
 def cross_fitted_amplification(
-    rows: RowSums, *, keep_unseen: bool = False, confidence: float = 0.95, rng: np.random.Generator
+    rows: RowSums,
+    *,
+    labels: Links | None = None,
+    keep_unseen: bool = False,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
 ) -> dict[Direction, CrossFitted]:
     """Return the amplification of each direction with a lean that owes nothing to its rows.
+
+    `labels` are the links of the rows, where they have been computed.
 
     The interval is Student's, with the spread of the estimate over resamples of the units. Both
     are divided by the share of an amplification that shows if it is proportional to the links,
@@ -116,7 +129,7 @@ def cross_fitted_amplification(
     estimates = _estimates(rows, rows.times[None, :], _DRAWS, keep_unseen, rng)
     spread = _spread(rows, keep_unseen, rng) if rows.units > 1 else {}
     errors = float(special.stdtrit(rows.units - 1, (1 + confidence) / 2)) if spread else 0.0
-    labels, fitted = links(rows), {}
+    labels, fitted = labels or links(rows), {}
     for direction, ways in estimates.items():
         shown = reliability(labels, direction)
         value = float(ways.mean()) / shown.divisor
@@ -138,9 +151,13 @@ def _estimates(
     estimates = {direction: np.empty(len(times) * ways) for direction in rows.directions}
     sample = np.repeat(np.arange(len(times)), ways)
     for part in slices(len(sample), max(rows.features.shape), _HELD):
-        drawn = times[sample[part]]
-        held = rng.binomial(drawn, HOLDOUT)
-        whole, out = (rows.sums((rows.features.T @ units.T).T) for units in (drawn, held))
+        numbers, own = np.unique(sample[part], return_inverse=True)
+        held = [
+            thinned(times[number], HOLDOUT, repeats, rng)
+            for number, repeats in zip(numbers, np.bincount(own), strict=True)
+        ]
+        whole = rows.sums(rows.samples(times[numbers]).columns[own])
+        out = rows.samples(np.concatenate(held))
         lean = rows.sums(whole.columns - out.columns).lean(keep_unseen=True)
         _, attribute, task, _ = whole.marginals
         both_seen = (attribute[:, :, None] > 0) & (task[:, None, :] > 0)

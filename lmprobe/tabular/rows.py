@@ -188,7 +188,9 @@ def _of_run(
     )
     fitted, intervals = {}, {}
     if labels is not None and labels.close:
-        fitted = cross_fitted_amplification(sums, confidence=confidence, rng=rng, **options)
+        fitted = cross_fitted_amplification(
+            sums, labels=labels, confidence=confidence, rng=rng, **options
+        )
         intervals = {direction: fit.interval for direction, fit in fitted.items()}
     elif settings.interval != "none":
         intervals = bootstrap_interval(sums, train=train, confidence=confidence, rng=rng, **options)

@@ -146,6 +146,22 @@ def test_a_resample_is_the_sum_of_what_is_drawn() -> None:
     assert (result.attributes, result.tasks, result.directions) == (2, 3, (T_TO_A, A_TO_T))
 
 
+@pytest.mark.parametrize("units", [1, 63, 64, 200, 8192, 8200, 16_500])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.6])
+def test_samples_are_the_products_of_numbers_and_features(units: int, share: float) -> None:
+    draw = rng(units)
+    table = draw.random((units, 30)) * (draw.random((units, 30)) < share)
+    # A group of the first units alone, whose labels are all predicted right.
+    table[:, :3], table[units // 3 :, 3], table[:, 4] = table[:, 5:8], 0, table[:, 5]
+    sums = RowSums(sparse.csr_array(table), np.ones(units, dtype=int), ("a",), ("t",), ())
+    for times in (draw.integers(0, 3, (70, units)), np.ones((1, units), dtype=np.uint8)):
+        columns = sums.samples(times).columns
+        np.testing.assert_allclose(columns, times @ table, rtol=1e-12)
+        assert np.array_equal(columns[:, :3], columns[:, 5:8])
+        assert np.array_equal(columns[:, 4], columns[:, 5])
+    np.testing.assert_allclose(sums.total.columns, [table.sum(axis=0)], rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [((1, 3), 10_000), ((5000, 3), 10_000), ((14_041, 3), 3560), ((60_000, 3), 1000),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lmprobe.stats.resampling import draws, poisson, poisson_table, slices
+from lmprobe.stats.resampling import draws, poisson, poisson_table, slices, thinned
 
 
 @pytest.mark.parametrize(("width", "held"), [(1, 100), (7, 20), (100, 20), (3, 9)])
@@ -44,3 +44,14 @@ def test_weights_are_looked_up_one_by_one() -> None:
     entries = np.random.default_rng(1).integers(65_536, size=(300, 200), dtype=np.uint16)
     assert np.array_equal(result, poisson_table()[entries])
     assert result.mean(dtype=float) == pytest.approx(1, abs=4 / math.sqrt(result.size))
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 16, 17, 5000])
+@pytest.mark.parametrize("chance", [0.2, 0.5])
+def test_what_remains_is_drawn_as_numpy_draws_it(most: int, chance: float) -> None:
+    times = np.random.default_rng(3).integers(0, most, size=3000, endpoint=True)
+    times[0] = most
+    draw, expected = np.random.default_rng(4), np.random.default_rng(4)
+    result = thinned(times, chance, 5, draw)
+    assert np.array_equal(result, expected.binomial(times, chance, size=(5, 3000)))
+    assert draw.random() == expected.random()
