@@ -218,16 +218,18 @@ class RowSums:
 
     def resampled(self, replicates: int, rng: np.random.Generator) -> Sums:
         """Return the sums of so many resamples of the units, drawn with replacement."""
-        return self.samples(self._drawn(replicates, rng))
+        return self.samples(self.drawn(replicates, rng))
 
-    def _drawn(self, replicates: int, rng: np.random.Generator) -> NDArray[Any]:
+    def drawn(self, replicates: int, rng: np.random.Generator) -> NDArray[Any]:
         """Return how often each kind of unit is drawn, (replicates, U)."""
-        kinds = len(self.times)
-        if kinds > _FEW and self.times.max() == 1:
-            return poisson(replicates, kinds, rng)
-        if kinds <= _MULTINOMIAL:
+        kinds, several = len(self.times), np.flatnonzero(self.times > 1)
+        if kinds <= (_MULTINOMIAL if len(several) else _FEW):
             return rng.multinomial(self.units, self.times / self.units, size=replicates)
-        return rng.poisson(self.times, size=(replicates, kinds))
+        times = poisson(replicates, kinds, rng)
+        if len(several):
+            times = times.astype(np.int64)
+            times[:, several] = rng.poisson(self.times[several], (replicates, len(several)))
+        return times
 
 
 def features(

@@ -174,7 +174,7 @@ def _estimates(
 def _spread(rows: RowSums, keep_unseen: bool, rng: np.random.Generator) -> dict[Direction, float]:
     """Return the standard deviation of the estimate over resamples of the units."""
     samples = int(np.clip(_DRAWN // (_WAYS * len(rows.times)), _FEWEST, _RESAMPLES))
-    times = rng.multinomial(rows.units, rows.times / rows.units, size=samples)
+    times = rows.drawn(samples, rng)
     spread = {}
     for direction, values in _estimates(rows, times, _WAYS, keep_unseen, rng).items():
         noise = float(np.nanmean(values.var(axis=1, ddof=1))) / _WAYS
