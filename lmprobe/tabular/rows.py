@@ -186,22 +186,22 @@ def _of_run(
     amplifications = from_tallies(
         sums.tallies(), sums.attributes, sums.tasks, train=base, **options
     )
+    by_chance = labels is not None and labels.p_value >= _CHANCE
+    # The lean of both directions is the same; without one there is nothing to correct or to bound.
+    no_lean = by_chance or not np.nansum(np.abs(amplifications.directions[0].lean))
+    options |= {"confidence": confidence, "rng": rng}
     fitted, intervals = {}, {}
-    if labels is not None and labels.close:
-        fitted = cross_fitted_amplification(
-            sums, labels=labels, confidence=confidence, rng=rng, **options
-        )
+    bounded = settings.interval != "none" and not no_lean
+    if bounded and labels is not None and labels.close:
+        fitted = cross_fitted_amplification(sums, labels=labels, **options)
         intervals = {direction: fit.interval for direction, fit in fitted.items()}
-    elif settings.interval != "none":
-        intervals = bootstrap_interval(sums, train=train, confidence=confidence, rng=rng, **options)
+    elif bounded:
+        intervals = bootstrap_interval(sums, train=train, **options)
     measured = {}
     for pairs in amplifications.directions:
-        fit, obstacle = fitted.get(pairs.direction), None
-        if (labels is not None and labels.p_value >= _CHANCE) or not np.nansum(np.abs(pairs.lean)):
-            # Without a direction there is neither a corrected value nor an interval around it.
-            fit, obstacle = None, Obstacle.NO_LEAN
-            intervals.pop(pairs.direction, None)
-        elif fit is not None and not fit.reliability.is_enough:
+        fit = fitted.get(pairs.direction)
+        obstacle = Obstacle.NO_LEAN if no_lean else None
+        if fit is not None and not fit.reliability.is_enough:
             obstacle = Obstacle.SMALL_BASE
         interval = intervals.get(pairs.direction) or Interval.undefined(confidence, "none")
         tables = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
