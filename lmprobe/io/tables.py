@@ -25,6 +25,7 @@ from lmprobe.io.table_files import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 PEEK = 20_480
 """Rows that decide what a column of a CSV most likely holds."""
@@ -62,6 +63,11 @@ class Relation:
         value = f"coalesce(TRY_CAST({name} AS DOUBLE), {word})"
         return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
 
+    def label(self, column: str) -> str:
+        """Return the column as a label; a date or a time becomes text."""
+        text = "::VARCHAR" if self.types[column].startswith(("DATE", "TIME")) else ""
+        return f"{quoted(column)}{text}"
+
     def is_whole(self, column: str) -> bool:
         """Tell whether the type allows whole numbers only."""
         return self.types[column] in (*_WHOLE, "BOOLEAN")
@@ -82,6 +88,17 @@ class LocatedCell:
     value: Any
 
 
+def rows(answer: Any) -> list[dict[str, Any]]:
+    """Return the rows of an answer of DuckDB, by the names of the columns."""
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+
+
+def arrays(answer: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns of an answer of DuckDB; a missing value is masked or NaN."""
+    columns: dict[str, NDArray[Any]] = answer.fetchnumpy()
+    return columns
+
+
 class TableSource:
     """A path, a folder, a pattern, a data frame or an Arrow table that takes queries."""
 
@@ -99,7 +116,8 @@ class TableSource:
             self.columns = tuple(str(name) for name in self._held.column_names)
             if problem := name_problem(self.columns):
                 raise InputError(f"the table: {problem}")
-        self._words: set[str] = set()
+        # Whether a column of a CSV that has been read is one of numbers.
+        self._numeric: dict[str, bool] = {}
         self._connection = _database(os.getpid()).cursor()
 
     def __enter__(self) -> TableSource:
@@ -117,8 +135,9 @@ class TableSource:
         *,
         text: Iterable[str] = (),
         position: bool = False,
+        fetch: Callable[[Any], Any] = rows,
     ) -> Any:
-        """Return the Arrow table of the query that `build` writes for the columns.
+        """Return the answer to the query that `build` writes for the columns, as `fetch` reads it.
 
         A column of a CSV is a number if its first rows are and it is not in `text`; if a
         later row does not fit, the query is written again with every column as text.
@@ -129,27 +148,32 @@ class TableSource:
             if not name:
                 raise DataFileError(f"{self.name}: the column without a name needs one")
         try:
-            return self._answer(columns, build, {*text}, position)
+            return self._answer(columns, build, {*text}, position, fetch)
         except DataFileError:
             # Threads that share a CSV may take a line end within quotes for one of a row. One
             # thread does not, but it also takes a quote without an end for the end of the file.
             if self.files is None or not self.files.parallel or not is_sound_csv(self.files):
                 raise
             self.files = replace(self.files, parallel=False)
-            return self._answer(columns, build, {*text}, position)
+            return self._answer(columns, build, {*text}, position, fetch)
 
     def _answer(
-        self, columns: Sequence[str], build: Callable[[Relation], str], text: set[str], place: bool
+        self,
+        columns: Sequence[str],
+        build: Callable[[Relation], str],
+        text: set[str],
+        place: bool,
+        fetch: Callable[[Any], Any],
     ) -> Any:
         import duckdb
 
         try:
-            return self._run(build(self._relation(columns, text, place)))
+            return self._run(build(self._relation(columns, text, place)), fetch)
         except duckdb.ConversionException as problem:
             if not _CSV_LINE.search(str(problem)):
                 raise
-            self._words |= set(columns)
-            return self._run(build(self._relation(columns, self._words, place)))
+            self._numeric |= dict.fromkeys(columns, False)
+            return self._run(build(self._relation(columns, text, place)), fetch)
 
     def _similar(self, name: str) -> str:
         """Return which columns there are instead."""
@@ -168,11 +192,10 @@ class TableSource:
             order = f"{FILE}, {ROW} LIMIT 1"
             return f"SELECT * FROM {table.sql} WHERE {condition(table, column)} ORDER BY {order}"
 
-        rows = self.query([column], build, text=[column], position=True).to_pylist()
-        if not rows:
-            return None
-        place = self.name if self.files is None else str(self.files.paths[rows[0][FILE]])
-        return LocatedCell(place, int(rows[0][ROW]) + 1, rows[0][column])
+        for row in self.query([column], build, text=[column], position=True):
+            place = self.name if self.files is None else str(self.files.paths[row[FILE]])
+            return LocatedCell(place, int(row[ROW]) + 1, row[column])
+        return None
 
     def _relation(self, columns: Sequence[str], text: set[str], position: bool) -> Relation:
         wanted = list(dict.fromkeys(columns))
@@ -182,9 +205,10 @@ class TableSource:
             return self._typed(self.files, wanted, position)
         by_place = bool(self.files.format.delimiter)
         types = dict.fromkeys(self.files.columns if by_place else wanted, _TEXT)
-        guess = [name for name in wanted if name not in text | self._words]
-        if guess and by_place:
-            types |= self._numbers(self.files, guess, types)
+        guess = [name for name in wanted if name not in text] if by_place else []
+        if unread := [name for name in guess if name not in self._numeric]:
+            self._numeric |= self._numbers(self.files, unread, types)
+        types |= {name: "DOUBLE" for name in guess if self._numeric[name]}
         shown = {name: types[name] for name in wanted}
         if position:
             return Relation(_numbered(self.files, wanted, types), shown)
@@ -192,14 +216,14 @@ class TableSource:
 
     def _numbers(
         self, files: TableFiles, columns: list[str], types: dict[str, str]
-    ) -> dict[str, str]:
-        """Return the columns whose first rows are all numbers, as such."""
+    ) -> dict[str, bool]:
+        """Tell of which columns the first rows are all numbers."""
         tests = ", ".join(
             f"count({name}) = count(TRY_CAST({name} AS DOUBLE))" for name in map(quoted, columns)
         )
         head = f"SELECT * FROM {_scan(files, files.paths, types)} LIMIT {PEEK}"
-        (fits,) = self._run(f"SELECT {tests} FROM ({head})").to_pylist()
-        return {name: "DOUBLE" for name, fit in zip(columns, fits.values(), strict=True) if fit}
+        (fits,) = self._run(f"SELECT {tests} FROM ({head})")
+        return dict(zip(columns, fits.values(), strict=True))
 
     def _typed(self, files: TableFiles, columns: list[str], position: bool) -> Relation:
         names = [quoted(name) for name in columns]
@@ -223,14 +247,14 @@ class TableSource:
         return Relation("held", self._described("held", columns))
 
     def _described(self, sql: str, columns: list[str]) -> dict[str, str]:
-        rows = self._run(f"DESCRIBE SELECT {', '.join(map(quoted, columns))} FROM {sql}")
-        return {row["column_name"]: row["column_type"] for row in rows.to_pylist()}
+        described = self._run(f"DESCRIBE SELECT {', '.join(map(quoted, columns))} FROM {sql}")
+        return {row["column_name"]: row["column_type"] for row in described}
 
-    def _run(self, sql: str) -> Any:
+    def _run(self, sql: str, fetch: Callable[[Any], Any] = rows) -> Any:
         import duckdb
 
         try:
-            return self._connection.sql(sql).to_arrow_table()
+            return fetch(self._connection.sql(sql))
         except duckdb.ConversionException:
             raise
         except (duckdb.Error, UnicodeDecodeError) as problem:
@@ -374,7 +398,12 @@ def read_columns(
             f"{quoted(name)}::VARCHAR AS {quoted(name)}" if name in text else quoted(name)
             for name in wanted
         )
-        rows = source.query(wanted, lambda table: f"SELECT {cells} FROM {table.sql}", text=wanted)
+        rows = source.query(
+            wanted,
+            lambda table: f"SELECT {cells} FROM {table.sql}",
+            text=wanted,
+            fetch=lambda answer: answer.to_arrow_table(),
+        )
         untyped = source.files is not None and not source.files.format.typed
     if not len(rows):
         raise DataFileError(f"{source.name}: there is no row below the column names")

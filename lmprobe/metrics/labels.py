@@ -182,6 +182,8 @@ def number_column(column: Any, role: str) -> NDArray[np.float64]:
 def _refuse_missing(array: NDArray[Any], role: str) -> None:
     if array.dtype.kind == "f":
         missing = ~np.isfinite(array)
+    elif array.dtype.kind in "biuU":
+        return
     else:
         import pandas as pd
 

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.tables import Relation, TableSource, quoted
+from lmprobe.io.tables import Relation, TableSource, arrays, quoted
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.labels import cross
 from lmprobe.metrics.thresholds import AmplificationCurve, Threshold, curve_of_sums
 from lmprobe.stats.row_sums import RowSums, added_by, features
-from lmprobe.tabular.engine import INFINITE, MISSING, NOT_A_NUMBER, Lines, refuse
+from lmprobe.tabular.engine import INFINITE, MISSING, NOT_A_NUMBER, Lines, numbers, refuse
 from lmprobe.tabular.settings import Columns, Layout
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
 _KINDS = 10_000
 # As a column of floats writes whole numbers.
-_WHOLE = r"^(-?\d+)\.0+$"
+_WHOLE = re.compile(r"^(-?\d+)\.0+$")
 
 Names = NDArray[Any]
 """One label per line, as text."""
@@ -99,11 +99,11 @@ class RowCounts:
 
 def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
     """Read the labels and amounts of the lines that a query gave."""
-    frame, columns = lines.frame, layout.columns
-    weight = frame["weight"].to_numpy(dtype=np.float64)
+    counted, columns = lines.columns, layout.columns
+    weight = counted["weight"].astype(np.float64)
 
     def labels(letter: str, group: tuple[str, ...]) -> Names:
-        names = crossed(frame, letter, group)
+        names = crossed(counted, letter, group)
         if len(set(names)) > _KINDS:
             raise DataFileError(
                 f'{name}: "{" & ".join(group)}" has more than {_KINDS:,} different values; '
@@ -115,33 +115,37 @@ def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
         if not layout.binary:
             return labels(letter, group)
         cells = [f"{letter}{number}" for number in range(len(group))]
-        amounts = frame[cells].to_numpy(dtype=np.float64)
+        amounts = numbers(counted, cells)
         return amounts if lines.added else amounts * weight[:, None]
 
     guessed, groups = columns.task_prediction or columns.score, columns.attribute_prediction
-    unit = np.unique(frame["unit"].astype(str), return_inverse=True)[1] if "unit" in frame else None
+    unit = None
+    if "unit" in counted:
+        unit = np.unique(counted["unit"].astype(str), return_inverse=True)[1]
     return RowCounts(
         groups=labels("a", columns.attribute),
         group_guesses=labels("b", groups) if groups else None,
         tasks=tasks("t", columns.task),
         task_guesses=tasks("p", guessed) if guessed else None,
         weight=weight,
-        times=frame["n"].to_numpy(dtype=np.int64),
+        times=counted["n"].astype(np.int64),
         unit=unit,
         added=lines.added,
-        runs=None if columns.run is None else _plain_labels(frame["run"]),
+        runs=None if columns.run is None else _plain_labels(counted["run"]).astype(object),
     )
 
 
-def crossed(frame: pd.DataFrame, letter: str, columns: Sequence[str]) -> Names:
+def crossed(counted: Mapping[str, Any], letter: str, columns: Sequence[str]) -> Names:
     """Return one label per line: of the one column, or of all of them crossed."""
-    cells = {name: _plain_labels(frame[f"{letter}{place}"]) for place, name in enumerate(columns)}
-    return cross(cells).astype(object)
+    cells = {name: _plain_labels(counted[f"{letter}{place}"]) for place, name in enumerate(columns)}
+    labels: Names = cross(cells).astype(object)
+    return labels
 
 
-def _plain_labels(column: pd.Series[Any]) -> Names:
+def _plain_labels(column: Any) -> NDArray[np.str_]:
     """Return the labels as text; 1.0, as a float column writes it, is the label 1."""
-    return column.astype(str).str.replace(_WHOLE, r"\1", regex=True).to_numpy(dtype=object)
+    labels, line = np.unique(column.astype(str), return_inverse=True)
+    return np.array([_WHOLE.sub(r"\1", label) for label in labels])[line]
 
 
 def _amounts(values: Names | Floats, names: tuple[str, ...], amount: Floats) -> Any:
@@ -170,7 +174,7 @@ def holds_unit_numbers(source: TableSource, columns: Columns, *, head: bool) -> 
             f"FROM {rows}"
         )
 
-    (answer,) = source.query([task], build, text=[task]).to_pylist()
+    (answer,) = source.query([task], build, text=[task])
     return not answer["other"]
 
 
@@ -251,7 +255,7 @@ def _calibrated(source: TableSource, score: str, weight: str | None, share: floa
         """
 
     columns = [score] if weight is None else [score, weight]
-    (best,) = source.query(columns, build).to_pylist()
+    (best,) = source.query(columns, build)
     if best["bad"] or best["score"] is None:
         refuse(source, score, MISSING, NOT_A_NUMBER, INFINITE)
         missing = "below the column names" if weight is None else "with a positive weight"
@@ -293,9 +297,9 @@ def _positive(
     source: TableSource, columns: Columns, score: str, attributes: tuple[str, ...]
 ) -> tuple[Floats, Floats]:
     """Return the distinct scores, falling, and how much of everybody and each group they have."""
-    groups = [f"{quoted(name)} AS a{number}" for number, name in enumerate(columns.attribute)]
 
     def build(table: Relation) -> str:
+        groups = [f"{table.label(name)} AS a{k}" for k, name in enumerate(columns.attribute)]
         weight = columns.weight
         amount = "count(*)" if weight is None else f"fsum(({table.number(weight)})::DOUBLE)"
         value = f"({table.number(score)})::DOUBLE"
@@ -305,11 +309,11 @@ def _positive(
         )
 
     names = [score, *columns.attribute, *([columns.weight] if columns.weight else [])]
-    frame = source.query(names, build, text=columns.attribute).to_pandas()
-    labels = crossed(frame, "a", columns.attribute)
+    counted = source.query(names, build, text=columns.attribute, fetch=arrays)
+    labels = crossed(counted, "a", columns.attribute)
     position = {name: number for number, name in enumerate(attributes)}
-    scores, line = np.unique(-frame["score"].to_numpy(), return_inverse=True)
+    scores, line = np.unique(-counted["score"], return_inverse=True)
     sums = np.zeros((len(scores), len(attributes)))
     group = np.array([position[label] for label in labels], dtype=np.intp)
-    np.add.at(sums, (line, group), frame["amount"].to_numpy())
+    np.add.at(sums, (line, group), counted["amount"])
     return -scores, np.hstack([sums.sum(axis=1, keepdims=True), sums])

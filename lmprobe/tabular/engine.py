@@ -13,17 +13,19 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.tables import FILE, ROW, Relation, TableSource, quoted
+from lmprobe.io.tables import FILE, ROW, Relation, TableSource, arrays, quoted
 from lmprobe.io.work import map_on_ray
+from lmprobe.metrics.association import Floats
 from lmprobe.tabular.settings import Layout
 
-if TYPE_CHECKING:
-    import pandas as pd
+Arrays = dict[str, NDArray[Any]]
+"""The columns of a counted table by name."""
 
 # Kinds of row at most; with more, rows are put into bins. The width of an interval is then
 # right within about 2 percent.
@@ -42,7 +44,7 @@ class Lines:
     added up, `unit`; then numbers are sums, multiplied by the weight already.
     """
 
-    frame: pd.DataFrame
+    columns: Arrays
     added: bool
     """Whether a line is a sum of rows; else it is a kind of row, `n` of which occur."""
 
@@ -57,11 +59,11 @@ class Plan:
     bits: int = 0
     """Bits behind the point that a sum of weights or fractions keeps."""
 
-    def run(self, source: TableSource, layout: Layout) -> pd.DataFrame:
+    def run(self, source: TableSource, layout: Layout) -> Arrays:
         """Count the table in one pass, with every core of this machine."""
         return _added(source, layout, self) if self.added else _kinds(source, layout)
 
-    def run_on_ray(self, source: TableSource, layout: Layout) -> pd.DataFrame:
+    def run_on_ray(self, source: TableSource, layout: Layout) -> Arrays:
         """Count each file in a Ray task and add up; every node must see the same paths.
 
         An address in RAY_ADDRESS, or a connection that the caller has made, is used; else as many
@@ -77,25 +79,24 @@ class Plan:
         return _added_up([parts[number] for number in sorted(parts)], layout, self)
 
 
-Pass = Callable[[Plan, TableSource, Layout], "pd.DataFrame"]
+Pass = Callable[[Plan, TableSource, Layout], Arrays]
 """Runs a plan over a whole table: `Plan.run` or `Plan.run_on_ray`."""
 
 
-def _added_up(parts: Sequence[pd.DataFrame], layout: Layout, plan: Plan) -> pd.DataFrame:
+def _added_up(parts: Sequence[Arrays], layout: Layout, plan: Plan) -> Arrays:
     """Return the lines of the whole table from those of its files."""
     import pandas as pd
 
-    lines = pd.concat(parts)
+    lines = pd.concat(map(pd.DataFrame, parts))
     keys = [*layout.keys, *(["unit"] if "unit" in lines else [])]
     lines[keys] = lines[keys].astype(str)
     if not plan.added:
         keys = [name for name in lines.columns if name != "n"]
-    if not keys:
-        return lines.sum().to_frame().T
-    return lines.groupby(keys, sort=True, as_index=False).sum()
+    lines = lines.groupby(keys, sort=True, as_index=False).sum()
+    return {name: lines[name].to_numpy() for name in parts[0]}
 
 
-def _count_file(task: tuple[int, str, Layout, Plan]) -> tuple[int, pd.DataFrame]:
+def _count_file(task: tuple[int, str, Layout, Plan]) -> tuple[int, Arrays]:
     number, path, layout, plan = task
     # The rows of a file are in the same bins as in the whole table.
     unit = plan.unit and plan.unit.replace(FILE, str(number))
@@ -119,9 +120,9 @@ def count_lines(
 
     if units and layout.columns.cluster is None:
         if not (_many_kinds(source, layout) if binned is None else binned):
-            frame = run(Plan(added=False), source, layout)
-            if len(frame) <= _PATTERNS:
-                return Lines(frame, added=False)
+            columns = run(Plan(added=False), source, layout)
+            if len(columns["n"]) <= _PATTERNS:
+                return Lines(columns, added=False)
         unit: str | None = f"hash({FILE} * 1099511627776 + {ROW}) % {_BINS}"
     elif units:
         assert layout.columns.cluster is not None
@@ -139,7 +140,7 @@ def count_lines(
 
 def _cells(table: Relation, layout: Layout) -> dict[str, str]:
     """Return what a query selects for each key, number and cut score."""
-    cells = {name: quoted(column) for name, column in layout.keys.items()}
+    cells = {name: table.label(column) for name, column in layout.keys.items()}
     cells |= {name: table.number(column) for name, column in layout.numbers.items()}
     scores = zip(layout.scores.items(), layout.thresholds, strict=True)
     for (name, column), cut in scores:
@@ -154,15 +155,14 @@ def _many_kinds(source: TableSource, layout: Layout) -> bool:
 
     def build(table: Relation) -> str:
         cells = ", ".join(_cells(table, layout).values())
-        head = f"SELECT {cells} FROM {table.sql} LIMIT {_PATTERNS + 1}"
-        kinds = "SELECT count(*) FROM (SELECT DISTINCT * FROM head)"
-        return f"WITH head AS ({head}) SELECT count(*) AS rows, ({kinds}) AS kinds FROM head"
+        head = f"SELECT hash({cells}) AS kind FROM {table.sql} LIMIT {_PATTERNS + 1}"
+        return f"SELECT count(*) AS rows, count(DISTINCT kind) AS kinds FROM ({head})"
 
-    (head,) = source.query(layout.names, build, text=layout.keys.values()).to_pylist()
+    (head,) = source.query(layout.names, build, text=layout.keys.values())
     return bool(head["rows"] > _PATTERNS and head["kinds"] > _MANY)
 
 
-def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
+def _kinds(source: TableSource, layout: Layout) -> Arrays:
     """Return the distinct rows and how often each occurs."""
 
     def build(table: Relation) -> str:
@@ -172,19 +172,17 @@ def _kinds(source: TableSource, layout: Layout) -> pd.DataFrame:
             f"ORDER BY ALL LIMIT {_PATTERNS + 1}"
         )
 
-    answer = source.query(layout.names, build, text=layout.keys.values())
-    frame: pd.DataFrame = answer.to_pandas()
-    numbers = frame[[*layout.numbers, *layout.scores]].to_numpy(dtype=np.float64)
-    if "weight" not in frame:
-        frame["weight"] = 1.0
-    weights = frame["weight"].to_numpy(dtype=np.float64)
-    bad = frame.isna().to_numpy().any() or ((numbers < 0) | (numbers > 1)).any()
-    if bad or frame.empty or (weights < 0).any() or np.isinf(weights).any():
+    columns: Arrays = source.query(layout.names, build, text=layout.keys.values(), fetch=arrays)
+    weight = columns.setdefault("weight", np.ones(len(columns["n"])))
+    if not len(weight) or _has_gaps(columns):
         _refuse_mistakes(source, layout)
-    return frame
+    shares = numbers(columns, [*layout.numbers, *layout.scores])
+    if ((shares < 0) | (shares > 1)).any() or (weight < 0).any() or np.isinf(weight).any():
+        _refuse_mistakes(source, layout)
+    return columns
 
 
-def _added(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
+def _added(source: TableSource, layout: Layout, plan: Plan) -> Arrays:
     """Return sums over the rows of each unit and group; of one unit if None."""
     unit, bits = plan.unit, plan.bits
 
@@ -214,12 +212,29 @@ def _added(source: TableSource, layout: Layout, plan: Plan) -> pd.DataFrame:
 
     text = [*layout.keys.values(), *filter(None, [layout.columns.cluster])]
     positioned = unit is not None and ROW in unit
-    answer = source.query(layout.names, build, text=text, position=positioned)
-    frame: pd.DataFrame = answer.to_pandas()
-    keys = [*layout.keys, *(["unit"] if "unit" in frame else [])]
-    if frame.empty or frame.pop("bad").any() or frame[keys].isna().to_numpy().any():
+    columns: Arrays = source.query(
+        layout.names, build, text=text, position=positioned, fetch=arrays
+    )
+    bad = columns.pop("bad")
+    if not len(bad) or bad.any() or _has_gaps(columns):
         _refuse_mistakes(source, layout)
-    return frame
+    return columns
+
+
+def numbers(columns: Arrays, names: Sequence[str]) -> Floats:
+    """Return some of the columns as numbers, (n, names)."""
+    table = np.empty((len(columns["n"]), len(names)))
+    for place, name in enumerate(names):
+        table[:, place] = columns[name]
+    return table
+
+
+def _has_gaps(columns: Arrays) -> bool:
+    """Tell whether a value is missing."""
+    return any(
+        np.ma.is_masked(column) or (column.dtype.kind == "f" and np.isnan(column).any())
+        for column in columns.values()
+    )
 
 
 def _sum(amount: str, bits: int) -> str:
@@ -238,7 +253,7 @@ def _bits(source: TableSource, weight: str | None, *, head: bool) -> int:
         rows = f"(SELECT * FROM {table.sql} LIMIT {_PATTERNS})" if head else table.sql
         return f"SELECT coalesce(max(abs({table.number(weight)})), 0)::DOUBLE AS top FROM {rows}"
 
-    (largest,) = source.query([weight], build).to_pylist()
+    (largest,) = source.query([weight], build)
     # The power of two just above it, 0 of zero and of infinity; one that is too large for a float
     # cannot be written into a query.
     return _WEIGHT_BITS - max(math.frexp(largest["top"])[1], -975)
@@ -250,7 +265,7 @@ def _cluster_unit(source: TableSource, cluster: str) -> str:
     def build(table: Relation) -> str:
         return f"SELECT approx_count_distinct({quoted(cluster)}) AS n FROM {table.sql}"
 
-    (clusters,) = source.query([cluster], build, text=[cluster]).to_pylist()
+    (clusters,) = source.query([cluster], build, text=[cluster])
     name = quoted(cluster)
     # The count is within a few percent.
     if clusters["n"] <= _PATTERNS:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.metric import metrics
@@ -53,6 +52,8 @@ def other_values(
 
 def _tasks(values: Any, table: RowCounts, names: Sequence[str]) -> Any:
     """Return the labels of the tasks as a metric takes them: categories, or 0/1 by column."""
+    import pandas as pd
+
     if values is None or values.ndim == 1:
         return values
     weight = np.where(table.weight > 0, table.weight, 1.0)

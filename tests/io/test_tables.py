@@ -117,7 +117,7 @@ def test_a_later_row_decides_the_type_of_a_whole_column(tmp_path: Path) -> None:
         return f"SELECT count({rows.number('x')}) AS n, count(*) AS rows FROM {rows.sql}"
 
     with TableSource(path) as source:
-        assert source.query(["x"], numbers).to_pylist() == [{"n": 30_000, "rows": 30_001}]
+        assert source.query(["x"], numbers) == [{"n": 30_000, "rows": 30_001}]
 
 
 def test_a_csv_of_very_many_columns(tmp_path: Path) -> None:
