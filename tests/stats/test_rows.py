@@ -15,7 +15,7 @@ from lmprobe.io.tables import TableSource
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import Verdict
 from lmprobe.stats.resampling import percentile_interval
-from lmprobe.stats.row_sums import RowSums
+from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.rows import (
     bootstrap_interval,
     cross_fitted_amplification,
@@ -190,6 +190,20 @@ def test_the_cross_fitted_value_and_its_spread_are_those_of_a_loop(
         ends = (low / (most if low < 0 else divisor), high / (most if high > 0 else divisor))
         interval = result[direction].interval
         assert (interval.low, interval.high) == pytest.approx(np.clip(ends, -1, 1), rel=1e-9)
+
+
+def test_no_sample_is_added_up_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows with 500 parts that are held out, and 400 resamples with 8 parts of each."""
+    added_up, samples = [], RowSums.samples
+
+    def counted(self: RowSums, times: np.ndarray) -> Sums:
+        added_up.append(len(times))
+        return samples(self, times)
+
+    monkeypatch.setattr(RowSums, "samples", counted)
+    sums = sums_of(**people(3000))
+    cross_fitted_amplification(sums, labels=links(sums), rng=rng())
+    assert sum(added_up) < 1.01 * (1 + 500 + 400 + 8 * 400)
 
 
 @pytest.mark.slow

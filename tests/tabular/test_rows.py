@@ -10,6 +10,7 @@ import pytest
 
 import lmprobe
 from lmprobe.results import Obstacle, Verdict
+from lmprobe.stats.row_sums import RowSums
 from lmprobe.tabular.result import AmplificationResult
 
 CHOICES: dict[str, Any] = {
@@ -200,6 +201,19 @@ def test_a_label_of_fewer_than_twenty_rows_is_named(rare: int, few: bool) -> Non
 def test_the_seed_decides_the_draws() -> None:
     first, second, third = (measured(CLEAR, seed=seed).row("A->T") for seed in (0, 0, 1))
     assert first.estimate.interval == second.estimate.interval != third.estimate.interval
+
+
+def test_nothing_is_drawn_for_an_interval_that_nobody_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a link in the labels, only the unevenness of each direction is resampled."""
+    drawn, draws = [], RowSums.drawn
+
+    def counted(self: RowSums, replicates: int, rng: np.random.Generator) -> np.ndarray:
+        drawn.append(replicates)
+        return draws(self, replicates, rng)
+
+    monkeypatch.setattr(RowSums, "drawn", counted)
+    assert measured(EVEN).row("A->T").unevenness is not None
+    assert sum(drawn) == 2 * 1000
 
 
 @pytest.mark.parametrize("same", [{"sex": "f"}, {"job": "x"}, {}])
