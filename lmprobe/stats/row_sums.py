@@ -135,7 +135,7 @@ class _Block:
         depth, width = self.features.shape[1:]
         totals = np.empty((len(times), width))
         for part in slices(len(times), min(depth * width, _PRODUCTS // _DEPTH), _PRODUCTS):
-            drawn = times[part].astype(np.float64)
+            drawn = np.asarray(times[part], dtype=np.float64)
             stack = drawn.reshape(len(drawn), -1, depth).transpose(1, 0, 2)
             totals[part] = (stack @ self.features).sum(axis=0)
         return totals[:, self.place]
@@ -222,13 +222,14 @@ class RowSums:
 
     def drawn(self, replicates: int, rng: np.random.Generator) -> NDArray[Any]:
         """Return how often each kind of unit is drawn, (replicates, U)."""
-        kinds, several = len(self.times), np.flatnonzero(self.times > 1)
-        if kinds <= (_MULTINOMIAL if len(several) else _FEW):
+        kinds, single = len(self.times), self.times == 1
+        if kinds <= (_FEW if single.all() else _MULTINOMIAL):
             return rng.multinomial(self.units, self.times / self.units, size=replicates)
-        times = poisson(replicates, kinds, rng)
-        if len(several):
-            times = times.astype(np.int64)
-            times[:, several] = rng.poisson(self.times[several], (replicates, len(several)))
+        if single.all():
+            return poisson(replicates, kinds, rng)
+        times, several = np.empty((replicates, kinds)), self.times[~single]
+        times[:, single] = poisson(replicates, kinds - len(several), rng)
+        times[:, ~single] = rng.poisson(several, (replicates, len(several)))
         return times
 
 
@@ -261,13 +262,14 @@ def _row_products(left: Sparse, right: Sparse) -> Sparse:
     width = right.shape[1]
     row_of_left = np.repeat(np.arange(left.shape[0]), np.diff(left.indptr))
     times = np.diff(right.indptr)[row_of_left]
+    ends = np.concatenate([[0], np.cumsum(times)])
     from_left = np.repeat(np.arange(left.nnz), times)
-    place = np.arange(len(from_left)) - np.repeat(np.cumsum(times) - times, times)
-    from_right = right.indptr[row_of_left][from_left] + place
-    columns = left.indices[from_left].astype(np.int64) * width + right.indices[from_right]
+    place = np.arange(ends[-1]) - np.repeat(ends[:-1], times)
+    from_right = np.repeat(right.indptr[row_of_left], times) + place
+    columns = left.indices[from_left] * width + right.indices[from_right]
     values = left.data[from_left] * right.data[from_right]
     shape = (left.shape[0], left.shape[1] * width)
-    return sparse.csr_array((values, (row_of_left[from_left], columns)), shape=shape)
+    return sparse.csr_array((values, columns, ends[left.indptr]), shape=shape)
 
 
 def added_by(unit: NDArray[np.intp], units: int, lines: Sparse) -> Sparse:
