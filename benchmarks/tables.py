@@ -1,8 +1,11 @@
 """Amplification of long tables beside a bare DuckDB group-by and pandas, in one run.
 
     python benchmarks/tables.py [--rows 10000000] [--formats csv parquet] [--json out.json]
+    python benchmarks/tables.py --rows 90000 --tasks 3 20 --probabilities
 
-Generated rows with a group and 1 or 20 tasks of 0/1 with predictions, as CSV and as Parquet.
+Generated rows with a group and 1 or 20 tasks of 0/1 with predictions, as CSV and as Parquet. With
+`--probabilities` the predictions are fractions and every other task has no link with the group, so
+that its lean is cross-fitted.
 Each measurement runs in a process of its own, which has done the same work on a short table
 before: time is that of the work alone, read from disk cache, and memory is the peak of the
 process. The ways take turns, and the best time counts. Processor time is that of all threads:
@@ -37,11 +40,14 @@ WAYS = ("duckdb", "pandas", "value", "interval")
 FORMATS = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet"}
 
 
-def generate(path: Path, rows: int, tasks: int) -> None:
+def generate(path: Path, rows: int, tasks: int, *, probabilities: bool = False) -> None:
     """Write a table, in blocks, by DuckDB itself."""
+    guess = "(hash(i, {k}, 7) % 100 < 25 + 35 * (hash(i) % 2))::UTINYINT"
+    if probabilities:
+        guess = "(hash(i, {k}, 7) % 600001 + 200000 * (hash(i) % 2)) / 1000000"
     cells = ", ".join(
-        f"(hash(i, {k}) % 100 < 30 + 20 * (hash(i) % 2))::UTINYINT AS t{k}, "
-        f"(hash(i, {k}, 7) % 100 < 25 + 35 * (hash(i) % 2))::UTINYINT AS p{k}"
+        f"(hash(i, {k}) % 100 < 30 + {0 if probabilities and k % 2 else 20} * (hash(i) % 2))"
+        f"::UTINYINT AS t{k}, {guess.format(k=k)} AS p{k}"
         for k in range(tasks)
     )
     query = f"SELECT if(hash(i) % 2 = 0, 'f', 'm') AS sex, {cells} FROM range({rows}) AS r(i)"
@@ -120,6 +126,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", type=int, default=[1, 20])
     parser.add_argument("--ways", nargs="+", default=WAYS)
     parser.add_argument("--formats", nargs="+", default=list(FORMATS))
+    parser.add_argument("--probabilities", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--do", nargs=4)
     options = parser.parse_args()
@@ -135,8 +142,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for tasks, kind in itertools.product(options.tasks, options.formats):
             path, short = (Path(folder) / f"{name}.{kind}" for name in ("table", "short"))
-            generate(path, options.rows, tasks)
-            generate(short, 1000, tasks)
+            for name, rows in ((path, options.rows), (short, 1000)):
+                generate(name, rows, tasks, probabilities=options.probabilities)
             for row in compared(path, short, tasks, options.ways, options.times):
                 results.append({"rows": options.rows, **row})
                 print(
