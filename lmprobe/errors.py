@@ -87,6 +87,14 @@ def check_confidence(confidence: float) -> float:
     return confidence
 
 
+def refuse_unnamable(name: object) -> None:
+    """Refuse a name that is not UTF-8: no table, result or page could name the file."""
+    try:
+        str(name).encode()
+    except UnicodeEncodeError:
+        raise DataFileError(f'"{name}" is not valid UTF-8; rename the file') from None
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the end of an error message: the nearest known name, then all of them.
 

@@ -15,8 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
-from lmprobe.errors import LmprobeError, shortened
-from lmprobe.io.files import refuse_unnamable
+from lmprobe.errors import LmprobeError, refuse_unnamable, shortened
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.

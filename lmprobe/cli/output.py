@@ -39,11 +39,11 @@ def emit(
     Tables go to standard output; notes, hints and the names of files to standard error, and
     nowhere when quiet. With `json` the document alone is on standard output.
     """
-    from lmprobe.report.terminal import note_list, page_summary
-
     if json:
         print(result.to_json(), end="")
     else:
+        from lmprobe.report.terminal import note_list, page_summary
+
         page = result.page()
         _Console(highlight=False).print(page_summary(page, result.tables()))
         if page.notes and not quiet:

@@ -51,12 +51,13 @@ def command(
     from lmprobe.cli.output import emit, progress_bar
     from lmprobe.models import load_model
     from lmprobe.probing.probe import probe
-    from lmprobe.sweeping.sweep import sweep
 
     bases, cache = list(base or _DEFAULT_BASES), not no_cache
     if templates and len(templates) > 1:
         if settings.metrics:
             raise InputError("--metric is for one template set")
+        from lmprobe.sweeping.sweep import sweep
+
         options = settings.to_dict() | model_settings.arguments() | {"cache": cache}
         with progress_bar(f"probing {model}", "sets", quiet=quiet) as progress:
             swept = sweep(model, templates, bases, output=output, progress=progress, **options)

@@ -141,12 +141,6 @@ def refuse_pipe(path: Path) -> None:
         raise DataFileError(f"{path}: this is no regular file; give a file")
 
 
-def refuse_unnamable(name: str | Path) -> None:
-    """Refuse a name that is not UTF-8: no table, result or page could name the file."""
-    if _HALF.search(str(name)):
-        raise DataFileError(f'"{name}" is not valid UTF-8; rename the file')
-
-
 MOST_DEPTH = 100
 """Deeper documents are refused: every function that walks one could run out of stack."""
 

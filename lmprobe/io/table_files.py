@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
-from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.files import csv_text, parse_json, refuse_pipe, refuse_unnamable, replacing
+from lmprobe.errors import DataFileError, InputError, refuse_unnamable
+from lmprobe.io.files import csv_text, parse_json, refuse_pipe, replacing
 
 if TYPE_CHECKING:
     import pandas as pd

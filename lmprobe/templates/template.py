@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import InputError, did_you_mean
 
@@ -377,22 +379,25 @@ def _italian(word: str, base: str) -> str:
 
 @cache
 def _english(word: str) -> str:
-    return str(_engine().a(word)).partition(" ")[0]
+    return str(english().a(word)).partition(" ")[0]
 
 
 @cache
-def _engine() -> engine:
+def english() -> engine:
+    """Return what knows the articles and plurals of English words."""
     # inflect has its arguments checked by typeguard, which parses the whole source again
     # for each method: seconds at the first article, for calls that we check ourselves.
-    import typeguard
-
-    checked = typeguard.typechecked
-    typeguard.typechecked = lambda function: function  # type: ignore[assignment]
+    unchecked: Any = ModuleType("typeguard")
+    unchecked.typechecked = lambda function: function
+    before = sys.modules.get("typeguard")
+    sys.modules["typeguard"] = unchecked
     try:
         import inflect
     finally:
-        typeguard.typechecked = checked
-    english = inflect.engine()
+        del sys.modules["typeguard"]
+        if before is not None:
+            sys.modules["typeguard"] = before
+    made = inflect.engine()
     for pattern in _AN:
-        english.defan(pattern)
-    return english
+        made.defan(pattern)
+    return made

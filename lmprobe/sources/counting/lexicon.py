@@ -10,6 +10,7 @@ from pathlib import Path
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.counting.languages import language_of
 from lmprobe.templates import lexicon_names, load_lexicon, words_by_label
+from lmprobe.templates.template import english
 
 Words = tuple[str, ...]
 Labelled = tuple[tuple[str, Words], ...]
@@ -184,8 +185,5 @@ def _refuse_shared(labels: Labelled, role: str) -> None:
 
 
 def _with_plurals(words: Words) -> Words:
-    import inflect
-
-    engine = inflect.engine()
-    plurals = (str(engine.plural_noun(word)) for word in words)
+    plurals = (str(english().plural_noun(word)) for word in words)
     return tuple(dict.fromkeys((*words, *plurals)))
