@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lmprobe.io.work import ray_session
 from lmprobe.sources.counting.corpus import plan
 from lmprobe.sources.counting.count import count
 from lmprobe.sources.counting.lexicon import lexicon
+from lmprobe.sweeping.result import SweepResult
 from tests.checkpoints import save_checkpoint
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -44,16 +46,61 @@ class Deadly(WordRule):
         yield from super().pairs(block)
 """
 
+# A kind of model that notes each load, and kills its process over texts: "deadly" the first time,
+# "fatal" every time.
+COUNTED = """
+import os, signal
+from pathlib import Path
+from lmprobe.models.kinds.masked import MaskedModel
+
+MARKER = Path(os.environ["LMPROBE_TEST_MARKER"])
+
+class Counted(MaskedModel):
+    kind = "counted"
+
+    @classmethod
+    def class_of(cls, config):
+        return super().class_of(config) if hasattr(config, "counted") else None
+
+    def __init__(self, weights, **options):
+        with MARKER.with_name("loads").open("a") as loads:
+            print(os.getpid(), Path(weights.name).name, file=loads)
+        super().__init__(weights, **options)
+
+    def encode(self, clozes):
+        marker, text = MARKER.with_name("killed over a set"), clozes[0].text
+        if "fatal" in text or ("deadly" in text and not marker.exists()):
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().encode(clozes)
+"""
+
+SET = """
+name = "{name}"
+description = "x"
+source = "x"
+language = "en"
+attribute = "pronoun"
+task = "occupation"
+sentences = [{sentences}]
+[slots]
+pronoun = {{ lexicon = "pronouns" }}
+occupation = ["nurse", "baker", "lawyer"]
+"""
+
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of an installed package whose rule kills its process once."""
+    """Return the folder of an installed package that counts and kills."""
     folder = tmp_path_factory.mktemp("package")
     info = folder / "deadly-1.0.dist-info"
     info.mkdir()
     (folder / "deadly.py").write_text(DEADLY)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deadly\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[lmprobe.rules]\ndeadly = deadly:Deadly\n")
+    (folder / "counted.py").write_text(COUNTED)
+    (info / "entry_points.txt").write_text(
+        "[lmprobe.rules]\ndeadly = deadly:Deadly\n[lmprobe.kinds]\ncounted = counted:Counted\n"
+    )
     return folder
 
 
@@ -163,3 +210,60 @@ def test_a_sweep_gives_the_same_bytes(tmp_path: Path) -> None:
     )
     assert on_ray.to_json() == local.to_json()
     assert len(on_ray.failures) == 1
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, package: Path) -> Callable[..., SweepResult]:
+    """Return a sweep over the first models and some sets on Ray, which keeps its probes."""
+    models = [str(save_checkpoint(tmp_path / name, counted=True)) for name in ("a", "b", "c")]
+    (package / "loads").unlink(missing_ok=True)
+    for name, number in (("deadly", 1), ("fatal", 2)):
+        sentences = [f"{{pronoun}} is {{a:occupation}}, {name}{'!' * i}" for i in range(number)]
+        listed = ", ".join(map(json.dumps, sentences))
+        (tmp_path / f"{name}.toml").write_text(SET.format(name=name, sentences=listed))
+
+    def run(number: int, *sets: str) -> SweepResult:
+        return lmprobe.sweep(
+            models[:number],
+            [str(tmp_path / name) if name.endswith(".toml") else name for name in sets],
+            output=tmp_path / "output",
+            engine="ray",
+            kind="counted",
+            tasks=["nurse", "baker", "lawyer"],
+            cache=False,
+        )
+
+    return run
+
+
+def loads(package: Path) -> list[str]:
+    """Return the names of the models in the order in which they were loaded."""
+    return [line.split()[1] for line in (package / "loads").read_text().splitlines()]
+
+
+def test_a_model_is_loaded_once_for_all_its_sets(
+    package: Path, sweep: Callable[..., SweepResult]
+) -> None:
+    assert not sweep(3, "neutral", "fitbert", "everyday").failures
+    assert sorted(loads(package)) == ["a", "b", "c"]
+
+
+def test_a_model_whose_process_is_killed_is_loaded_again(
+    package: Path, tmp_path: Path, sweep: Callable[..., SweepResult]
+) -> None:
+    killed = sweep(2, "neutral", "deadly.toml")
+    assert (package / "killed over a set").exists()
+    assert len(loads(package)) == 3
+    assert not killed.failures
+    assert len(list((tmp_path / "output" / "probes").iterdir())) == 4
+    assert sweep(2, "neutral", "deadly.toml").to_json() == killed.to_json()
+    assert len(loads(package)) == 3
+
+
+def test_a_set_over_which_every_process_dies_costs_no_other_set(
+    sweep: Callable[..., SweepResult],
+) -> None:
+    result = sweep(2, "fatal.toml", "neutral", "deadly.toml")
+    assert {Path(failure.templates).name for failure in result.failures} == {"fatal.toml"}
+    assert all("its Ray task failed" in failure.error for failure in result.failures)
+    assert {row.templates for row in result.rows} == {"neutral", "deadly"}

@@ -32,7 +32,8 @@ class JobOutcome:
 class SweepEngine(Protocol):
     """Runs jobs and yields each outcome as it ends, in any order.
 
-    The first line of the docstring is what `lmprobe ls sweep_engines` shows.
+    The jobs of a model come one after the other, and the largest models first. The first line of
+    the docstring is what `lmprobe ls sweep_engines` shows.
     """
 
     def __call__(
@@ -198,32 +199,59 @@ def ray_cluster(
 ) -> Iterator[JobOutcome]:
     """Tasks of a Ray cluster, with a GPU each where it has any; results come back here."""
     with ray_session(workers, environment=ENVIRONMENT) as ray:
-        gpus = 1 if ray.cluster_resources().get("GPU", 0) else 0
-        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RAY_RETRIES)(_probe)
-        waiting = {task.remote(job.to_json()): job for job in jobs}
-        while waiting:
-            ready, _ = ray.wait(list(waiting), num_returns=1)
-            job = waiting.pop(ready[0])
-            yield JobOutcome(job, _collect(ray, ready[0], job, folder))
+        resources = ray.cluster_resources()
+        gpus = 1 if resources.get("GPU", 0) else 0
+        task = ray.remote(
+            num_cpus=1, num_gpus=gpus, max_retries=RAY_RETRIES, num_returns="streaming"
+        )(_probes)
+
+        def start(part: Sequence[ProbeJob]) -> tuple[Any, list[ProbeJob]]:
+            return task.remote([job.to_json() for job in part]), list(part)
+
+        places = int(resources["GPU" if gpus else "CPU"])
+        running = dict(start(part) for part in _by_model(jobs, places))
+        while running:
+            (answers,), _ = ray.wait(list(running), num_returns=1)
+            left = running.pop(answers)
+            job = left.pop(0)
+            error, alive = _collect(ray, next(answers), job, folder)
+            yield JobOutcome(job, error)
+            if left:
+                again = (answers, left) if alive else start(left)
+                running[again[0]] = again[1]
 
 
-def _collect(ray: Any, reference: Any, job: ProbeJob, folder: Path) -> str | None:
-    """Save what a task brought back; one that died every time is a failed model."""
+def _by_model(jobs: Sequence[ProbeJob], places: int) -> list[list[ProbeJob]]:
+    """Return the jobs of each model, in several parts if there are more places than models."""
+    models: dict[Subject, list[ProbeJob]] = {}
+    for job in jobs:
+        models.setdefault(job.subject, []).append(job)
+    parts = max(1, places // len(models))
+    split = [own[first::parts] for own in models.values() for first in range(parts)]
+    return [part for part in split if part]
+
+
+def _collect(ray: Any, reference: Any, job: ProbeJob, folder: Path) -> tuple[str | None, bool]:
+    """Save what a task brought back; return the error, and whether the task goes on.
+
+    One that died every time is a failed model.
+    """
     try:
         text, error = ray.get(reference)
     except ray.exceptions.RayError as problem:
         first = str(problem).strip().splitlines()[0]
-        return f"its Ray task failed ({type(problem).__name__}: {first})"
+        return f"its Ray task failed ({type(problem).__name__}: {first})", False
     if error is None:
         save_probe(job, folder, text)
-        return None
-    return str(error)
+    return error, True
 
 
-def _probe(line: str) -> tuple[str, str | None]:
-    """Run one job where the task runs; return the result's text and the error."""
-    job = ProbeJob.from_json(line)
-    with TemporaryDirectory() as folder:
-        error = Prober().run(job, Path(folder))
-        text = "" if error else probe_path(job, Path(folder)).read_text(encoding="utf-8")
-        return text, error
+def _probes(lines: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Run jobs of one model where the task runs; yield each result's text and the error."""
+    prober = Prober()
+    for line in lines:
+        job = ProbeJob.from_json(line)
+        with TemporaryDirectory() as folder:
+            error = prober.run(job, Path(folder))
+            text = "" if error else probe_path(job, Path(folder)).read_text(encoding="utf-8")
+        yield text, error

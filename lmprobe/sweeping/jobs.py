@@ -15,6 +15,7 @@ from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.files import refuse_pipe
 from lmprobe.results.settings import Settings, setting
 from lmprobe.sources.load import find_source
+from lmprobe.templates import TemplateSet
 
 # checkpoint-500, step_500, 500: what a folder of checkpoints is called ends in its step.
 _FOLDER_STEP = re.compile(r"(\d+)$")
@@ -179,6 +180,25 @@ def file_states(name: str) -> list[tuple[str, int, int]]:
     files = [path] if path.is_file() else sorted(path.iterdir()) if path.is_dir() else []
     states = [(file.name, file.stat()) for file in files if file.is_file()]
     return [(file, state.st_size, state.st_mtime_ns) for file, state in states]
+
+
+def longest_first(jobs: Sequence[ProbeJob], sets: Mapping[str, TemplateSet]) -> list[ProbeJob]:
+    """Return the jobs by the size of their model, then of their set, so that none is long at last.
+
+    The jobs of a model stay together. One of the hub, whose files are not known here, has no size.
+    """
+    sizes = {
+        job.subject: sum(size for _, size, _ in file_states(job.subject.model)) for job in jobs
+    }
+    # Models of one size in the order given.
+    order = {subject: number for number, subject in enumerate(sizes)}
+
+    def rank(job: ProbeJob) -> tuple[int, int, int]:
+        words = sets[job.templates]
+        sentences = len(words.templates) * len(words.attributes) * len(words.tasks)
+        return -sizes[job.subject], order[job.subject], -sentences
+
+    return sorted(jobs, key=rank)
 
 
 def base_facts(name: str) -> Any:

@@ -31,13 +31,14 @@ from lmprobe.sweeping.jobs import (
     base_facts,
     file_states,
     identity,
+    longest_first,
     refuse_twice,
     subjects,
 )
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.summary import SubjectProbe, summarise
 from lmprobe.sweeping.worker import probe_path
-from lmprobe.templates import load_templates
+from lmprobe.templates import TemplateSet, load_templates
 
 PROBES = "probes"
 """The sub-folder of a sweep's output that has the probes."""
@@ -99,11 +100,13 @@ def sweep(
     names, bases = _listed(models), _listed(base)
     members = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
     sets = _listed(_default_templates(members, loading.kind) if templates is None else templates)
+    loaded = dict(zip(sets, _template_sets(sets, probing), strict=True))
     cache = bool(options.get("cache", True))
-    jobs = _jobs(members, sets, bases, probing, loading, cache=cache)
+    jobs = _jobs(members, loaded, bases, probing, loading, cache=cache)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
-        results, errors = _run(run, jobs, folder, settings.workers, progress)
+        ordered = longest_first(jobs, loaded)
+        results, errors = _run(run, ordered, folder, settings.workers, progress)
     failures = [
         Failure(job.subject.label, job.templates, errors[job.key])
         for job in jobs
@@ -113,7 +116,7 @@ def sweep(
         raise LmprobeError(f"no model of the sweep could be probed; the first: {failures[0].error}")
     return summarise(
         [
-            SubjectProbe(job.subject, load_templates(job.templates).name, results[job.key])
+            SubjectProbe(job.subject, loaded[job.templates].name, results[job.key])
             for job in jobs
             if job.key in results
         ],
@@ -164,23 +167,28 @@ def _default_templates(models: Sequence[Subject], kind: str) -> str:
     return default_templates(*names)
 
 
+def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[TemplateSet]:
+    """Return the template sets; raise if one is given twice or lacks a word to compare."""
+    sets = [load_templates(name) for name in names]
+    for template_set in sets:
+        resolved(probing, template_set)
+    refuse_twice("template set", [template_set.name for template_set in sets])
+    return sets
+
+
 def _jobs(
     models: Sequence[Subject],
-    templates: list[str],
+    sets: Mapping[str, TemplateSet],
     bases: list[str],
     probing: ProbeSettings,
     loading: ModelSettings,
     *,
     cache: bool,
 ) -> list[ProbeJob]:
-    """Return every probe; a mistake in a name, a set or a table is found before a model is loaded.
+    """Return every probe; a mistake in a name or a table is found before a model is loaded.
 
     What the names stand for is part of each job: an edited file gets a new key.
     """
-    sets = [load_templates(name) for name in templates]
-    for template_set in sets:
-        resolved(probing, template_set)
-    refuse_twice("template set", [template_set.name for template_set in sets])
     refuse_twice("base", [find_source(name).name for name in bases])
     sources = [base_facts(name) for name in (*bases, *filter(None, [probing.lean]))]
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
@@ -195,7 +203,7 @@ def _jobs(
             identity(file_states(subject.model), tokenizer, template_set.sha256, sources),
         )
         for subject in models
-        for name, template_set in zip(templates, sets, strict=True)
+        for name, template_set in sets.items()
     ]
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,20 @@ def test_two_processes_begin_with_two_models(folder: Path) -> None:
     jobs = [job("meets-a", "x"), job("meets-a", "y"), job("meets-b", "x")]
     assert set(errors(folder, *jobs, workers=2).values()) == {None}
     assert len({line[2] for line in log(folder)}) == 2
+
+
+def test_no_process_loads_a_model_twice(folder: Path) -> None:
+    """A process that has the model of its job keeps it, so a change of model is a load."""
+    names, sets = ["a", "b", "c", "d", "e"], ["x", "y", "z"]
+    errors(folder, *[job(name, own) for name in names for own in sets], workers=2)
+    assert len(log(folder)) == len(names) * len(sets)
+    for process in {line[2] for line in log(folder)}:
+        models = [line[0] for line in log(folder) if line[2] == process]
+        loads = [name for name, _ in groupby(models)]
+        assert len(loads) == len(set(loads))
+    # What remains at the end is shared: then a second process loads the last model.
+    pairs = {(line[0], line[2]) for line in log(folder)}
+    assert len(pairs) <= len(names) + 1
 
 
 def test_a_job_whose_process_dies_is_tried_three_times(folder: Path) -> None:

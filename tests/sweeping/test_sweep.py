@@ -11,6 +11,8 @@ import pytest
 from lmprobe import ProbeResult, probe
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.models.forward import torch_threads
+from lmprobe.models.kinds.masked import MaskedModel
+from lmprobe.plugins import kinds
 from lmprobe.sweeping.engines import JobOutcome, sweep_engines
 from lmprobe.sweeping.jobs import ProbeJob, Subject
 from lmprobe.sweeping.result import Failure, SweepResult
@@ -79,12 +81,26 @@ def test_every_model_and_set_is_a_job_with_the_options_of_the_probe(ready: Ready
         ["acme/a", "acme/b"], ["neutral", "fitbert"], "labor",
         engine="ready", seed=3, dtype="float64", batch_size=4, workers=2,
     )  # fmt: skip
-    pairs = [(model, own) for model in ("acme/a", "acme/b") for own in ("neutral", "fitbert")]
-    assert [(job.subject.model, job.templates) for job in ready.jobs] == pairs
+    pairs = {(model, own) for model in ("acme/a", "acme/b") for own in ("neutral", "fitbert")}
+    assert {(job.subject.model, job.templates) for job in ready.jobs} == pairs
     job = ready.jobs[0]
     assert (job.base, job.probe["seed"], job.probe["cache"]) == (("labor",), 3, True)
     assert (job.model["dtype"], str(job.model["batch_size"])) == ("float64", "4")
     assert ready.workers == 2
+
+
+def test_large_models_come_first_and_then_their_large_sets(ready: Ready, tmp_path: Path) -> None:
+    for name, size in (("small", 10), ("large", 1000), ("medium", 100)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(bytes(size))
+    models = [str(tmp_path / name) for name in ("small", "large", "medium")]
+    result = sweep([*models, "acme/a", "acme/b"], ["fitbert", "everyday"], engine="ready")
+    begun = [(Path(job.subject.model).name, job.templates) for job in ready.jobs]
+    order = ("large", "medium", "small", "a", "b")
+    assert begun == [(name, own) for name in order for own in ("everyday", "fitbert")]
+    # The result has them as they were given.
+    assert result.models == (*models, "acme/a", "acme/b")
+    assert [row.templates for row in result.rows[::2]][:2] == ["fitbert", "everyday"]
 
 
 def test_revisions_are_part_of_the_models(ready: Ready) -> None:
@@ -210,6 +226,23 @@ def test_the_rows_are_those_of_the_probes(reference: SweepResult, models: list[s
         assert ours.direction is theirs.direction
     assert len(reference.rows) == len(reference.to_frame()) == 4
     assert SweepResult.from_json(reference.to_json()).to_json() == reference.to_json()
+
+
+def test_a_model_is_loaded_once_for_all_its_sets(models: list[str]) -> None:
+    loads = []
+
+    @kinds.register("counted")
+    class Counted(MaskedModel):
+        """A masked model that is counted when it is loaded."""
+
+        kind = "counted"
+
+        def __init__(self, weights: Any, **options: Any) -> None:
+            loads.append(weights.name)
+            super().__init__(weights, **options)
+
+    sweep(models, ["neutral", "everyday"], engine="inline", kind="counted", **OPTIONS)
+    assert loads == models
 
 
 @pytest.mark.slow
