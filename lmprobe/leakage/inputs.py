@@ -7,9 +7,11 @@ have a given one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
@@ -24,21 +26,19 @@ from lmprobe.metrics.labels import (
     some_names,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Codes = NDArray[np.int64]
 
 # Halvings of the rate: 2^-30 of it is less than one label in any data that fits memory.
 _HALVINGS = 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots, so that the combinations are found once.
+@dataclass(frozen=True, eq=False)
 class AttackerInput:
     """What is known of each example: one of `size` codes (n,), or `size` numbers (n, size).
 
-    One label per example stays a code, because then there are only `size` different
-    examples and an attacker can work with counts.
+    Examples that are equal look the same to an attacker, so it can work with counts of the
+    different ones, the `combinations`.
     """
 
     values: NDArray[Any]
@@ -49,6 +49,19 @@ class AttackerInput:
         """Whether each example has exactly one label."""
         return self.values.ndim == 1
 
+    @cached_property
+    def combinations(self) -> Codes:
+        """Which combination of numbers each example has (n,); a code is one by itself."""
+        if self.coded:
+            return self.values
+        codes = np.zeros(len(self.values), dtype=np.int64)
+        for column in self.values.T:
+            numbers, different = pd.factorize(column)
+            codes, combinations = pd.factorize(codes * len(different) + numbers)
+            if len(combinations) == len(codes):
+                break  # no two examples are alike, and further columns make none alike
+        return codes
+
     def rows(self, index: Codes) -> NDArray[np.float32]:
         """Return the numbers of those examples, (m, size); a code becomes 0/1 columns."""
         if not self.coded:
@@ -56,6 +69,13 @@ class AttackerInput:
         columns = np.zeros((len(index), self.size), dtype=np.float32)
         columns[np.arange(len(index)), self.values[index]] = 1.0
         return columns
+
+    def distinct(self, index: Codes) -> tuple[NDArray[np.float32], Codes]:
+        """Return the different examples among those (K, size), and which each one is (m,)."""
+        _, first, which = np.unique(
+            self.combinations[index], return_index=True, return_inverse=True
+        )
+        return self.rows(index[first]), which
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +96,7 @@ class TrueLabels:
             return AttackerInput(self.values.argmax(axis=1).astype(np.int64), len(self.names))
         if len(self.names) == 1:
             return AttackerInput(self.values[:, 0].astype(np.int64), 2)
-        return AttackerInput(self.values.astype(np.float32), len(self.names))
+        return AttackerInput(self.values, len(self.names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,8 @@ with the groups in equal numbers. It is a lower bound: a better attacker might g
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,10 @@ import numpy as np
 from lmprobe.errors import DataFileError, InputError, check_confidence
 from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
 from lmprobe.io.work import Progress, silent
-from lmprobe.leakage.attackers import Attacker, find_attacker
+from lmprobe.leakage.attackers import AUTO, Attacker, choose_attacker, find_attacker
 from lmprobe.leakage.inputs import (
-    AttackerInput,
+    Codes,
+    GroupLabels,
     model_f1,
     perturb,
     read_groups,
@@ -44,8 +46,9 @@ from lmprobe.leakage.rounds import (
 from lmprobe.leakage.settings import Average, LeakageSettings
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
+from lmprobe.models.forward import resolve_device
 from lmprobe.registry import versions
-from lmprobe.results import Interval
+from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.rows import runs_note
 
@@ -53,6 +56,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DEFAULT = LeakageSettings
+
+# What a reader must know of the attacker that `auto` is.
+_TAKEN = {
+    "exact": "The attacker is exact: it counts each combination of labels, of which there are few.",
+    "logistic": "The attacker is logistic, because there are too many combinations of labels to "
+    "count; it is blind to combinations, and mlp, which is not, may guess more.",
+}
 
 
 def dataset_leakage(
@@ -85,7 +95,9 @@ def dataset_leakage(
     split
         `train`, `dev` or `test` for each row. By default every round splits the data at random.
     attacker
-        `mlp` (the paper's), `logistic`, `exact` (one label per row), or an `Attacker`.
+        `exact` counts combinations of labels, `logistic` is linear, `mlp` is the paper's
+        network; `auto` is `exact` where there are few combinations and `logistic` elsewhere.
+        Or an `Attacker`.
     share
         The share of the train rows that the attacker uses (Table 2 of the paper).
 
@@ -93,9 +105,9 @@ def dataset_leakage(
     --------
     >>> painter = np.repeat([1, 0, 1, 0], [60, 40, 20, 80])
     >>> group = np.repeat(["woman", "man"], 100)
-    >>> result = dataset_leakage(painter, group, attacker="exact")
-    >>> 0.6 < result.value < 0.8
-    True
+    >>> result = dataset_leakage(painter, group)
+    >>> 0.6 < result.value < 0.8, result.provenance["attacker"]
+    (True, 'exact')
     """
     return _measure(locals())
 
@@ -154,26 +166,32 @@ def _measure(arguments: Mapping[str, Any]) -> LeakageResult:
     attacker = arguments["attacker"]
     name = attacker if isinstance(attacker, str) else repr(attacker)
     settings = from_mapping(LeakageSettings, {**arguments, "attacker": name})
-    result = measure_leakage(
-        data, arguments["attribute"], arguments["split"], settings, find_attacker(attacker),
-        arguments["progress"],
-    )  # fmt: skip
+    measurement = prepare(data, arguments["attribute"], arguments["split"], settings)
+    (result,), taken = measure([measurement], attacker, settings, arguments["progress"])
     recorded = [key for key in settings.to_dict() if key in arguments and key != "device"]
     choices = {key: getattr(settings, key) for key in ("attacker", *recorded)}
-    return dataclasses.replace(result, provenance={"settings": choices, "versions": versions()})
+    provenance = {"settings": choices, "attacker": taken, "versions": versions()}
+    return dataclasses.replace(result, provenance=provenance)
 
 
-def measure_leakage(
-    data: Mapping[str, Any],
-    attribute: Labels,
-    split: Any,
-    settings: LeakageSettings,
-    attacker: Attacker,
-    progress: Progress,
-) -> LeakageResult:
-    """Measure the `labels` of the data, the `predictions`, or both and their difference.
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """The labels and the predictions of one training run as the trials of their attackers."""
 
-    Everything that can be wrong is checked before any attacker is trained.
+    groups: GroupLabels
+    trials: Mapping[LeakageMeasure, Sequence[Trial]]
+    f1: float | None
+    """That of the model, or the one that was asked for."""
+    reached: float | None
+    """That of the perturbed labels, mean over rounds."""
+
+
+def prepare(
+    data: Mapping[str, Any], attribute: Labels, split: Any, settings: LeakageSettings
+) -> Measurement:
+    """Draw the rounds of the `labels` of the data, of the `predictions` or of both.
+
+    Everything that can be wrong is checked here, before any attacker is trained.
     """
     truth = read_labels(data["labels"]) if "labels" in data else None
     scores = None
@@ -183,61 +201,96 @@ def measure_leakage(
     if sizes[0] != sizes[-1]:
         raise InputError(f"`predictions` has {sizes[1]} rows where `labels` has {sizes[0]}")
     check_confidence(settings.confidence)
+    if settings.device != _DEFAULT.device:
+        resolve_device(settings.device)
     groups = read_groups(attribute, sizes[0])
     parts = None if split is None else read_split(split, sizes[0])
     # The rows on which an F1 is measured.
     judged = np.flatnonzero(np.ones(sizes[0]) if parts is None else parts == PARTS.index("test"))
     rng = np.random.default_rng(settings.seed)
     drawn = draw_rounds(groups, parts, rounds=settings.rounds, share=settings.share, rng=rng)
-    # Labels are attacked first, and count as half of the work where there are both.
-    halves = len(sizes)
-
-    def interval(values: Sequence[float], by_row: Floats, least: float) -> Interval:
-        confidence = settings.confidence
-        return leakage_interval(values, by_row, groups, bounds=(least, 1.0), confidence=confidence)
-
-    def leakage(
-        measure: LeakageMeasure, inputs: Sequence[AttackerInput], f1: float | None, half: int = 0
-    ) -> LeakageRow:
-        """Attack every round and score the guesses."""
-
-        def report(done: int, total: int) -> None:
-            progress(half * total + done, halves * total)
-
-        trials = [Trial(seen, groups, rows) for seen, rows in zip(inputs, drawn, strict=True)]
-        guesses = attacker.attack(trials, device=settings.device, progress=report)
-        values, by_row = score_guesses(guesses, trials)
-        return leakage_row(
-            measure, float(np.mean(values)), interval(values, by_row, 0.0), values,
-            chance=1 / len(groups.names), f1=f1, by_row=by_row,
-        )  # fmt: skip
-
-    f1, rows = settings.at, []
+    f1 = reached = settings.at
+    trials: dict[LeakageMeasure, list[Trial]] = {}
     if truth is not None:
         if scores is not None and f1 is None:
             f1 = model_f1(
                 truth, scores, rows=judged, average=settings.average, threshold=settings.threshold
             )
-        inputs, reached = [truth.as_input()] * len(drawn), f1
+        inputs = [truth.as_input()] * len(drawn)
         if f1 is not None:
             wrong = [
                 perturb(truth, f1, rng=rng, average=settings.average, rows=judged) for _ in drawn
             ]
             inputs = [perturbed.as_input() for perturbed, _ in wrong]
             reached = float(np.mean([score for _, score in wrong]))
-        rows.append(leakage(LeakageMeasure.DATASET, inputs, reached))
+        trials[LeakageMeasure.DATASET] = [
+            Trial(seen, groups, rows) for seen, rows in zip(inputs, drawn, strict=True)
+        ]
     if scores is not None:
-        model = leakage(LeakageMeasure.MODEL, [scores] * len(drawn), f1, len(rows))
-        rows.insert(0, model)
-    if len(rows) == 2:
-        model, dataset = rows
-        values = tuple(np.subtract(model.rounds, dataset.rounds).tolist())
-        assert model.by_row is not None
-        assert dataset.by_row is not None
-        paired = interval(values, model.by_row - dataset.by_row, -1.0)
-        mean = float(np.mean(values))
-        rows.append(leakage_row(LeakageMeasure.AMPLIFICATION, mean, paired, values, f1=f1))
-    return LeakageResult(tuple(rows), groups.names, ASSUMPTIONS)
+        trials[LeakageMeasure.MODEL] = [Trial(scores, groups, rows) for rows in drawn]
+    return Measurement(groups, trials, f1, reached)
+
+
+def measure(
+    measurements: Sequence[Measurement],
+    attacker: str | Attacker,
+    settings: LeakageSettings,
+    progress: Progress,
+) -> tuple[list[LeakageResult], str]:
+    """Attack each measurement; return their results, and the attacker that `auto` was."""
+    sets = [trials for each in measurements for trials in each.trials.values()]
+    notes: tuple[Note, ...] = ASSUMPTIONS
+    taken = attacker
+    if attacker == AUTO:
+        taken = choose_attacker([trial for trials in sets for trial in trials])
+        notes = (*notes, Note(NoteKind.METHOD, _TAKEN[taken]))
+    guesser = _sized(find_attacker(taken), settings)
+    attacked = 0
+
+    def guesses(trials: Sequence[Trial]) -> list[Codes]:
+        nonlocal attacked
+
+        def report(done: int, total: int) -> None:
+            progress(attacked * total + done, len(sets) * total)
+
+        answers = guesser.attack(trials, device=settings.device, progress=report)
+        attacked += 1
+        return answers
+
+    results = []
+    for each in measurements:
+        rows = _rows(each, guesses, settings.confidence)
+        results.append(LeakageResult(rows, each.groups.names, notes))
+    return results, taken if isinstance(taken, str) else repr(taken)
+
+
+def _rows(
+    measurement: Measurement,
+    guesses: Callable[[Sequence[Trial]], Sequence[Codes]],
+    confidence: float,
+) -> tuple[LeakageRow, ...]:
+    """Return the leakage of the model and of the dataset, and their difference if both are."""
+    groups, rows = measurement.groups, {}
+
+    def interval(values: Sequence[float], by_row: Floats, least: float) -> Interval:
+        return leakage_interval(values, by_row, groups, bounds=(least, 1.0), confidence=confidence)
+
+    for kind, trials in measurement.trials.items():
+        values, by_row = score_guesses(guesses(trials), trials)
+        f1 = measurement.reached if kind is LeakageMeasure.DATASET else measurement.f1
+        rows[kind] = leakage_row(
+            kind, float(np.mean(values)), interval(values, by_row, 0.0), values,
+            chance=1 / len(groups.names), f1=f1, by_row=by_row,
+        )  # fmt: skip
+    if len(rows) == 1:
+        return tuple(rows.values())
+    model, dataset = rows[LeakageMeasure.MODEL], rows[LeakageMeasure.DATASET]
+    values = tuple(np.subtract(model.rounds, dataset.rounds).tolist())
+    assert model.by_row is not None
+    assert dataset.by_row is not None
+    paired = interval(values, model.by_row - dataset.by_row, -1.0)
+    mean, kind = float(np.mean(values)), LeakageMeasure.AMPLIFICATION
+    return model, dataset, leakage_row(kind, mean, paired, values, f1=measurement.f1)
 
 
 def table_leakage(
@@ -279,9 +332,8 @@ def table_leakage(
         else:
             parts = frame.groupby(run_column, sort=True)
             runs += [(f'{name}, run "{run}"', part) for run, part in parts]
-    attacker = _sized_attacker(settings)
 
-    results: list[LeakageResult] = []
+    measurements: list[Measurement] = []
     for name, frame in runs:
         columns: dict[str, Any] = {
             role: frame[list(names) if len(names) > 1 else names[0]]
@@ -293,18 +345,20 @@ def table_leakage(
             columns["predictions"] = columns["predictions"].to_numpy()
         part = None if split is None else frame[split]
         try:
-            result = measure_leakage(columns, frame[attribute], part, settings, attacker, progress)
+            measurement = prepare(columns, frame[attribute], part, settings)
         except InputError as problem:
             if len(runs) == 1:
                 raise
             raise InputError(f"{name}: {problem}") from problem
-        results.append(result)
-        groups, first = (", ".join(result.groups) for result in (results[-1], results[0]))
+        measurements.append(measurement)
+        both = (measurement, measurements[0])
+        groups, first = (", ".join(item.groups.names) for item in both)
         if groups != first:
             raise InputError(
                 f"{name}: the groups are {groups}, in {runs[0][0]} they are {first}; all training "
                 "runs must have the same groups"
             )
+    results, taken = measure(measurements, settings.attacker, settings, progress)
     subjects = [str(data) if isinstance(data, str | Path) else "a table" for data in tables]
     provenance: dict[str, Any] = {
         "subject": ", ".join(subjects),
@@ -314,6 +368,7 @@ def table_leakage(
         "split": split,
         "run_column": run_column,
         "settings": settings.to_dict(),
+        "attacker": taken,
         "versions": versions(),
     }
     if all(isinstance(data, str | Path) for data in tables):
@@ -349,9 +404,8 @@ def _refuse_labels(frame: pd.DataFrame, labels: Sequence[str], name: str) -> Non
             )
 
 
-def _sized_attacker(settings: LeakageSettings) -> Attacker:
-    """Return the attacker, with the layers and the width of the settings."""
-    attacker = find_attacker(settings.attacker)
+def _sized(attacker: Attacker, settings: LeakageSettings) -> Attacker:
+    """Return the attacker with the layers and the width of the settings."""
     for name in ("layers", "width"):
         size = getattr(settings, name)
         if size is None:

@@ -27,7 +27,9 @@ class LeakageSettings(Settings):
         None, "The score above which a label is predicted; by default 0.5, or 0 for logits."
     )
     attacker: str = setting(
-        "mlp", "The attacker that guesses the group: see `lmprobe ls attackers`."
+        "auto",
+        "The attacker that guesses the group: see `lmprobe ls attackers`; auto counts (exact) "
+        "where labels have few combinations, and is logistic elsewhere.",
     )
     layers: int | None = setting(None, "Layers of the attacker mlp, 4 in the paper.")
     width: int | None = setting(None, "Width of the attacker mlp, 300 in the paper.")

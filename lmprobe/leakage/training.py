@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from contextlib import contextmanager
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from torch.nn import functional
 
 from lmprobe.io.work import Progress
 from lmprobe.leakage.attackers import Mlp
-from lmprobe.leakage.inputs import Codes
+from lmprobe.leakage.inputs import AttackerInput, Codes
 from lmprobe.leakage.rounds import PARTS, Trial
 from lmprobe.models.forward import resolve_device, torch_threads
 
@@ -33,6 +34,9 @@ _SAME = 1e-6
 
 # Rows that are judged, and cells that are counted, at a time: large data must not fill the memory.
 _ROWS, _CELLS = 16_384, 1 << 24
+
+# With fewer equal rows than this for each combination, counting them takes as long as it saves.
+_ALIKE = 8
 
 Batch = tuple[Tensor, Tensor, Tensor]
 """What the first layer makes of U different rows (R, U, H), the share of the batch that looks
@@ -48,37 +52,64 @@ def train_and_guess(
     """
     place = torch.device(resolve_device(device))
     workers = min(torch.get_num_threads(), len(trials)) if place.type == "cpu" else 1
-    epochs, lock = [0] * workers, Lock()
+    steps, lock, stopped = [0] * workers, Lock(), Event()
+    per_trial = recipe.epochs * max(1, len(trials[0].rows.train) // recipe.batch_size)
 
     def work(worker: int) -> list[Codes]:
-        def report(epoch: int, total: int) -> None:
+        own = trials[worker::workers]
+
+        def report(step: int) -> None:
+            if stopped.is_set():
+                raise _Stopped
             with lock:
-                epochs[worker] = epoch
-                progress(sum(epochs), total * workers)
+                steps[worker] = step * len(own)
+                progress(sum(steps), per_trial * len(trials))
 
-        return _train(trials[worker::workers], recipe, place, report)
+        return _train(own, recipe, place, report)
 
-    with torch_threads(1), ThreadPoolExecutor(workers) as pool:
-        guesses = list(pool.map(work, range(workers)))
+    with torch_threads(1), _products(recipe.precision), ThreadPoolExecutor(workers) as pool:
+        try:
+            guesses = list(pool.map(work, range(workers)))
+        except BaseException:
+            # An interrupted worker must not keep the others going.
+            stopped.set()
+            raise
+    progress(per_trial * len(trials), per_trial * len(trials))
     return [guesses[number % workers][number // workers] for number in range(len(trials))]
 
 
+class _Stopped(Exception):
+    """Ends the training of a worker."""
+
+
+@contextmanager
+def _products(precision: str) -> Iterator[None]:
+    """Let torch compute products of float32 with this precision in the block."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def _train(
-    trials: Sequence[Trial], recipe: Mlp, place: torch.device, progress: Progress
+    trials: Sequence[Trial], recipe: Mlp, place: torch.device, report: Callable[[int], None]
 ) -> list[Codes]:
-    """Train the attackers of these trials in one batched network."""
-    inputs, rows, epochs = trials[0].inputs, len(trials[0].rows.train), recipe.epochs
+    """Train the attackers of these trials in one batched network; every step is reported."""
+    rows, step = len(trials[0].rows.train), 0
     batch_size = min(recipe.batch_size, rows)
-    examples = (_CodedExamples if inputs.coded else _NumberExamples)(trials, place)
+    counted = all(_worth_counting(trial.inputs) for trial in trials)
+    examples = (_CountedExamples if counted else _NumberExamples)(trials, place)
     generators = [torch.Generator().manual_seed(trial.rows.seed) for trial in trials]
-    hidden = [recipe.width] * (recipe.layers - 1)
-    network = _Networks([inputs.size, *hidden, len(trials[0].groups.names)], generators, place)
+    widths = [trials[0].inputs.size, *[recipe.width] * (recipe.layers - 1)]
+    network = _Networks([*widths, len(trials[0].groups.names)], generators, place)
     optimizer = torch.optim.Adam(network.parameters, lr=recipe.learning_rate, fused=True)
     # Of each round the guesses with the highest dev accuracy, the first ones on a tie.
     best = torch.zeros_like(examples.rows["test"])
     accuracy = torch.full((len(trials),), -math.inf, device=place)
     best_epoch = torch.zeros_like(accuracy)
-    for epoch in range(1, epochs + 1):
+    for epoch in range(1, recipe.epochs + 1):
         order = torch.stack([torch.randperm(rows, generator=each) for each in generators])
         for first, weight, target in examples.batches(network, order.to(place), batch_size):
             logits = network.logits(first, weight, batch_size)
@@ -87,6 +118,8 @@ def _train(
             optimizer.zero_grad()
             torch.autograd.backward([loss])
             optimizer.step()
+            step += 1
+            report(step)
         with torch.no_grad():
             guessed = examples.guesses(network, examples.rows["dev"])
             now = (guessed == examples.dev_groups).float().mean(dim=1)
@@ -94,11 +127,9 @@ def _train(
             if better.any():
                 accuracy[better], best_epoch[better] = now[better], epoch
                 best[better] = examples.guesses(network, examples.rows["test"])[better]
-        progress(epoch, epochs)
         patience = recipe.patience
         waited = patience is not None and (epoch - best_epoch >= patience).all()
         if waited or (accuracy >= examples.best_possible - _SAME).all():
-            progress(epochs, epochs)
             break
     return [np.asarray(guess) for guess in best.cpu().numpy()]
 
@@ -237,26 +268,41 @@ class _NumberExamples(_Examples):
         return torch.bmm(given, network.weights[0])
 
 
-class _CodedExamples(_Examples):
-    """Examples with one label each: a batch is the counts of its labels by group."""
+def _worth_counting(inputs: AttackerInput) -> bool:
+    """Tell whether so many examples are equal that a batch of them is best counted."""
+    return inputs.coded or _ALIKE * (int(inputs.combinations.max()) + 1) <= len(inputs.values)
+
+
+class _CountedExamples(_Examples):
+    """Examples of which many are equal: a batch is the counts of its combinations by group."""
 
     def __init__(self, trials: Sequence[Trial], device: torch.device) -> None:
         super().__init__(trials, device)
-        self._labels = torch.from_numpy(np.stack([trial.inputs.values for trial in trials]))
-        self._labels, self._size = self._labels.to(device), trials[0].inputs.size
-        # One number says both the label and the group.
-        self._cells = self._labels * self.groups + self.codes
+        codes = np.stack([trial.inputs.combinations for trial in trials])
+        self._combinations = torch.from_numpy(codes).to(device)
+        self._table: Tensor | None = None
+        """The numbers of each combination (R, K, size); of one label per example, none."""
+        if trials[0].inputs.coded:
+            self._size = trials[0].inputs.size
+        else:
+            tables = [trial.inputs.distinct(np.arange(codes.shape[1]))[0] for trial in trials]
+            self._size = max(map(len, tables))
+            # Rounds with fewer combinations are filled up with some that never occur.
+            filled = [np.pad(table, ((0, self._size - len(table)), (0, 0))) for table in tables]
+            self._table = torch.from_numpy(np.stack(filled)).to(device)
+        # One number says both the combination and the group.
+        self._cells = self._combinations * self.groups + self.codes
         dev = self._shares(self._cells.gather(1, self.rows["dev"])[:, None])
         self.best_possible = dev.amax(dim=3).sum(dim=(1, 2))
 
     def _shares(self, cells: Tensor) -> Tensor:
-        """Return (R, K, L, G): the share of each label and group in each of K batches."""
+        """Return (R, B, K, G): the share of each combination and group in each of B batches."""
         counts = torch.zeros(*cells.shape[:2], self._size * self.groups, device=cells.device)
         counts.scatter_add_(2, cells, torch.ones_like(cells, dtype=torch.float32))
         return counts.view(*cells.shape[:2], self._size, self.groups) / cells.shape[2]
 
     def batches(self, network: _Networks, order: Tensor, size: int) -> Iterator[Batch]:
-        """Yield the batches of `order`; a label weighs as much as the rows that have it."""
+        """Yield the batches of `order`; a combination weighs as much as the rows that have it."""
         rounds, rows = order.shape
         cells = self._cells.gather(1, self.rows["train"].gather(1, order[:, : rows - rows % size]))
         several = max(1, _CELLS // (rounds * self._size * self.groups))
@@ -265,19 +311,28 @@ class _CodedExamples(_Examples):
             weight = shares.sum(dim=3)
             present = weight > 0
             widest = int(present.sum(dim=2).max())
-            # Labels of the batch first; rounds with fewer are filled up with labels of weight 0.
-            labels = present.byte().argsort(dim=2, descending=True, stable=True)[:, :, :widest]
-            weight = weight.gather(2, labels)
-            target = shares.gather(2, labels[..., None].expand(*labels.shape, self.groups))
-            flat = labels + self._size * torch.arange(rounds, device=labels.device)[:, None, None]
+            # Those of the batch first; rounds with fewer are filled up with some of weight 0.
+            which = present.byte().argsort(dim=2, descending=True, stable=True)[:, :, :widest]
+            weight = weight.gather(2, which)
+            target = shares.gather(2, which[..., None].expand(*which.shape, self.groups))
             for number in range(part.shape[1]):
-                # A product with a single 1 is a look-up in the first weights.
-                table = network.weights[0].view(-1, network.weights[0].shape[2])
-                first = table.index_select(0, flat[:, number].reshape(-1))
-                first = first.view(rounds, widest, -1)
+                first = self._first(network, which[:, number])
                 yield first, weight[:, None, number], target[:, number]
 
     def guesses(self, network: _Networks, rows: Tensor) -> Tensor:
         """Return the guessed group of those rows of each round, (R, n)."""
-        by_label = network.logits(network.weights[0]).argmax(dim=2)
-        return by_label.gather(1, self._labels.gather(1, rows))
+        every = torch.arange(self._size, device=rows.device).expand(len(rows), -1)
+        logits = [
+            network.logits(self._first(network, part)) for part in torch.split(every, _ROWS, dim=1)
+        ]
+        by_combination = torch.cat([part.argmax(dim=2) for part in logits], dim=1)
+        return by_combination.gather(1, self._combinations.gather(1, rows))
+
+    def _first(self, network: _Networks, which: Tensor) -> Tensor:
+        """Return what the first layer makes of those combinations of each round (R, U)."""
+        # A product with a single 1 is a look-up in the first weights.
+        table = network.weights[0] if self._table is None else self._table
+        flat = which + self._size * torch.arange(len(which), device=which.device)[:, None]
+        rows = table.view(-1, table.shape[2]).index_select(0, flat.reshape(-1))
+        rows = rows.view(*which.shape, -1)
+        return rows if self._table is None else torch.bmm(rows, network.weights[0])

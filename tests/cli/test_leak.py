@@ -87,8 +87,8 @@ def test_predictions_alone_and_with_several_labels(
     )
     assert code == 0
     assert json.loads(out)["rows"] == to_json(expected.rows)
-    alone = ("-p", "said", "-a", "gender", "--layers", "1", "--rounds", "2", "--json")
-    (row,) = json.loads(run(table, *alone)[1])["rows"]
+    alone = ("-p", "said", "-a", "gender", "--attacker", "mlp", "--layers", "1", "--rounds", "2")
+    (row,) = json.loads(run(table, *alone, "--json")[1])["rows"]
     smallest = model_leakage(frame["said"], frame["gender"], attacker=Mlp(layers=1), rounds=2)
     assert row == to_json(smallest.rows[0])
 

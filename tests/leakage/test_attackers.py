@@ -13,18 +13,32 @@ from torch import nn
 
 from lmprobe.errors import InputError
 from lmprobe.io.work import silent
-from lmprobe.leakage.attackers import Mlp, attackers, find_attacker, fit_softmax
+from lmprobe.leakage.attackers import (
+    Mlp,
+    attackers,
+    choose_attacker,
+    counting_loss,
+    find_attacker,
+    fit_softmax,
+)
 from lmprobe.leakage.inputs import AttackerInput, GroupLabels
 from lmprobe.leakage.rounds import Round, Trial, draw_rounds
 from tests.leakage.leaking_data import many_labels, one_label
 
 
 def trials(kind: str = "coded", rows: int = 1000, rounds: int = 2, labels: int = 4) -> list[Trial]:
-    """Return rounds of data that leak; each round sees other values, as of perturbed labels."""
+    """Return rounds of data that leak; each round sees other values, as of perturbed labels.
+
+    Of one label per row (`coded`), of several (`several`) or of numbers (`dense`).
+    """
     rng = np.random.default_rng(0)
     if kind == "coded":
         values, group = one_label(rng, rows, 0.5, labels)
         seen = [values.astype(np.int64), np.where(rng.random(rows) < 0.1, 0, values)]
+    elif kind == "several":
+        values, group = many_labels(rng, rows, labels, skew=1.0)
+        # The second round has fewer combinations.
+        seen = [values, values * (np.arange(labels) > 0)]
     else:
         values, group = many_labels(rng, rows, labels)
         seen = [values.astype(np.float32), (values + rng.normal(size=values.shape)).astype("f")]
@@ -36,20 +50,25 @@ def trials(kind: str = "coded", rows: int = 1000, rounds: int = 2, labels: int =
     ]
 
 
+SMALL = Mlp(epochs=10, width=16, learning_rate=1e-2, precision="highest")
+
+
 def attack(attacker: Any, given: list[Trial], progress: Any = silent) -> list[list[int]]:
     if attacker == "mlp":
-        attacker = Mlp(epochs=10, width=16, learning_rate=1e-2)
+        attacker = SMALL
     guesses = find_attacker(attacker).attack(given, device="cpu", progress=progress)
     return [guess.tolist() for guess in guesses]
 
 
 @pytest.mark.parametrize("name", attackers.names())
-def test_every_attacker_keeps_the_promises(name: str) -> None:
-    given, seen = trials(), []
+@pytest.mark.parametrize("kind", ["coded", "several"])
+def test_every_attacker_keeps_the_promises(name: str, kind: str) -> None:
+    given, seen = trials(kind), []
     guesses = attack(name, given, lambda *at: seen.append(at))
     assert guesses == attack(name, given)
     for guess, trial in zip(guesses, given, strict=True):
-        # The labels decide half of the rows, so three quarters can be guessed.
+        # One label decides half of the rows, so three quarters can be guessed; four labels that
+        # are each more frequent with one group show 0.81 of the groups.
         assert 0.65 < np.mean(guess == trial.truth) < 0.85
     assert seen[-1][0] == seen[-1][1]
     # A round does not depend on the others, and nobody looks at the groups of test rows.
@@ -59,23 +78,105 @@ def test_every_attacker_keeps_the_promises(name: str) -> None:
     assert attack(name, [blind]) == guesses[:1]
 
 
-def test_exact_guesses_the_most_frequent_group_of_the_train_rows() -> None:
-    # Few rows of each label, so that a lead of one row is frequent.
-    for trial in trials(labels=200):
+@pytest.mark.parametrize(("kind", "labels"), [("coded", 200), ("several", 6)])
+def test_exact_guesses_the_most_frequent_group_of_the_train_rows(kind: str, labels: int) -> None:
+    # Few rows of each combination, so that a lead of one row is frequent.
+    for trial in trials(kind, labels=labels):
         (guess,) = attack("exact", [trial])
-        labels, groups, train = trial.inputs.values, trial.groups.codes, trial.rows.train
+        rows, groups, train = trial.inputs.rows, trial.groups.codes, trial.rows.train
         for row, group in zip(trial.rows.test, guess, strict=True):
-            same = np.bincount(groups[train[labels[train] == labels[row]]], minlength=2)
+            alike = (rows(train) == rows(np.array([row]))).all(axis=1)
+            same = np.bincount(groups[train[alike]], minlength=2)
             assert same[group] == same.max()
 
 
-def test_exact_decides_ties_by_lot_and_needs_one_label_per_row() -> None:
+def test_exact_decides_ties_and_unseen_combinations_by_lot() -> None:
     trial = trials()[0]
     # Every row has a label of its own, so the train rows say nothing about the others.
     unseen = Trial(AttackerInput(np.arange(1000), 1000), trial.groups, trial.rows)
     assert 0.35 < np.mean(attack("exact", [unseen])) < 0.65
-    with pytest.raises(InputError, match="one label per example"):
+    # A third of the rows have a combination of their own; the others show the group.
+    codes, alone = trial.groups.codes, np.arange(1000) % 3 == 0
+    values = np.column_stack([np.where(alone, np.arange(1000), 0), alone ^ (codes == 1)])
+    partly = Trial(AttackerInput(values, 2), trial.groups, trial.rows)
+    right = np.equal(attack("exact", [partly])[0], partly.truth)
+    seen = ~alone[trial.rows.test]
+    assert right[seen].all()
+    assert 0.3 < right[~seen].mean() < 0.7
+    with pytest.raises(InputError, match="only 0% of the test rows are equal to a train row"):
         attack("exact", trials("dense"))
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_exact_agrees_with_a_tree_without_limit_and_a_saturated_regression(groups: int) -> None:
+    tree = pytest.importorskip("sklearn.tree")
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, (3000, 3))
+    # The group hangs on combinations, not on single labels.
+    code = (labels[:, 0] ^ labels[:, 1]) + 2 * labels[:, 2]
+    group = np.where(rng.random(3000) < 0.4, code % groups, rng.integers(0, groups, 3000))
+    read = GroupLabels(group, tuple("abc")[:groups])
+    for rows in draw_rounds(read, None, rounds=2, rng=rng):
+        (guess,) = attack("exact", [Trial(AttackerInput(labels, 3), read, rows)])
+        saturated = np.eye(8)[labels @ [1, 2, 4]]
+        for model, x in (
+            (tree.DecisionTreeClassifier(), labels),
+            (linear_model.LogisticRegression(C=1e6, max_iter=2000), saturated),
+        ):
+            fitted = model.fit(x[rows.train], group[rows.train])
+            assert fitted.predict(x[rows.test]).tolist() == guess
+
+
+def one_trial(labels: Any, group: Any) -> Trial:
+    """Return the first round of those labels."""
+    read, rng = GroupLabels(np.asarray(group), ("a", "b")), np.random.default_rng(0)
+    values = np.asarray(labels)
+    size = values.shape[1] if values.ndim == 2 else int(values.max()) + 1
+    rows = draw_rounds(read, None, rounds=2, rng=rng)[0]
+    return Trial(AttackerInput(values, size), read, rows)
+
+
+def test_auto_counts_where_labels_have_few_combinations() -> None:
+    rng = np.random.default_rng(1)
+    few, many = (many_labels(rng, 6000, labels) for labels in (4, 12))
+    one = one_label(rng, 6000, 0.5, labels=2000)
+    numbers = few[0] + rng.normal(size=few[0].shape)
+    assert choose_attacker([one_trial(*few)]) == "exact"
+    assert choose_attacker([one_trial(*many)]) == "logistic"
+    # With fewer rows the same combinations are too many.
+    assert choose_attacker([one_trial(few[0][:300], few[1][:300])]) == "logistic"
+    assert choose_attacker([one_trial(numbers, few[1])]) == "logistic"
+    # Nothing is gained over counting one label per row.
+    assert choose_attacker([one_trial(*one)]) == "exact"
+    # What is compared gets the same attacker.
+    assert choose_attacker([one_trial(*few), one_trial(numbers, few[1])]) == "logistic"
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+@pytest.mark.parametrize("skew", [0.0, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize("combinations", [3, 30, 300])
+def test_counting_loses_no_more_than_its_bound(groups: int, skew: float, combinations: int) -> None:
+    """The expected accuracy of `exact` from planted shares, over many train sets."""
+    rng = np.random.default_rng(6)
+    shares = np.exp(skew * rng.normal(size=(combinations, groups)))
+    shares /= shares.sum(axis=1, keepdims=True)
+    often = rng.dirichlet(np.full(combinations, 0.5))
+    losses, bounds = [], []
+    for _ in range(40):
+        code = rng.choice(combinations, 900, p=often)
+        group = (rng.random((900, 1)) > shares[code].cumsum(axis=1)).sum(axis=1)
+        group = np.minimum(group, groups - 1)
+        read, train = GroupLabels(group, tuple("abcd")[:groups]), np.arange(600)
+        # The test rows are every combination once.
+        code[600 : 600 + combinations] = np.arange(combinations)
+        rows = Round(train, train, np.arange(600, 600 + combinations), int(rng.integers(2**31)))
+        trial = Trial(AttackerInput(code, combinations), read, rows)
+        (guess,) = attack("exact", [trial])
+        right = shares[np.arange(combinations), guess]
+        losses.append(often @ (shares.max(axis=1) - right))
+        bounds.append(counting_loss(trial))
+    assert np.mean(losses) <= np.mean(bounds)
 
 
 @pytest.mark.parametrize("ridge", [0.1, 0.001])
@@ -159,22 +260,24 @@ def plain_training(recipe: Mlp, trial: Trial) -> list[int]:
     return guess
 
 
-@pytest.mark.parametrize("kind", ["coded", "dense"])
+@pytest.mark.parametrize("kind", ["coded", "several", "dense"])
 @pytest.mark.parametrize("layers", [1, 2, 4])
 @pytest.mark.parametrize("batch_size", [16, 1000])
 def test_the_mlp_guesses_what_plain_trainings_guess(
     kind: str, layers: int, batch_size: int
 ) -> None:
-    # Of 40 labels some are missing from each batch.
-    given = trials(kind, 300, labels=40 if kind == "coded" else 8)
-    recipe = Mlp(layers=layers, width=5, epochs=4, batch_size=batch_size, learning_rate=3e-2)
+    # Of 40 labels, or 32 combinations, some are missing from each batch.
+    given = trials(kind, 300, labels={"coded": 40, "several": 5, "dense": 8}[kind])
+    recipe = replace(
+        SMALL, layers=layers, width=5, epochs=4, batch_size=batch_size, learning_rate=3e-2
+    )
     expected = [plain_training(recipe, trial) for trial in given]
     assert attack(recipe, given) == expected
     assert attack(recipe, given[1:]) == expected[1:]
 
 
 def test_workers_change_nothing_and_report_their_sum() -> None:
-    given, recipe = trials(rounds=3), Mlp(epochs=3, width=16, learning_rate=1e-2)
+    given, recipe = trials(rounds=3), replace(SMALL, epochs=3)
     before, actual, seen = torch.get_num_threads(), [], []
     try:
         for threads in (1, 2):
@@ -184,7 +287,9 @@ def test_workers_change_nothing_and_report_their_sum() -> None:
     finally:
         torch.set_num_threads(before)
     assert actual[0] == actual[1]
-    assert seen[-1] == (6, 6)
+    # Three attackers, three epochs, 600 train rows in batches of 128: steps, not workers.
+    assert seen[-1] == (36, 36)
+    assert {total for _, total in seen} == {36}
 
 
 def test_training_ends_early_where_nothing_can_improve_or_patience_is_used_up() -> None:
@@ -192,9 +297,10 @@ def test_training_ends_early_where_nothing_can_improve_or_patience_is_used_up() 
         seen: list[tuple[int, int]] = []
         attack(recipe, given, lambda *at: seen.append(at))
         assert seen[-1][0] == seen[-1][1]
-        return len(seen)
+        # The last call is that of the end.
+        return (len(seen) - 1) // (len(given[0].rows.train) // recipe.batch_size)
 
-    codes, recipe = trials()[0].groups.codes, Mlp(epochs=50, width=16, learning_rate=1e-2)
+    codes, recipe = trials()[0].groups.codes, replace(SMALL, epochs=50)
     telling = [Trial(AttackerInput(codes, 2), trial.groups, trial.rows) for trial in trials()[:1]]
     assert attack(recipe, telling) == [telling[0].truth.tolist()]
     assert epochs(recipe, telling) < 50
@@ -206,8 +312,9 @@ def test_training_ends_early_where_nothing_can_improve_or_patience_is_used_up() 
 def test_the_recipe_is_the_papers() -> None:
     # Wang et al. 2019, sections 4.1 and Table 2.
     assert Mlp() == Mlp(
-        layers=4, width=300, epochs=100, batch_size=128, learning_rate=5e-5, patience=None
-    )
+        layers=4, width=300, epochs=100, batch_size=128, learning_rate=5e-5, patience=None,
+        precision="medium",
+    )  # fmt: skip
 
 
 def test_unknown_names_devices_and_bad_recipes() -> None:
@@ -218,3 +325,23 @@ def test_unknown_names_devices_and_bad_recipes() -> None:
     for name in ("layers", "width", "epochs", "batch_size", "learning_rate", "patience"):
         with pytest.raises(InputError, match=f"`{name}` must be .*, found 0"):
             Mlp(**{name: 0})
+    with pytest.raises(InputError, match='no precision "hihgest"; did you mean "highest"'):
+        Mlp(precision="hihgest")  # type: ignore[arg-type]
+
+
+def test_an_interrupted_training_stops_and_restores_the_settings_of_torch() -> None:
+    before = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    steps = []
+
+    def interrupt(done: int, total: int) -> None:
+        steps.append(done)
+        raise KeyboardInterrupt
+
+    torch.set_num_threads(1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            attack(replace(SMALL, precision="medium"), trials(), interrupt)
+        assert torch.get_float32_matmul_precision() == before[1]
+    finally:
+        torch.set_num_threads(before[0])
+    assert len(steps) == 1

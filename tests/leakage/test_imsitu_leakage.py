@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from lmprobe.leakage.attackers import Mlp
+from lmprobe.models.forward import torch_threads
 from lmprobe.reproduce.experiment import Reproduction, shipped_table
-from lmprobe.reproduce.leakage_imsitu import leakage_imsitu
+from lmprobe.reproduce.leakage_imsitu import LARGE_BATCHES, leakage_imsitu
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.results.codec import to_json
 from tests.reference_data import REFERENCE
@@ -53,6 +55,30 @@ def test_leakage_falls_with_alpha_where_the_test_images_are_balanced_too(
 ) -> None:
     values = [row["value"] for row in exact[4:]]
     assert values[0] > values[1] > values[2] == 50.0
+
+
+def test_the_network_takes_few_steps_unless_it_is_trained_by_the_letter() -> None:
+    def steps(preset: Any) -> int:
+        class EnoughError(Exception):
+            """Ends the training after its first step."""
+
+        def stop(done: int, total: int) -> None:
+            raise EnoughError(total)
+
+        with torch_threads(1), pytest.raises(EnoughError) as stopped:
+            leakage_imsitu(ExperimentSettings(preset=preset), progress=stop)
+        return int(stopped.value.args[0])
+
+    # Twenty attackers, a hundred epochs, 14,600 images in batches of 128 or of 1,024.
+    assert steps("paper") == 20 * 100 * 114
+    assert steps(None) == 20 * 100 * 14
+    published = Mlp()
+    assert (
+        replace(
+            LARGE_BATCHES, batch_size=published.batch_size, learning_rate=published.learning_rate
+        )
+        == published
+    )
 
 
 @pytest.mark.slow

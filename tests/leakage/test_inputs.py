@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import InputError
 from lmprobe.leakage.inputs import (
+    AttackerInput,
     TrueLabels,
     decisions,
     f1_score,
@@ -56,6 +57,26 @@ def test_several_labels_stay_columns_and_a_yes_or_no_label_is_two_codes() -> Non
     # Other numbers, and words, are categories.
     assert read_labels([1, 2, 1]).names == ("1", "2")
     assert read_labels(["0", "1", "0"]).single
+
+
+@given(arrays.arrays(np.float32, (20, 3), elements=st.sampled_from([0, 0.5, 1, 7])))
+def test_equal_rows_are_one_combination(values: NDArray[np.float32]) -> None:
+    inputs, index = AttackerInput(values, 3), np.arange(3, 20)
+    different, which = np.unique(values, axis=0, return_inverse=True)
+    pairs = set(zip(inputs.combinations.tolist(), which.ravel().tolist(), strict=True))
+    # One to one, and numbered from 0.
+    assert len(pairs) == len(different) == inputs.combinations.max() + 1
+    rows, which = inputs.distinct(index)
+    assert rows[which].tolist() == values[index].tolist()
+    assert len(rows) == len(np.unique(values[index], axis=0))
+
+
+def test_one_label_per_row_is_a_combination_by_itself() -> None:
+    inputs = AttackerInput(np.array([3, 0, 3, 1]), 4)
+    assert inputs.combinations.tolist() == [3, 0, 3, 1]
+    rows, which = inputs.distinct(np.array([0, 2, 3]))
+    assert rows[which].tolist() == [[0, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 0]]
+    assert len(rows) == 2
 
 
 def test_one_column_of_predictions_is_a_score_or_a_category() -> None:

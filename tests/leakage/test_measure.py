@@ -12,7 +12,8 @@ from lmprobe.errors import InputError
 from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.measure import dataset_leakage, leakage_amplification, model_leakage
 from lmprobe.leakage.rounds import Trial
-from lmprobe.results import Verdict
+from lmprobe.results import NoteKind, Verdict
+from lmprobe.results.codec import to_json
 from tests.leakage.leaking_data import many_labels, one_label
 
 # The paper's attacker made small: enough for data with a known answer.
@@ -70,6 +71,36 @@ def test_logits_that_know_the_group_amplify(attacker: Any) -> None:
     guilty = leakage_amplification(labels, evidence + side, group, attacker=attacker)
     assert abs(innocent.value) < 0.05
     assert guilty.interval.low > 0.05
+
+
+def test_auto_counts_combinations_that_a_linear_attacker_does_not_see() -> None:
+    rng = np.random.default_rng(8)
+    group = rng.integers(0, 2, 6000)
+    first = rng.integers(0, 2, 6000)
+    # Whether both labels agree shows the group of four rows in five; each alone shows nothing.
+    second = first ^ group ^ (rng.random(6000) < 0.2)
+    labels = np.column_stack([first, second, rng.integers(0, 2, (6000, 2))])
+    result = dataset_leakage(labels, group)
+    assert result.provenance["attacker"] == "exact"
+    assert result.provenance["settings"]["attacker"] == "auto"
+    exact = dataset_leakage(labels, group, attacker="exact")
+    assert to_json(result.rows) == to_json(exact.rows)
+    assert 0.8 in result.interval
+    assert 0.8 in dataset_leakage(labels, group, attacker=SMALL).interval
+    assert dataset_leakage(labels, group, attacker="logistic").value < 0.55
+
+
+@pytest.mark.parametrize("kind", ["labels", "numbers"])
+def test_auto_takes_one_attacker_for_labels_and_predictions(kind: str) -> None:
+    labels, group = many_labels(np.random.default_rng(9), 3000, 4)
+    predictions = labels if kind == "labels" else labels + np.linspace(0, 0.1, 3000)[:, None]
+    result = leakage_amplification(labels, predictions, group, at=1.0, rounds=3)
+    taken = result.provenance["attacker"]
+    assert taken == {"labels": "exact", "numbers": "logistic"}[kind]
+    named = leakage_amplification(labels, predictions, group, at=1.0, rounds=3, attacker=taken)
+    assert to_json(result.rows) == to_json(named.rows)
+    (note,) = set(result.notes) - set(named.notes)
+    assert (note.kind, f"is {taken}" in note.text) == (NoteKind.METHOD, True)
 
 
 def test_leakage_falls_with_the_f1() -> None:

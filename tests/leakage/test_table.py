@@ -77,7 +77,7 @@ def test_a_table_gives_what_its_columns_give(form: str, tmp_path: Path) -> None:
         ),
         (
             {"predictions": ["guess"]},
-            small | {"rounds": 2},
+            small | {"attacker": "mlp", "rounds": 2},
             model_leakage(FRAME["guess"], GROUP, attacker=Mlp(**small), rounds=2),
         ),
     ):
@@ -109,6 +109,23 @@ def test_several_tables_or_the_values_of_a_column_are_several_runs() -> None:
     assert alone.to_dict()["rows"] == each[0].to_dict()["rows"]
     with pytest.raises(InputError, match="not both"):
         table_leakage(*FRAMES, **BOTH, run_column="label", settings=EXACT)
+
+
+def test_runs_have_the_same_attacker_and_one_progress() -> None:
+    numbers = FRAME.assign(guess=FRAME["p_smiles"])
+    columns: dict[str, Any] = {"attribute": "group", "predictions": ["guess"]}
+    settings = LeakageSettings(rounds=3)
+    assert table_leakage(FRAME, **columns, settings=settings).provenance["attacker"] == "exact"
+    seen: list[tuple[int, int]] = []
+    result = table_leakage(
+        FRAME, numbers, **columns, settings=settings, progress=lambda *at: seen.append(at)
+    )
+    assert result.provenance["attacker"] == "logistic"
+    named = LeakageSettings(rounds=3, attacker="logistic")
+    each = [table_leakage(frame, **columns, settings=named).value for frame in (FRAME, numbers)]
+    assert result.rounds == pytest.approx(each)
+    # Two runs of three rounds with four ridges.
+    assert seen == [(number, 24) for number in range(1, 25)]
 
 
 def test_runs_that_agree_add_no_spread() -> None:
@@ -164,6 +181,7 @@ def test_a_wrong_cell_is_named_by_file_column_and_row(
         ({"predictions": ["guess"]}, {"at": 0.5}, "`at` perturbs labels"),
         ({"labels": ["label"]}, {"threshold": 0.5}, "needs both"),
         ({"labels": ["label"]}, {"attacker": "exact", "layers": 2}, '"exact" has no `layers`'),
+        ({"labels": ["label"]}, {"width": 2}, '"auto" has no `width`; use mlp'),
     ],
 )
 def test_settings_that_would_do_nothing_are_refused(
