@@ -61,7 +61,7 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
         return
     parts = re.split(r"^\*\*(.+)\*\*$", source[0], flags=re.MULTILINE)[1:]
     for caption, text in zip(parts[::2], parts[1::2], strict=True):
-        pages = "\n".join(re.findall(r"\]\(([\w-]+)\.(?:md|rst)\)", text))
+        pages = "\n".join(re.findall(r"\]\(([\w/-]+)\.(?:md|rst)\)", text))
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 
 

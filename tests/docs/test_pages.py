@@ -163,7 +163,8 @@ def anchors(page: Path) -> set[str]:
 
 def test_every_page_can_be_found_from_the_index() -> None:
     actual = {link.partition("#")[0] for link in links(DOCS / "index.md")}
-    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= actual
+    pages = {str(page.relative_to(DOCS)) for page in [*DOCS.glob("*.md"), *DOCS.glob("*/*.md")]}
+    assert pages - {"index.md"} <= actual
 
 
 @pytest.fixture(scope="module")

@@ -49,14 +49,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def sources() -> list[Path]:
+    docs = ROOT / "docs"
+    return [
+        path.relative_to(docs)
+        for folder in ("", "appendix/")
+        for path in docs.glob(f"{folder}*.md")
+    ]
+
+
+def html(site: Path) -> list[Path]:
+    return [path for folder in ("", "appendix/") for path in site.glob(f"{folder}*.html")]
+
+
 def test_every_page_is_in_the_site_with_search(site: Path) -> None:
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} | {"search", "genindex"}
-    assert pages <= {path.stem for path in site.glob("*.html")}
+    pages = {path.with_suffix("") for path in sources()} | {Path("search"), Path("genindex")}
+    assert pages <= {path.relative_to(site).with_suffix("") for path in html(site)}
     assert (site / "searchindex.js").is_file()
 
 
 def test_every_link_leads_somewhere(site: Path) -> None:
-    pages = {path: Page(path) for path in site.glob("*.html")}
+    pages = {path: Page(path) for path in html(site)}
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -78,4 +91,4 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 
 def test_every_page_is_in_the_navigation(site: Path) -> None:
     links = {link.partition("#")[0] for link in Page(site / "index.html").links}
-    assert {f"{path.stem}.html" for path in (ROOT / "docs").glob("*.md")} - {"index.html"} <= links
+    assert {str(path.with_suffix(".html")) for path in sources()} - {"index.html"} <= links
