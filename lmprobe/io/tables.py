@@ -56,12 +56,16 @@ class Relation:
         if kind == "BOOLEAN":
             return f"{name}::TINYINT"
         if kind in _FLOATS:
-            return f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END"
+            return f"CASE WHEN NOT {_is_nan(name)} THEN {name} END"
         if kind in _WHOLE or kind.startswith("DECIMAL"):
             return name
         word = f"CASE lower({name}::VARCHAR) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
         value = f"coalesce(TRY_CAST({name} AS DOUBLE), {word})"
         return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+
+    def amount(self, column: str) -> str:
+        """Return the column as a number; NaN remains, so that floats are added up as they are."""
+        return quoted(column) if self.types[column] in _FLOATS else self.number(column)
 
     def label(self, column: str) -> str:
         """Return the column as a label; a date or a time becomes text."""
@@ -75,7 +79,7 @@ class Relation:
     def missing(self, column: str) -> str:
         """Return the condition that a row has no value."""
         name = quoted(column)
-        nan = f" OR isnan({name})" if self.types[column] in _FLOATS else ""
+        nan = f" OR {_is_nan(name)}" if self.types[column] in _FLOATS else ""
         return f"({name} IS NULL{nan})"
 
 
@@ -86,6 +90,15 @@ class LocatedCell:
     place: str
     row: int
     value: Any
+
+
+def _is_nan(name: str) -> str:
+    """Return the condition that a number of a column is NaN.
+
+    DuckDB takes the least and largest value that a Parquet file states for those of all rows, NaN
+    included, and with them `isnan` for false.
+    """
+    return f"NOT (isfinite({name}) OR isinf({name}))"
 
 
 def rows(answer: Any) -> list[dict[str, Any]]:

@@ -141,12 +141,12 @@ def count_lines(
 def _cells(table: Relation, layout: Layout) -> dict[str, str]:
     """Return what a query selects for each key, number and cut score."""
     cells = {name: table.label(column) for name, column in layout.keys.items()}
-    cells |= {name: table.number(column) for name, column in layout.numbers.items()}
+    cells |= {name: table.amount(column) for name, column in layout.numbers.items()}
     scores = zip(layout.scores.items(), layout.thresholds, strict=True)
     for (name, column), cut in scores:
         cells[name] = f"({table.number(column)} >= {cut!r}::DOUBLE)::TINYINT"
     if layout.columns.weight is not None:
-        cells["weight"] = table.number(layout.columns.weight)
+        cells["weight"] = table.amount(layout.columns.weight)
     return cells
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -468,6 +469,21 @@ def test_a_wrong_cell_is_named_however_rows_are_counted(
     table[column] = table[column].astype(str) if cell == "x" else table[column]
     with pytest.raises(DataFileError, match=f"the table: .*{problem}"):
         lmprobe.amplify(table, **ONE, **way)
+
+
+@pytest.mark.parametrize("way", [{"interval": None}, {"cluster": "who"}, {}])
+@pytest.mark.parametrize("guess", [{"task_prediction": "p"}, {"score": "p"}])
+@pytest.mark.parametrize("column", ["age", "t", "p", "w"])
+def test_nan_in_a_file_with_statistics_is_a_missing_value(
+    tmp_path: Path, column: str, guess: dict[str, str], way: dict[str, Any]
+) -> None:
+    """The least and largest value that a Parquet file states for a column leave NaN out."""
+    cells = {"t": [0.0, 1.0, 1.0], "p": [0.0, 0.5, 1.0], "w": [1.0, 2.0, 3.0], "who": [1, 2, 3]}
+    table = pa.table(cells | {"age": [1.0, 2.0, 1.0]} | {column: [0.0, math.nan, 1.0]})
+    pq.write_table(table, tmp_path / "table.parquet")
+    choices: dict[str, Any] = {"attribute": "age", "task": "t", "weight": "w"}
+    with pytest.raises(DataFileError, match=f'the column "{column}" has no value in row 2'):
+        lmprobe.amplify(tmp_path / "table.parquet", **choices, **guess, **way)
 
 
 @pytest.mark.parametrize("way", [{"interval": None}, {"cluster": "who"}, {}])
