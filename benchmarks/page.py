@@ -31,8 +31,9 @@ LIMIT = 300
 INTRODUCTION = """\
 # Benchmarks
 
-After reading this page you know how fast each job is, beside other ways to do it and beside the version before, and
-how much memory it takes. For contributors; written by `python benchmarks/page.py --before CHECKOUT`, not by hand.
+After reading this page you know how fast each job is, beside other ways to do it and beside the
+version before, and how much memory it takes. For contributors; written by
+`python benchmarks/page.py --before CHECKOUT`, not by hand.
 """
 
 
