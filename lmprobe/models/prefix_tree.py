@@ -126,30 +126,30 @@ def tree_inputs(network: Any, trees: Sequence[PrefixTree]) -> dict[str, Any]:
 
 
 class TreeCheck:
-    """Whether a network reads trees correctly, tested once for sentences of a length.
+    """Whether a network reads trees correctly, tested once for each length of sentences.
 
     Most do: they attend where the mask says, and take positions as they are given. Recurrent
-    ones do not, nor those that count positions themselves or see only the nearest tokens.
+    ones do not, nor those that count positions themselves or see only the nearest tokens. The
+    test reads made-up sentences, so that its outcome does not depend on what was read before.
     """
 
     def __init__(self) -> None:
         """Begin with nothing known."""
-        self._longest_read = 0
-        self._shortest_misread: float = float("inf")
+        self._reads: dict[int, bool] = {}
 
     def reads_trees(self, network: Any, sequences: Sequence[Ids]) -> bool:
-        """Tell whether trees of these sequences would be read as the sequences by themselves.
+        """Tell whether trees of sequences so long would be read as the sequences by themselves.
 
         Raises an error for a network in which a token sees those after it: it would read the
         answer.
         """
-        longest = max(sequences, key=len)
-        if len(longest) > self._longest_read and len(longest) < self._shortest_misread:
-            if _reads_tree(network, longest):
-                self._longest_read = len(longest)
-            else:
-                self._shortest_misread = len(longest)
-        return len(longest) <= self._longest_read
+        longest = max(map(len, sequences))
+        if longest not in self._reads:
+            size = network.get_input_embeddings().weight.shape[0]
+            # A step of 7, so that neighbours are different words.
+            made_up = tuple((3 + 7 * place) % size for place in range(longest))
+            self._reads[longest] = _reads_tree(network, made_up)
+        return self._reads[longest]
 
 
 def _reads_tree(network: Any, sequence: Ids) -> bool:

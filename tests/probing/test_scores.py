@@ -333,6 +333,20 @@ def test_an_interrupted_run_goes_on_where_it_stopped() -> None:
             np.testing.assert_array_equal(getattr(resumed[direction], name), expected)
 
 
+@pytest.mark.parametrize("name", ["reference:amplified", "reference:causal-amplified"])
+def test_answers_do_not_depend_on_what_was_asked_before(name: str) -> None:
+    """To the last bit, so that a sweep gives the same bytes with any number of workers."""
+    templates, others = load_templates("fitbert"), load_templates("neutral")
+    model = load_model(name)
+    score_directions(model, others, cache=False)
+    after = score_directions(model, templates, cache=False)
+    alone = score_directions(load_model(name), templates, cache=False)
+    for direction in DIRECTIONS:
+        np.testing.assert_array_equal(
+            after[direction].log_probability, alone[direction].log_probability
+        )
+
+
 def test_a_damaged_entry_is_redone_and_no_other() -> None:
     templates, model = load_templates("fitbert"), ScriptedModel([])
     first = score_templates(model, templates, FORWARD)

@@ -7,7 +7,7 @@ notices padding; each masked sentence is run once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ from lmprobe.models.forward import (
 )
 from lmprobe.models.kind import BatchedModel, kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, encode_masked
+
+# Tokens of the made-up sentence that tells whether padding is ignored.
+_LONG = 16
 
 
 @kinds.register("masked")
@@ -41,11 +44,11 @@ class MaskedModel(BatchedModel):
 
     def _reader(self, network: Any, queries: Sequence[TokenQuery]) -> _MaskedReader:
         reader = _MaskedReader(network.device, self.tokenizer, queries, self._batch_size)
-        longest, shortest = reader.sentences[0], reader.sentences[-1]
-        if len(shortest) < len(longest):
+        if len(reader.sentences[-1]) < len(reader.sentences[0]):
             if self._ignores_padding is None:
-                self._ignores_padding = _ignores_padding(network, reader, shortest, longest)
-            reader.may_pad = self._ignores_padding is not False
+                with suppress_out_of_memory():
+                    self._ignores_padding = _ignores_padding(network, reader, self.tokenizer)
+            reader.may_pad = self._ignores_padding is True
         return reader
 
 
@@ -113,24 +116,25 @@ def masked_inputs(queries: Sequence[TokenQuery], tokenizer: Any, device: Any) ->
     return {name: torch.from_numpy(table).to(device) for name, table in tables.items()}
 
 
-def _ignores_padding(
-    network: Any, reader: _MaskedReader, short: _MaskedSentence, long: _MaskedSentence
-) -> bool | None:
+def _ignores_padding(network: Any, reader: _MaskedReader, tokenizer: Any) -> bool:
     """Tell whether a sentence gets the same answers in a batch with a longer one.
 
     Most networks ignore padding, because it is masked out of attention. Those that do more than
-    attend, such as convolve (ConvBERT, MobileBERT) or mix all positions (FNet), do not. None is
-    for a network that has too little memory for two sentences.
+    attend, such as convolve (ConvBERT, MobileBERT) or mix all positions (FNet), do not. The
+    sentences are made up, so that the outcome does not depend on what the model was asked before.
     """
-    places = range(len(short))
-    everywhere = _MaskedSentence(
-        tuple(replace(short.queries[0], position=place) for place in places)
+    words = sorted({*range(len(tokenizer))} - {*tokenizer.all_special_ids})
+    ids = tuple(words[:: max(1, len(words) // _LONG)][:_LONG])
+    segments = (0,) * len(ids) if reader.sentences[0].queries[0].segments else ()
+    long, short = (
+        _MaskedSentence(
+            tuple(
+                TokenQuery(ids[:size], place, ids[place], segments[:size]) for place in range(size)
+            )
+        )
+        for size in (len(ids), len(ids) // 2)
     )
-    answers = []
-    for rows in ([everywhere], [everywhere, replace(long, queries=long.queries[:1])]):
-        with suppress_out_of_memory():
-            answers.append(list(run_batch(network, reader.batch(rows)).values())[: len(places)])
-    if len(answers) < 2:
-        return None
-    alone, together = np.array(answers)
+    alone = np.array(list(run_batch(network, reader.batch([short])).values()))
+    both = np.array(list(run_batch(network, reader.batch([short, long])).values()))
+    together = both[: len(alone)]
     return bool(np.abs(alone - together).max() <= rounding(network) * np.ptp(alone))
