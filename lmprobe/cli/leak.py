@@ -67,7 +67,7 @@ def command(
 
     Examples:
 
-    [bold]lmprobe leak images.csv --labels verb --attribute gender --attacker exact[/bold]
+    [bold]lmprobe leak images.csv --labels verb --attribute gender[/bold]
 
     [bold]lmprobe leak --model reference:amplified --base labor[/bold]
     """

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 _DEFAULT = LeakageSettings
 
 # What a reader must know of the attacker that `auto` is.
-_TAKEN = {
-    "exact": "The attacker is exact: it counts each combination of labels, of which there are few.",
+_ATTACKER_NOTES = {
+    "exact": "The attacker is exact: it counts each combination of labels in each group.",
     "logistic": "The attacker is logistic, because there are too many combinations of labels to "
     "count; it is blind to combinations, and mlp, which is not, may guess more.",
 }
@@ -167,10 +167,10 @@ def _measure(arguments: Mapping[str, Any]) -> LeakageResult:
     name = attacker if isinstance(attacker, str) else repr(attacker)
     settings = from_mapping(LeakageSettings, {**arguments, "attacker": name})
     measurement = prepare(data, arguments["attribute"], arguments["split"], settings)
-    (result,), taken = measure([measurement], attacker, settings, arguments["progress"])
+    (result,), name = measure([measurement], attacker, settings, arguments["progress"])
     recorded = [key for key in settings.to_dict() if key in arguments and key != "device"]
     choices = {key: getattr(settings, key) for key in ("attacker", *recorded)}
-    provenance = {"settings": choices, "attacker": taken, "versions": versions()}
+    provenance = {"settings": choices, "attacker": name, "versions": versions()}
     return dataclasses.replace(result, provenance=provenance)
 
 
@@ -237,31 +237,29 @@ def measure(
     settings: LeakageSettings,
     progress: Progress,
 ) -> tuple[list[LeakageResult], str]:
-    """Attack each measurement; return their results, and the attacker that `auto` was."""
-    sets = [trials for each in measurements for trials in each.trials.values()]
+    """Attack each measurement; return the results, and the name of the attacker."""
+    trial_sets = [trials for item in measurements for trials in item.trials.values()]
     notes: tuple[Note, ...] = ASSUMPTIONS
-    taken = attacker
     if attacker == AUTO:
-        taken = choose_attacker([trial for trials in sets for trial in trials])
-        notes = (*notes, Note(NoteKind.METHOD, _TAKEN[taken]))
-    guesser = _sized(find_attacker(taken), settings)
-    attacked = 0
+        attacker = choose_attacker([trial for trials in trial_sets for trial in trials])
+        notes = (*notes, Note(NoteKind.METHOD, _ATTACKER_NOTES[attacker]))
+    sized, attacked = _sized(find_attacker(attacker), settings), 0
 
     def guesses(trials: Sequence[Trial]) -> list[Codes]:
         nonlocal attacked
 
         def report(done: int, total: int) -> None:
-            progress(attacked * total + done, len(sets) * total)
+            progress(attacked * total + done, len(trial_sets) * total)
 
-        answers = guesser.attack(trials, device=settings.device, progress=report)
+        answers = sized.attack(trials, device=settings.device, progress=report)
         attacked += 1
         return answers
 
     results = []
-    for each in measurements:
-        rows = _rows(each, guesses, settings.confidence)
-        results.append(LeakageResult(rows, each.groups.names, notes))
-    return results, taken if isinstance(taken, str) else repr(taken)
+    for item in measurements:
+        rows = _rows(item, guesses, settings.confidence)
+        results.append(LeakageResult(rows, item.groups.names, notes))
+    return results, attacker if isinstance(attacker, str) else repr(attacker)
 
 
 def _rows(
@@ -358,7 +356,7 @@ def table_leakage(
                 f"{name}: the groups are {groups}, in {runs[0][0]} they are {first}; all training "
                 "runs must have the same groups"
             )
-    results, taken = measure(measurements, settings.attacker, settings, progress)
+    results, attacker = measure(measurements, settings.attacker, settings, progress)
     subjects = [str(data) if isinstance(data, str | Path) else "a table" for data in tables]
     provenance: dict[str, Any] = {
         "subject": ", ".join(subjects),
@@ -368,7 +366,7 @@ def table_leakage(
         "split": split,
         "run_column": run_column,
         "settings": settings.to_dict(),
-        "attacker": taken,
+        "attacker": attacker,
         "versions": versions(),
     }
     if all(isinstance(data, str | Path) for data in tables):

@@ -321,9 +321,9 @@ class _CountedExamples(_Examples):
 
     def guesses(self, network: _Networks, rows: Tensor) -> Tensor:
         """Return the guessed group of those rows of each round, (R, n)."""
-        every = torch.arange(self._size, device=rows.device).expand(len(rows), -1)
+        which = torch.arange(self._size, device=rows.device).expand(len(rows), -1)
         logits = [
-            network.logits(self._first(network, part)) for part in torch.split(every, _ROWS, dim=1)
+            network.logits(self._first(network, part)) for part in torch.split(which, _ROWS, dim=1)
         ]
         by_combination = torch.cat([part.argmax(dim=2) for part in logits], dim=1)
         return by_combination.gather(1, self._combinations.gather(1, rows))

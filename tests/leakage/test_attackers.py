@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import signal
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -192,13 +194,15 @@ def test_logistic_finds_the_solution_of_scikit_learn(ridge: float) -> None:
     assert shares == pytest.approx(theirs.predict_proba(x), abs=3e-3)
 
 
-def test_logistic_keeps_the_ridge_that_is_best_on_the_dev_rows() -> None:
+@pytest.mark.parametrize("kind", ["coded", "several", "dense"])
+def test_logistic_keeps_the_ridge_that_is_best_on_the_dev_rows(kind: str) -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
-    for trial in trials("dense", 300, rounds=4, labels=8):
+    for trial in trials(kind, 300, rounds=4, labels=8):
         parts = trial.rows.train, trial.rows.dev, trial.rows.test
         train, dev, test = (trial.inputs.rows(part).astype(float) for part in parts)
         y, y_dev = (trial.groups.codes[part] for part in parts[:2])
         centre, spread = train.mean(axis=0), train.std(axis=0)
+        spread[spread == 0] = 1.0
         fits = [
             linear_model.LogisticRegression(C=1 / (ridge * len(y)), tol=1e-8, max_iter=5000)
             .fit((train - centre) / spread, y)
@@ -207,6 +211,22 @@ def test_logistic_keeps_the_ridge_that_is_best_on_the_dev_rows() -> None:
         best = max(fits, key=lambda fit: fit.score((dev - centre) / spread, y_dev))
         (guess,) = attack("logistic", [trial])
         assert np.mean(best.predict((test - centre) / spread) == guess) > 0.97
+
+
+def test_logistic_guesses_the_same_where_no_rows_are_equal() -> None:
+    rng = np.random.default_rng(4)
+    for seed in range(10):
+        group = rng.integers(0, 2, 300)
+        labels = rng.random((300, 5)) < np.where(group[:, None], 0.1, [0.02, 0.05, 0.2, 0.3, 0.5])
+        # So little that it only makes the rows differ.
+        apart = labels + 1e-5 * rng.normal(size=labels.shape)
+        read = GroupLabels(group, ("a", "b"))
+        rows = draw_rounds(read, None, rounds=2, rng=np.random.default_rng(seed))
+        equal, different = (
+            attack("logistic", [Trial(AttackerInput(values.astype("f"), 5), read, rows[0])])
+            for values in (labels, apart)
+        )
+        assert equal == different
 
 
 def test_a_column_that_is_constant_in_the_train_rows_says_nothing() -> None:
@@ -331,17 +351,20 @@ def test_unknown_names_devices_and_bad_recipes() -> None:
 
 def test_an_interrupted_training_stops_and_restores_the_settings_of_torch() -> None:
     before = torch.get_num_threads(), torch.get_float32_matmul_precision()
-    steps = []
+    steps: list[tuple[int, int]] = []
 
-    def interrupt(done: int, total: int) -> None:
-        steps.append(done)
-        raise KeyboardInterrupt
+    def interrupt(*at: int) -> None:
+        steps.append(at)
+        if len(steps) == 1:
+            # As Ctrl-C does, while the workers train.
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(2)
     try:
         with pytest.raises(KeyboardInterrupt):
-            attack(replace(SMALL, precision="medium"), trials(), interrupt)
-        assert torch.get_float32_matmul_precision() == before[1]
+            attack(replace(SMALL, epochs=300, precision="medium"), trials("dense"), interrupt)
+        assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == (2, before[1])
     finally:
         torch.set_num_threads(before[0])
-    assert len(steps) == 1
+    done, total = steps[-1]
+    assert done < total / 2
