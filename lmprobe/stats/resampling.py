@@ -76,14 +76,19 @@ def thinned(
 ) -> NDArray[np.integer]:
     """Return how many of `times` (U,) remain, each with a chance of at most 1/2, (repeats, U).
 
-    `rng.binomial` inverts the distribution function at a random number for each that is not 0.
-    Here they are inverted together: the same draws in a tenth of the time.
+    `rng.binomial` inverts the distribution function at a random number for each small number of
+    things. Here they are inverted together: the same draws in a tenth of the time.
     """
     from scipy import special
 
+    many = np.flatnonzero(times > _INVERTED)
+    if len(many):
+        rest = thinned(np.where(times > _INVERTED, 0, times), chance, repeats, rng)
+        if int(times.max()) > np.iinfo(rest.dtype).max:
+            rest = rest.astype(np.int64)
+        rest[:, many] = rng.binomial(times[many], chance, size=(repeats, len(many)))
+        return rest
     most = int(times.max())
-    if most > _INVERTED:
-        return rng.binomial(times, chance, size=(repeats, len(times)))
     some = np.flatnonzero(times)
     level, sizes = rng.random((repeats, len(some))), times[some].astype(np.intp)
     number = np.arange(most + 1)

@@ -227,7 +227,7 @@ class RowSums:
             return rng.multinomial(self.units, self.times / self.units, size=replicates)
         if single.all():
             return poisson(replicates, kinds, rng)
-        times, several = np.empty((replicates, kinds)), self.times[~single]
+        times, several = np.empty((replicates, kinds), dtype=np.int64), self.times[~single]
         times[:, single] = poisson(replicates, kinds - len(several), rng)
         times[:, ~single] = rng.poisson(several, (replicates, len(several)))
         return times

@@ -226,3 +226,24 @@ def test_a_table_in_which_nothing_leans_says_so(same: Any) -> None:
     assert result.row("A->T").estimate.obstacle is Obstacle.NO_LEAN
     plain = measured(flat.assign(**same), interval=None)
     assert notes(plain)["tie"].startswith("no pair leans either way")
+
+
+def test_cross_fitting_of_rows_of_which_some_are_alike() -> None:
+    """Scores cut off at 0 and 1 are many rows of one kind among thousands of kinds."""
+    rng = np.random.default_rng(5)
+    group = rng.choice(["a", "b"], 20_000)
+    # One link is certain, the other is not.
+    shares = np.where(group[:, None] == "a", [0.30, 0.30], [0.50, 0.305])
+    task = (rng.random(shares.shape) < shares).astype(int)
+    score = np.clip(0.3 + 0.5 * task + rng.normal(0, 0.3, task.shape), 0, 1).round(5)
+    columns = {"group": group, "t0": task[:, 0], "t1": task[:, 1]}
+    frame = pd.DataFrame({**columns, "p0": score[:, 0], "p1": score[:, 1]})
+    alike = frame.groupby([*frame]).size()
+    assert len(alike) > 5_000
+    assert alike.max() > 16
+    tasks, predictions = ["t0", "t1"], ["p0", "p1"]
+    result = lmprobe.amplify(
+        frame, attribute="group", task=tasks, task_prediction=predictions, seed=1
+    )
+    (row,) = result.rows
+    assert row.interval.low < row.value < row.interval.high
