@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import InputError
 from lmprobe.io.work import Progress
 from lmprobe.leakage.inputs import Codes
 from lmprobe.leakage.rounds import Trial
@@ -21,8 +21,6 @@ _RIDGES = (1e-1, 1e-2, 1e-3, 1e-4)
 _STEPS = 200
 
 AUTO = "auto"
-
-Precision = Literal["highest", "medium"]
 
 # The most accuracy that counting may lose where a regression could be used instead.
 _MOST_LOSS = 0.03
@@ -182,9 +180,7 @@ class Mlp:
 
     The fields are its recipe; `layers` and `width` are what their Table 2 varies. `patience`
     ends a training whose dev accuracy has not risen for so many epochs. It is off unless
-    asked for, because a later epoch might have been better. `precision` is that of products
-    of float32 in torch: with `medium` a processor may use its units for bfloat16, whose rounding
-    is far below the noise of the batches; with `highest` it may not.
+    asked for, because a later epoch might have been better.
     """
 
     layers: int = 4
@@ -193,7 +189,6 @@ class Mlp:
     batch_size: int = 128
     learning_rate: float = 5e-5
     patience: int | None = None
-    precision: Precision = "medium"
 
     def __post_init__(self) -> None:
         """Refuse a network or a training without any size."""
@@ -204,10 +199,6 @@ class Mlp:
             raise InputError(f"`batch_size` must be 2 or more, found {self.batch_size}")
         if self.patience is not None and self.patience < 1:
             raise InputError(f"`patience` must be 1 or more, found {self.patience}")
-        if self.precision not in (precisions := get_args(Precision)):
-            raise InputError(
-                f'no precision "{self.precision}"; {did_you_mean(self.precision, precisions)}'
-            )
 
     def attack(self, trials: Sequence[Trial], *, device: str, progress: Progress) -> list[Codes]:
         """Return the guesses; all trials train side by side in one batched network."""

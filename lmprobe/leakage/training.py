@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from threading import Event, Lock
 from typing import Any
 
@@ -24,7 +23,7 @@ from lmprobe.io.work import Progress
 from lmprobe.leakage.attackers import Mlp
 from lmprobe.leakage.inputs import AttackerInput, Codes
 from lmprobe.leakage.rounds import PARTS, Trial
-from lmprobe.models.forward import resolve_device, torch_threads
+from lmprobe.models.forward import fast_products, resolve_device, torch_threads
 
 # What torch.nn.BatchNorm1d and torch.nn.LeakyReLU use.
 _EPSILON, _MOMENTUM, _SLOPE = 1e-5, 0.1, 0.01
@@ -67,7 +66,7 @@ def train_and_guess(
 
         return _train(own, recipe, place, report)
 
-    with torch_threads(1), _products(recipe.precision), ThreadPoolExecutor(workers) as pool:
+    with torch_threads(1), fast_products(place.type), ThreadPoolExecutor(workers) as pool:
         try:
             guesses = list(pool.map(work, range(workers)))
         except BaseException:
@@ -80,17 +79,6 @@ def train_and_guess(
 
 class _Stopped(Exception):
     """Ends the training of a worker."""
-
-
-@contextmanager
-def _products(precision: str) -> Iterator[None]:
-    """Let torch compute products of float32 with this precision in the block."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def _train(

@@ -16,6 +16,7 @@ from lmprobe.models.cache import write_record
 from lmprobe.models.forward import (
     BatchSize,
     Reader,
+    fast_products,
     most_positions,
     run_batch,
     suppress_out_of_memory,
@@ -181,7 +182,11 @@ class BatchedModel(TransformersModel):
 
         read = [self._as_read(query) for query in queries]
         answers: dict[TokenQuery, float] = {}
-        with self.weights.running() as network, torch.inference_mode():
+        with (
+            self.weights.running() as network,
+            torch.inference_mode(),
+            fast_products(self.device),
+        ):
             reader = self._reader(network, read)
             waiting, done = reader.sentences, 0
             while waiting:

@@ -52,7 +52,7 @@ def trials(kind: str = "coded", rows: int = 1000, rounds: int = 2, labels: int =
     ]
 
 
-SMALL = Mlp(epochs=10, width=16, learning_rate=1e-2, precision="highest")
+SMALL = Mlp(epochs=10, width=16, learning_rate=1e-2)
 
 
 def attack(attacker: Any, given: list[Trial], progress: Any = silent) -> list[list[int]]:
@@ -332,9 +332,8 @@ def test_training_ends_early_where_nothing_can_improve_or_patience_is_used_up() 
 def test_the_recipe_is_the_papers() -> None:
     # Wang et al. 2019, sections 4.1 and Table 2.
     assert Mlp() == Mlp(
-        layers=4, width=300, epochs=100, batch_size=128, learning_rate=5e-5, patience=None,
-        precision="medium",
-    )  # fmt: skip
+        layers=4, width=300, epochs=100, batch_size=128, learning_rate=5e-5, patience=None
+    )
 
 
 def test_unknown_names_devices_and_bad_recipes() -> None:
@@ -345,8 +344,6 @@ def test_unknown_names_devices_and_bad_recipes() -> None:
     for name in ("layers", "width", "epochs", "batch_size", "learning_rate", "patience"):
         with pytest.raises(InputError, match=f"`{name}` must be .*, found 0"):
             Mlp(**{name: 0})
-    with pytest.raises(InputError, match='no precision "hihgest"; did you mean "highest"'):
-        Mlp(precision="hihgest")  # type: ignore[arg-type]
 
 
 def test_an_interrupted_training_stops_and_restores_the_settings_of_torch() -> None:
@@ -362,7 +359,7 @@ def test_an_interrupted_training_stops_and_restores_the_settings_of_torch() -> N
     torch.set_num_threads(2)
     try:
         with pytest.raises(KeyboardInterrupt):
-            attack(replace(SMALL, epochs=300, precision="medium"), trials("dense"), interrupt)
+            attack(replace(SMALL, epochs=300), trials("dense"), interrupt)
         assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == (2, before[1])
     finally:
         torch.set_num_threads(before[0])

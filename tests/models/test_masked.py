@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from lmprobe.errors import ModelError
 from lmprobe.models import Cloze, TokenQuery, load_model
-from lmprobe.models.forward import quiet_transformers
+from lmprobe.models.forward import fast_products, quiet_transformers
 from lmprobe.models.scorers import score
 from tests.checkpoints import ARCHITECTURES, JOBS, PRONOUNS, checkpoint, cloze
 
@@ -256,3 +256,21 @@ def test_token_types_reach_the_network(checkpoint: Checkpoint) -> None:
     assert len(set(result.round(4))) == len(queries)
     untyped = model.log_probabilities([TokenQuery((2, 4, 3), 1, 6)])
     assert untyped == pytest.approx(result[-1:], abs=5e-5), "no types are types of 0"
+
+
+@pytest.mark.parametrize("start", ["highest", "high"])
+def test_products_are_as_accurate_as_before_and_the_setting_is_restored(start: str) -> None:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(start)
+    first, second = torch.randn(300, 512), torch.randn(512, 400)
+    exact = first.double() @ second.double()
+    try:
+        with fast_products("cpu"):
+            result = first @ second
+        assert torch.get_float32_matmul_precision() == start
+        with fast_products("cuda:0"):
+            assert torch.get_float32_matmul_precision() == start
+    finally:
+        torch.set_float32_matmul_precision(before)
+    # Rounded to bfloat16 they would differ by 0.1.
+    torch.testing.assert_close(result.double(), exact, rtol=0, atol=1e-3)
