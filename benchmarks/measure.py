@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import resource
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,9 +24,18 @@ def report(work: Callable[[], Any]) -> None:
     results = {
         "seconds": time.perf_counter() - start,
         "processor_seconds": time.process_time() - processor,
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "megabytes": peak_memory(),
     }
     print(json.dumps(results))
+
+
+def peak_memory() -> float:
+    """Return the peak memory of this process; `getrusage` begins with that of its parent."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
 
 
 def measured(words: Sequence[str | Path], checkout: Path | None = None) -> Measured:
@@ -45,26 +54,33 @@ def measured(words: Sequence[str | Path], checkout: Path | None = None) -> Measu
 def command(words: Sequence[str], checkout: Path, *, cache: Path, limit: float) -> Measured:
     """Return what a whole command of lmprobe took; one that takes longer than `limit` is ended."""
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lmprobe", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    done = subprocess.run(
+        [sys.executable, "-c", _LAUNCHER, str(limit), "-m", "lmprobe", *words],
+        stdout=subprocess.PIPE,
         cwd=checkout,
+        check=True,
         env=os.environ | {"PYTHONPATH": str(checkout), "LMPROBE_CACHE": str(cache)},
     )
-    timer = threading.Timer(limit, process.kill)
-    timer.start()
-    _, status, usage = os.wait4(process.pid, 0)
-    timer.cancel()
-    took = time.perf_counter() - start
-    if status and took < limit:
-        raise SystemExit(f"lmprobe {' '.join(words)} failed in {checkout}")
-    process.returncode = status
+    processor, kilobytes, ended = json.loads(done.stdout)
     return {
-        "seconds": took,
-        "processor_seconds": limit if status else usage.ru_utime + usage.ru_stime,
-        "megabytes": usage.ru_maxrss / 1024,
+        "seconds": time.perf_counter() - start,
+        "processor_seconds": math.inf if ended else processor,
+        "megabytes": kilobytes / 1024,
     }
+
+
+# A small process between: the peak memory of a process begins with that of its parent.
+_LAUNCHER = """
+import json, resource, subprocess, sys
+words, ended = [sys.executable, *sys.argv[2:]], False
+nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+try:
+    subprocess.run(words, check=True, timeout=float(sys.argv[1]), **nothing)
+except subprocess.TimeoutExpired:
+    ended = True
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([usage.ru_utime + usage.ru_stime, usage.ru_maxrss, ended]))
+"""
 
 
 def compared(ways: dict[str, Callable[[], Measured]], rounds: int) -> dict[str, Measured]:

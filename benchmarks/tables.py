@@ -24,7 +24,6 @@ import itertools
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -35,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from measure import peak_memory
 
 WAYS = ("duckdb", "pandas", "value", "interval")
 FORMATS = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet"}
@@ -93,7 +93,7 @@ def do(way: str, path: Path, short: Path, tasks: int) -> None:
     results = {
         "seconds": time.perf_counter() - start,
         "processor_seconds": time.process_time() - processor,
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "megabytes": peak_memory(),
     }
     print(json.dumps(results))
 

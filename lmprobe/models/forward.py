@@ -26,7 +26,7 @@ Position = tuple[int, int]
 _ROUNDING = {"bfloat16": 5e-2, "float16": 5e-2}
 
 # Tokens in one batch of automatic size. More gained nothing on a CPU with a model of
-# bert-base's size (benchmarks/runner.py); a GPU needs larger batches to be busy.
+# bert-base's size (benchmarks/models.py); a GPU needs larger batches to be busy.
 _TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768}
 
 # A batch of fewer tokens than this share of the budget does not keep the device busy: padding
