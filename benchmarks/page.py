@@ -59,7 +59,9 @@ def probes(options: argparse.Namespace) -> Iterator[str]:
     yield " ".join(line.strip() for line in str(models.__doc__).split("\n\n")[1].splitlines())
     yield (
         "Shortest of the rounds; every way in a process of its own, after a little of the same "
-        "work. Both directions, interval and verdict included for lmprobe.\n"
+        "work. Both directions, interval and verdict included for lmprobe. Where that keeps the "
+        "accuracy of float32, lmprobe multiplies by oneDNN; the other ways take what torch takes "
+        "by default, which is slower on processors of AMD.\n"
     )
     with tempfile.TemporaryDirectory() as folder:
         models.make_masked(Path(folder, models.MASKED), options.vocabulary)
@@ -172,8 +174,8 @@ def counted_tables(options: argparse.Namespace) -> Iterator[str]:
     """Yield the section about tables of predictions."""
     yield "## Tables\n"
     yield (
-        "`amplify` without an interval on one attribute and one task, beside a plain grouping of "
-        "the same columns by DuckDB and by pandas.\n"
+        "`amplify` of one attribute and one task, without an interval (value) and with it, beside "
+        "a plain grouping of the same columns by DuckDB and by pandas.\n"
     )
     yield "| rows, Parquet | seconds | relative to DuckDB | processor seconds | peak memory |"
     yield "|---|---|---|---|---|"
