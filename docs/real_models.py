@@ -185,7 +185,7 @@ $ lmprobe run SmolLM2-135M-Instruct.Q4_1.gguf --templates fitbert --base labor -
 
 The intervals have a confidence of 95 %, over templates and occupations. `mass` is the total
 probability of the two pronouns (T->A) or of all occupations (A->T) before they are normalised;
-the last column divides it by that of random words.
+the last column compares the candidates' first tokens with random tokens in the same places.
 
 ## albert-kor-base, the Korean set
 

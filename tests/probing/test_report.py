@@ -225,7 +225,10 @@ def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -
     result = made_result(first, second, perplexity=7.5)
     *notes, last = gathered_notes(result)
     assert [note.scope for note in notes] == [FORWARD, BACKWARD]
-    assert "25% of the probability, 12.3 times that of random words" in notes[0].text
+    assert (
+        "25% of the probability; their first tokens had 12.3 times that of random ones"
+        in notes[0].text
+    )
     assert last.text.endswith(": 7.5")
     # The last is a kind that a plug-in added where the result was made.
     for kind, masks in (("masked", True), ("causal", False), ("diffusion", False)):
