@@ -24,17 +24,14 @@ import itertools
 import json
 import os
 import platform
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
-from measure import peak_memory
+from measure import measured, report
 
 WAYS = ("duckdb", "pandas", "value", "interval")
 FORMATS = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet"}
@@ -77,27 +74,6 @@ def work(way: str, path: Path, tasks: int) -> None:
         )
 
 
-def measured(way: str, path: Path, short: Path, tasks: int) -> dict[str, float]:
-    """Return the time and the peak memory of a process that does nothing else."""
-    command = [sys.executable, __file__, "--do", way, str(path), str(short), str(tasks)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    results: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return results
-
-
-def do(way: str, path: Path, short: Path, tasks: int) -> None:
-    """Measure in this process; the short table is for imports."""
-    work(way, short, tasks)
-    start, processor = time.perf_counter(), time.process_time()
-    work(way, path, tasks)
-    results = {
-        "seconds": time.perf_counter() - start,
-        "processor_seconds": time.process_time() - processor,
-        "megabytes": peak_memory(),
-    }
-    print(json.dumps(results))
-
-
 def compared(
     path: Path, short: Path, tasks: int, ways: list[str], times: int
 ) -> Iterator[dict[str, Any]]:
@@ -105,7 +81,7 @@ def compared(
     results: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
     for _ in range(times):
         for way in ways:
-            results[way].append(measured(way, path, short, tasks))
+            results[way].append(measured([__file__, "--do", way, path, short, str(tasks)]))
     kinds = ("seconds", "processor_seconds")
     best = {way: {kind: min(item[kind] for item in results[way]) for kind in kinds} for way in ways}
     for way in ways:
@@ -132,7 +108,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.do:
         way, path, short, tasks = options.do
-        do(way, Path(path), Path(short), int(tasks))
+        # The short table is for imports.
+        work(way, Path(short), int(tasks))
+        report(lambda: work(way, Path(path), int(tasks)))
         return
     print(
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, load "
