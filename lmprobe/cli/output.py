@@ -31,13 +31,15 @@ def emit(
     *,
     json: bool = False,
     quiet: bool = False,
+    verbose: bool = False,
     output: Path | None = None,
     hints: Sequence[str] = (),
 ) -> None:
     """Print a result and leave its files, in the same way for every command.
 
-    Tables go to standard output; notes, hints and the names of files to standard error, and
-    nowhere when quiet. With `json` the document alone is on standard output.
+    What was found and the tables go to standard output; notes, hints and the names of files to
+    standard error, and nowhere when quiet. Tables, columns and notes of details are printed when
+    verbose. With `json` the document alone is on standard output.
     """
     if json:
         print(result.to_json(), end="")
@@ -45,9 +47,11 @@ def emit(
         from lmprobe.report.terminal import note_list, page_summary
 
         page = result.page()
-        _Console(highlight=False).print(page_summary(page, result.tables()))
-        if page.notes and not quiet:
-            _Console(stderr=True, highlight=False).print("", note_list(page.notes), sep="\n")
+        summary = page_summary(page, result.tables(), details=verbose)
+        _Console(highlight=False).print(summary)
+        notes = [note for note in page.notes if verbose or not note.kind.is_detail]
+        if notes and not quiet:
+            _Console(stderr=True, highlight=False).print("", note_list(notes), sep="\n")
     # Files come last: what was computed is on the screen even if the folder cannot be written.
     written = {} if output is None else result.save(output)
     wide = max(map(len, written), default=0)

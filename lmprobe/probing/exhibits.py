@@ -68,29 +68,32 @@ def by_direction(rows: Sequence[R]) -> dict[Direction, list[R]]:
 
 
 def probe_tables(result: ProbeResult) -> tuple[Table, ...]:
-    """Return the tables of the directions, of crossed attributes, of groups' words, of metrics."""
+    """Return the verdicts, and in detail their parts, crossed attributes, words and metrics."""
     # A key with one word, such as nurse for infirmière, is in the page; it carries all there is.
     sizes = Counter((word.axis, word.group) for word in result.words)
     shared = tuple(word for word in result.words if sizes[word.axis, word.group] > 1)
     words = (words_table(shared),) if shared else ()
     metrics = (metric_table(result.metrics),) if result.metrics else ()
-    return (*direction_tables(result.rows), *margin_tables(result), *words, *metrics)
+    details = (*part_tables(result.rows), *words)
+    return (
+        *verdict_tables(result.rows),
+        *margin_tables(result),
+        *metrics,
+        *(replace(table, detail=True) for table in details),
+    )
 
 
-def direction_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
+def verdict_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
     """Return every base with its value, interval and verdict, direction by direction.
 
     Bases for which no lean is known have a table of their own.
     """
-    measured = [row for row in rows if row.unevenness is None]
-    with_undefined = any(row.undefined_pairs for row in measured)
-    uneven = [row for row in rows if row.unevenness is not None]
+    ordered = [row for group in by_direction(rows).values() for row in group]
+    measured = [row for row in ordered if row.unevenness is None]
+    uneven = [row for row in ordered if row.unevenness is not None]
     return (
-        *(
-            _direction_table(direction, group, with_undefined=with_undefined)
-            for direction, group in by_direction(measured).items()
-        ),
-        *(_unevenness_table(*group) for group in by_direction(uneven).items()),
+        *([_verdict_table(measured)] if measured else []),
+        *([_unevenness_table(uneven)] if uneven else []),
     )
 
 
@@ -98,9 +101,9 @@ def margin_tables(result: ProbeResult) -> tuple[Table, ...]:
     """Return the tables of each crossed attribute by itself."""
     names = dict.fromkeys(margin.attribute for margin in result.margins)
     return tuple(
-        replace(table, name=f"{name}_{table.name}", title=f"{name} alone: {table.title}")
+        replace(table, name=f"{name}_{table.name}", title=f"{name} alone")
         for name in names
-        for table in direction_tables(
+        for table in verdict_tables(
             [margin.row for margin in result.margins if margin.attribute == name]
         )
     )
@@ -126,47 +129,35 @@ def interval_column(
     return ColumnOf(f"{level} interval", path, kind, "interval")
 
 
-def _unevenness_table(direction: Direction, rows: list[ProbeRow]) -> Table:
+def _unevenness_table(rows: list[ProbeRow]) -> Table:
     columns = (
         _BASE,
+        _DIRECTION,
         ColumnOf("absolute", "absolute", ColumnKind.NUMBER),
         interval_column(rows, "unevenness.interval", ColumnKind.RANGE),
         ColumnOf("p", "unevenness.p_value", ColumnKind.P_VALUE, "p_value"),
         _VERDICT,
     )
-    title = f"{direction}: {direction.question}; no lean is known, so only its size"
-    return table_of(f"{direction.slug}_unevenness", rows, columns, title=title)
+    return table_of("unevenness", rows, columns, title="No lean is known: the size alone")
 
 
-def _direction_table(
-    direction: Direction, rows: list[ProbeRow], *, with_undefined: bool = False
-) -> Table:
-    """Return the table of one direction; what no row has is left out."""
+def _verdict_table(rows: list[ProbeRow]) -> Table:
+    """Return the values with intervals and verdicts; what no row has is left out."""
+    some_undefined = any(row.undefined_pairs for row in rows)
 
     def undefined(row: ProbeRow) -> str | None:
-        return f"{row.undefined_pairs} of {row.by_pair.size}" if with_undefined else None
+        return f"{row.undefined_pairs} of {row.by_pair.size}" if some_undefined else None
 
-    signed, interval = ColumnKind.SIGNED, ColumnKind.INTERVAL
     columns = (
         _BASE,
-        ColumnOf("value", "value", signed),
-        ColumnOf("corrected", "corrected", signed),
+        _DIRECTION,
+        ColumnOf("value", "value", ColumnKind.SIGNED),
+        ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
         interval_column(rows),
         _VERDICT,
-        ColumnOf("association", "association.claimed", signed),
-        ColumnOf("association interval", "association.interval", interval, essential=False),
-        ColumnOf("preference", "preference.claimed", signed, essential=False),
-        ColumnOf("preference interval", "preference.interval", interval, essential=False),
-        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
         ColumnOf("undefined", undefined, key="undefined_pairs", essential=False),
     )
-    return table_of(direction.slug, rows, columns, title=f"{direction}: {direction.question}")
-
-
-def verdict_table(direction: Direction, rows: list[ProbeRow]) -> Table:
-    """Return the verdicts of one direction alone, for a narrow column of a page."""
-    table = _direction_table(direction, rows)
-    return table.select("base", "value", "corrected", "interval", "verdict")
+    return table_of("verdicts", rows, columns)
 
 
 def part_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lmprobe import __version__
-from lmprobe.probing.exhibits import direction_tables
-from lmprobe.probing.page import LIMITS, mass_warnings, uses_masks
+from lmprobe.probing.exhibits import verdict_tables
+from lmprobe.probing.finding import finding
+from lmprobe.probing.page import LIMITS, uses_masks
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import run_again
 from lmprobe.report.markup import escaped, fenced, table_lines
@@ -89,14 +90,12 @@ def model_card(result: ProbeResult) -> str:
             "",
             "## Bias amplification",
             "",
-            *(line for table in direction_tables(result.rows) for line in table_lines(table)),
+            *(line for text in finding(result) for line in (escaped(text.text), "")),
+            *(line for table in verdict_tables(result.rows) for line in table_lines(table)),
             "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
             "exaggerate the base, negative ones weaken it.",
             "",
-            *(
-                f"- {escaped(text)}"
-                for text in (*_without_result(result), *mass_warnings(result.rows), *LIMITS)
-            ),
+            *(f"- {escaped(text)}" for text in (*_without_result(result), *LIMITS)),
             "",
             f"Measured by lmprobe {__version__}:",
             "",

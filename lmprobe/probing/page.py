@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import kinds
 from lmprobe.probing.exhibits import (
     SOURCE,
     by_direction,
-    direction_tables,
     interval_figure,
     margin_tables,
     pair_figure,
@@ -23,27 +19,22 @@ from lmprobe.probing.exhibits import (
     robustness_tables,
     task_figure,
     template_figure,
-    verdict_table,
+    verdict_tables,
     words_table,
 )
+from lmprobe.probing.finding import finding
 from lmprobe.probing.settings import run_again
 from lmprobe.results import (
     Note,
     NoteKind,
     Page,
     Section,
-    Statement,
-    Verdict,
     closing_sections,
 )
 from lmprobe.results.content import MOST_DOTS
 from lmprobe.results.format import (
-    describe_interval,
-    format_number,
-    format_p_value,
     format_percent,
     format_rounded,
-    format_signed,
     listed,
     plural,
 )
@@ -88,7 +79,7 @@ def probe_page(result: ProbeResult) -> Page:
             f"{', such as' if templates > 1 else ':'} “{result.templates[0]}”; "
             f"{plural(tasks, 'task')}; {', '.join(_unique(row.attributes for row in result.rows))}"
         ),
-        headline=headline(result.rows),
+        headline=finding(result),
         sections=(
             *(
                 section
@@ -100,66 +91,6 @@ def probe_page(result: ProbeResult) -> Page:
         limits=LIMITS,
         source=SOURCE,
     )
-
-
-def headline(rows: Sequence[ProbeRow]) -> tuple[Statement, ...]:
-    """Return what the probe found: each comparison of a few, or how many of each verdict."""
-    verdicts = [Statement(_sentence(row), row.verdict) for row in rows]
-    if len(rows) > 2:
-        verdicts = [verdict_counts([row.verdict for row in rows])]
-    strengths = [Statement(text) for text in _strength_sentences(rows)]
-    warnings = [Statement(text, Verdict.UNINFORMED) for text in mass_warnings(rows)]
-    return (*verdicts, *strengths, *warnings)
-
-
-def _strength_sentences(rows: Sequence[ProbeRow]) -> list[str]:
-    """Return how many times as strong the links are as those of each base, given the task.
-
-    Against a base without links, such as uniform, it is how far shares are from the base's.
-    """
-    sentences = []
-    for base in _unique([row.base] for row in rows):
-        able = [row for row in rows if row.base == base and row.obstacle is None]
-        row = min(able, key=lambda row: DIRECTIONS.index(row.direction), default=None)
-        if row is None:
-            continue
-        if row.strength is None:
-            away = float(np.abs(row.predicted.mean(axis=0) - row.base_rate).mean())
-            sentences.append(f"Shares are {100 * away:.2g} points from those of {base} on average.")
-        elif not math.isnan(row.strength.value):
-            ends = row.strength.interval
-            sure = f"{format_percent(ends.confidence)} interval {ends.low:.2f} to {ends.high:.2f}"
-            text = f"Its links are {row.strength.value:.2f} times as strong as those of {base}"
-            sentences.append(f"{text} ({sure})." if ends.bounded else f"{text}.")
-    return sentences
-
-
-def mass_warnings(rows: Sequence[ProbeRow]) -> list[str]:
-    """Return one sentence for each direction in which the candidates had next to no mass."""
-    notes = [(row.direction, note) for row in rows for note in row.notes]
-    return _unique([f"{to}: {note.text}."] for to, note in notes if note.kind is NoteKind.MASS)
-
-
-def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
-    """Return how often a model gets each verdict, in one sentence."""
-    claims = {
-        verdict: verdict.predicate.format(base="the base") for verdict in dict.fromkeys(verdicts)
-    }
-    if len(claims) == 1:
-        ((verdict, claim),) = claims.items()
-        return Statement(f"The model {claim} in all {len(verdicts)} comparisons.", verdict)
-    parts = [f"{claim} in {verdicts.count(verdict)}" for verdict, claim in claims.items()]
-    return Statement(f"Of {len(verdicts)} comparisons, the model {listed(parts)}.")
-
-
-def _sentence(row: ProbeRow) -> str:
-    claim = row.verdict.predicate.format(base=row.base)
-    numbers = f"{format_signed(row.value)}, {describe_interval(row.interval)}"
-    if row.unevenness is not None:
-        numbers = (
-            f"absolute {format_number(row.absolute)}, p {format_p_value(row.unevenness.p_value)}"
-        )
-    return f"{row.direction}: the model {claim} ({numbers})."
 
 
 def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
@@ -180,7 +111,7 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
             Section(
                 direction,
                 (f"{direction.question.capitalize()}.",),
-                tables=(verdict_table(direction, group),),
+                tables=verdict_tables(group),
                 figures=(interval_figure(group),),
             )
             for direction, group in rows.items()
@@ -206,7 +137,7 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
             "rate; p is the share of random permutations of the groups that are at least as "
             "uneven.",
         ),
-        tables=direction_tables([row for row in result.rows if row.unevenness is not None]),
+        tables=verdict_tables([row for row in result.rows if row.unevenness is not None]),
         name="unevenness",
     )
     yield Section(
@@ -372,7 +303,7 @@ def mass_notes(result: ProbeResult) -> Iterator[Note]:
         ratio = rows[0].mass_ratio
         if ratio is not None:
             text += f"; their first tokens had {format_rounded(ratio)} times that of random ones"
-        yield Note(NoteKind.MASS, text, direction.value)
+        yield Note(NoteKind.QUALITY, text, direction.value)
     if result.perplexity is not None:
         name = "pseudo-perplexity" if uses_masks(result) else "perplexity"
         text = f"{name} per word on a sample of the sentences: {format_rounded(result.perplexity)}"

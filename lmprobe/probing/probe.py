@@ -276,7 +276,12 @@ def _provenance(
         "content_hash": model.content_hash,
         "tokenizer": model.tokenizer_name,
         "scorer": scores.scorer,
-        "templates": {"name": templates.name, "sha256": templates.sha256}
+        "templates": {
+            "name": templates.name,
+            "sha256": templates.sha256,
+            "attribute": templates.attribute_slot,
+            "task": templates.task_slot,
+        }
         | ({"file": templates.file} if templates.file else {}),
         "bases": leans | bases,
         "settings": settings.to_dict(),

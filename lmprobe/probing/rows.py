@@ -74,7 +74,7 @@ class Baseline:
                 f"the base rates of {self.name} are taken as exact: their description has neither "
                 "`counts = true` nor standard errors"
             )
-            own = (*own, Note(NoteKind.BASE, text))
+            own = (*own, Note(NoteKind.ASSUMPTION, text))
         if self.lean_rates is None:
             return (*own, Note(NoteKind.LEAN, _NO_LEAN))
         if self.lean_name == self.name:
@@ -333,12 +333,10 @@ def preference_notes(
     large = abs(parts["preference"].claimed) > abs(value.claimed) / 2
     if not (large and moved > _MOVED) and value.verdict is association.verdict:
         return ()
-    share = "mostly" if large else "partly"
     number = "value" if value.corrected is None else "corrected value"
     text = (
-        f"the {number} ({format_signed(value.claimed)}) differs from the association "
-        f"({format_signed(association.claimed)}), {share} because the model prefers “{word}” in "
-        "all sentences"
+        f"preferring “{word}” in all sentences moves the {number} from "
+        f"{format_signed(association.claimed)} (association) to {format_signed(value.claimed)}"
     )
     return (Note(NoteKind.PREFERENCE, text),)
 

@@ -30,7 +30,7 @@ from lmprobe.results import (
     Tone,
     Verdict,
 )
-from lmprobe.results.format import format_cell, plural
+from lmprobe.results.format import format_table, plural
 
 MOST_ROWS = 2000
 """A page with more lines than this is slow; the CSV has them all."""
@@ -41,7 +41,8 @@ _MOST_FILTERED = 12
 
 def table_view(table: Table, name: str) -> dict[str, Any]:
     """Return the table as a template reads it; `name` is unique on the page."""
-    rows = [_row(table, row) for row in table.rows[:MOST_ROWS]]
+    words = format_table(table)
+    rows = [_row(table, *row) for row in zip(table.rows[:MOST_ROWS], words, strict=False)]
     return {
         "id": name,
         "label": table.title or table.name.replace("_", " "),
@@ -55,7 +56,7 @@ def table_view(table: Table, name: str) -> dict[str, Any]:
         # The first column names its row, if it holds words.
         "named": bool(table.columns) and table.columns[0].kind is ColumnKind.TEXT,
         "layout": _narrow_layout(table),
-        "filters": [*filter(None, (_filter(table, n) for n in range(len(table.columns))))],
+        "filters": _filters(table, words),
         "example": _example(table),
         "shown": f"{len(rows):,}",
         "total": plural(len(table.rows), "row"),
@@ -64,14 +65,11 @@ def table_view(table: Table, name: str) -> dict[str, Any]:
     }
 
 
-def _row(table: Table, row: tuple[Cell, ...]) -> list[dict[str, str]]:
+def _row(table: Table, row: tuple[Cell, ...], words: list[str]) -> list[dict[str, str]]:
     tones = _tones(table, row)
     return [
-        {
-            "words": format_cell(cell, column),
-            "kind": " ".join(filter(None, (_class(column), tone))),
-        }
-        for cell, column, tone in zip(row, table.columns, tones, strict=True)
+        {"words": text, "kind": " ".join(filter(None, (_class(column), tone)))}
+        for text, column, tone in zip(words, table.columns, tones, strict=True)
     ]
 
 
@@ -118,15 +116,16 @@ def _class(column: Column) -> str:
     return "number" if column.kind.is_number else "range"
 
 
-def _filter(table: Table, number: int) -> dict[str, Any] | None:
-    """Return the choices of a column with a few different words, or None."""
-    column = table.columns[number]
-    if not column.kind.is_words:
-        return None
-    words = dict.fromkeys(format_cell(row[number], column) for row in table.rows)
-    if not 1 < len(words) <= _MOST_FILTERED or len(words) == len(table.rows):
-        return None
-    return {"column": number, "heading": column.heading, "options": [*filter(None, words)]}
+def _filters(table: Table, words: list[list[str]]) -> list[dict[str, Any]]:
+    """Return the choices of every column with a few different words."""
+    filters = []
+    for number, column in enumerate(table.columns):
+        choices = dict.fromkeys(row[number] for row in words)
+        few = 1 < len(choices) <= _MOST_FILTERED and len(choices) < len(words)
+        if column.kind.is_words and few:
+            options = [*filter(None, choices)]
+            filters.append({"column": number, "heading": column.heading, "options": options})
+    return filters
 
 
 def _example(table: Table) -> str:
@@ -267,9 +266,9 @@ _CELL = "padding:.2em .8em .2em 0;border:0;border-bottom:1px solid rgba(128,128,
 
 def notebook_html(page: Page, tables: Sequence[Table]) -> str:
     """Return a fragment of HTML that depends on nothing."""
-    parts = [_element("strong", "", page.title)]
-    parts += [_element("div", "", statement.text) for statement in page.headline]
-    parts += [_table(table) for table in tables]
+    first, *rest = [statement.text for statement in page.headline] or [page.title]
+    parts = [_element("strong", "", first), *(_element("div", "", text) for text in rest)]
+    parts += [_table(table.without_details()) for table in tables if not table.detail]
     parts.append(_element("div", "opacity:.7", "to_html() gives the whole report"))
     return str(_element("div", "line-height:1.4", Markup("").join(parts)))
 
@@ -278,8 +277,9 @@ def _table(table: Table) -> Markup:
     title = _element("div", "margin-top:.8em;font-weight:600", table.title) if table.title else ""
     heads = [_element("th", f"{_CELL};{_side(column)}", column.heading) for column in table.columns]
     rows = [_element("tr", "background:none", Markup("").join(heads))]
-    for row in table.rows[:MOST_ROWS_OF_NOTEBOOK]:
-        cells = [_cell(*pair) for pair in zip(row, table.columns, strict=True)]
+    shown = zip(table.rows[:MOST_ROWS_OF_NOTEBOOK], format_table(table), strict=False)
+    for row, words in shown:
+        cells = [_cell(*cell) for cell in zip(row, words, table.columns, strict=True)]
         rows.append(_element("tr", "background:none", Markup("").join(cells)))
     style = "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums"
     left_out = len(table.rows) - MOST_ROWS_OF_NOTEBOOK
@@ -288,8 +288,8 @@ def _table(table: Table) -> Markup:
     return drawn + (more if left_out > 0 else "")
 
 
-def _cell(cell: Cell, column: Column) -> Markup:
-    style, words = f"{_CELL};{_side(column)}", format_cell(cell, column)
+def _cell(cell: Cell, words: str, column: Column) -> Markup:
+    style = f"{_CELL};{_side(column)}"
     if isinstance(cell, Verdict):
         words = _MARKS[cell.tone] + words
         colour = _COLOURS.get(cell.tone)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from lmprobe.results import Page, Section, Table
-from lmprobe.results.format import format_cell, plural
+from lmprobe.results.format import format_table, plural
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
@@ -75,8 +75,7 @@ def table_lines(table: Table) -> list[str]:
 def _cells(table: Table, escape: Callable[[str], str], most: int | None = None) -> list[list[str]]:
     """Return the headings of a table, then the words of each row, or of the first `most`."""
     heading = [escape(column.heading) for column in table.columns]
-    rows = (map(format_cell, row, table.columns) for row in table.rows[:most])
-    return [heading, *([*map(escape, row)] for row in rows)]
+    return [heading, *([*map(escape, row)] for row in format_table(table)[:most])]
 
 
 def _bullets(words_of: Iterable[str]) -> list[str]:

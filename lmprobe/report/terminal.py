@@ -1,7 +1,8 @@
-"""Tables and notes for a terminal: nothing is cut off, however narrow it is.
+"""What was found, tables and notes for a terminal: nothing is cut off, however narrow it is.
 
-A table that is too wide first breaks its words over lines, then gives up the columns that are
-not essential, intervals first, then becomes a block of lines per row.
+Tables and columns of details are shown where they are wanted. A table that is too wide first
+breaks its words over lines, then gives up the columns that are not essential, intervals first,
+then becomes a block of lines per row.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lmprobe.errors import printable
-from lmprobe.results import Cell, Column, ColumnKind, Note, Page, Table, Tone, Verdict
-from lmprobe.results.format import format_cell
+from lmprobe.results import Column, ColumnKind, Note, Page, Table, Tone, Verdict
+from lmprobe.results.format import format_table
 
 # Colours that a terminal has whatever its background; the word beside them says the same.
 _STYLE = {
@@ -43,16 +44,18 @@ class TerminalTable:
     """A table that chooses its layout when the width of the terminal is known."""
 
     table: Table
+    details: bool = True
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the title, the rows and the caption."""
         if self.table.title:
             yield plain(self.table.title, "bold")
-        widths = column_widths(self.table, options.max_width)
-        yield _grid(self.table, widths) if widths else _stacked(self.table)
+        table = self.table if self.details else self.table.without_details()
+        widths = column_widths(table, options.max_width)
+        yield _grid(table, widths) if widths else _stacked(table)
         hidden = [
             column.heading
-            for number, column in enumerate(self.table.columns)
+            for number, column in enumerate(table.columns)
             if widths and number not in widths
         ]
         if hidden:
@@ -63,41 +66,41 @@ class TerminalTable:
 
 def column_widths(table: Table, width: int) -> dict[int, int]:
     """Return the columns to show side by side with their widths; none if they do not fit."""
+    words = [[row[number] for row in format_table(table)] for number in range(len(table.columns))]
     shown = list(range(len(table.columns)))
     spare = [number for number in shown if not table.columns[number].essential]
     spare.sort(key=lambda number: table.columns[number].kind is ColumnKind.INTERVAL)
-    while True:
-        least = {number: _least(table, number) for number in shown}
-        room = width - sum(least.values()) - _GAP * (len(shown) - 1)
-        if room >= 0:
-            return _widened(table, least, room)
+    least = [_least(*column) for column in zip(table.columns, words, strict=True)]
+    while sum(least[number] for number in shown) + _GAP * (len(shown) - 1) > width:
         if not spare:
             return {}
         shown.remove(spare.pop())
-
-
-def _widened(table: Table, least: dict[int, int], room: int) -> dict[int, int]:
-    """Share what room there is among the columns that would break their words."""
-    widths = dict(least)
-    lacking = {number: _natural(table, number) - wide for number, wide in least.items()}
+    # What room there is goes to the columns that would break their words.
+    widths = {number: least[number] for number in shown}
+    lacking = {
+        number: _natural(table.columns[number], words[number]) - least[number] for number in shown
+    }
+    room = width - sum(widths.values()) - _GAP * (len(shown) - 1)
     for number in sorted(lacking, key=lacking.__getitem__):
         widths[number] += min(room, lacking[number])
         room -= min(room, lacking[number])
     return widths
 
 
-def page_summary(page: Page, tables: Sequence[Table]) -> RenderableType:
-    """Return what a command prints: title, tables, and what they say in a sentence."""
-    parts: list[RenderableType] = [plain(page.title, "bold")]
+def page_summary(page: Page, tables: Sequence[Table], *, details: bool = True) -> RenderableType:
+    """Return what a command prints: what was found, of what, and the tables behind it."""
+    parts: list[RenderableType] = []
+    if not page.headline:
+        parts.append(plain(page.title, "bold"))
+    for number, statement in enumerate(page.headline):
+        tone = statement.verdict.tone
+        style = _STYLE[tone] if tone is not Tone.EVEN else "bold" if number == 0 else ""
+        parts.append(plain(statement.text, style))
     if page.subtitle:
-        parts.append(plain(page.subtitle))
+        parts += ["", plain(page.subtitle)] if page.headline else [plain(page.subtitle)]
     for table in tables:
-        parts += ["", TerminalTable(table)]
-    if page.headline:
-        parts.append("")
-        parts += [
-            plain(statement.text, _STYLE[statement.verdict.tone]) for statement in page.headline
-        ]
+        if details or not table.detail:
+            parts += ["", TerminalTable(table, details)]
     return Group(*parts)
 
 
@@ -117,23 +120,21 @@ def table_text(table: Table, width: int = 80) -> str:
     return captured.get()
 
 
-def _natural(table: Table, number: int) -> int:
+def _natural(column: Column, words: Sequence[str]) -> int:
     """Return the width of the column's longest cell, or of a word of its heading."""
-    column = table.columns[number]
-    cells = [_styled(row[number], column).cell_len for row in table.rows]
+    cells = [cell_len(printable(cell)) for cell in words]
     return max([*map(cell_len, column.heading.split() or [""]), *cells])
 
 
-def _least(table: Table, number: int) -> int:
+def _least(column: Column, words: Sequence[str]) -> int:
     """Return the width below which the column would be cut off."""
-    column = table.columns[number]
     if column.kind not in _WRAPS:
-        return _natural(table, number)
-    words = [word for row in table.rows for word in _styled(row[number], column).plain.split()]
-    longest = max(map(cell_len, words), default=0)
+        return _natural(column, words)
+    parts = [part for cell in words for part in printable(cell).split()]
+    longest = max(map(cell_len, parts), default=0)
     if column.kind is ColumnKind.VERDICT:
         # "not enough / evidence" reads better than three lines of one word.
-        longest = max(longest, min(10, _natural(table, number)))
+        longest = max(longest, min(10, _natural(column, words)))
     return max([*map(cell_len, column.heading.split() or [""]), min(longest, _LONGEST_WORD)])
 
 
@@ -144,25 +145,31 @@ def _grid(table: Table, widths: dict[int, int]) -> Grid:
         column = table.columns[number]
         justify: Literal["left", "right"] = "right" if column.kind.is_number else "left"
         grid.add_column(plain(column.heading), justify=justify, overflow="fold", width=width)
-    for row in table.rows:
-        grid.add_row(*(_styled(row[number], table.columns[number]) for number in widths))
+    for row in _styled(table):
+        grid.add_row(*(row[number] for number in widths))
     return grid
 
 
 def _stacked(table: Table) -> RenderableType:
     """Return a block of lines per row, the heading before each cell."""
     blocks: list[RenderableType] = []
-    for row in table.rows:
+    for row, words in zip(table.rows, _styled(table), strict=True):
         grid = Grid.grid(padding=(0, _GAP, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
-        for cell, column in zip(row, table.columns, strict=True):
+        for cell, text, column in zip(row, words, table.columns, strict=True):
             if cell is not None:
-                grid.add_row(plain(column.heading, "dim"), _styled(cell, column))
+                grid.add_row(plain(column.heading, "dim"), text)
         blocks += [grid, ""]
     return Group(*blocks[:-1])
 
 
-def _styled(cell: Cell, column: Column) -> Text:
-    style = _STYLE[cell.tone] if isinstance(cell, Verdict) else ""
-    return plain(format_cell(cell, column), style)
+def _styled(table: Table) -> list[list[Text]]:
+    """Return the words of every cell in the colour of its verdict."""
+    return [
+        [
+            plain(words, _STYLE[cell.tone] if isinstance(cell, Verdict) else "")
+            for cell, words in zip(*cells, strict=True)
+        ]
+        for cells in zip(table.rows, format_table(table), strict=True)
+    ]

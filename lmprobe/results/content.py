@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -57,7 +57,7 @@ class Column:
     key: str = ""
     """The tidy name for CSV and data frames; by default the heading."""
     essential: bool = True
-    """Whether a narrow terminal must keep the column."""
+    """Whether a terminal shows the column where no details are wanted."""
 
     @property
     def name(self) -> str:
@@ -78,6 +78,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
     caption: str = ""
+    detail: bool = False
+    """Whether a terminal shows the table only where details are wanted."""
 
     def __post_init__(self) -> None:
         """Give each cell the type of its column: JSON has only text for a verdict."""
@@ -90,12 +92,17 @@ class Table:
 
     def select(self, *names: str) -> Table:
         """Return the table with these columns alone, in its own order, without its title."""
-        numbers = [number for number, column in enumerate(self.columns) if column.name in names]
-        return Table(
-            self.name,
-            tuple(self.columns[number] for number in numbers),
-            tuple(tuple(row[number] for number in numbers) for row in self.rows),
-        )
+        return replace(self._columns(lambda column: column.name in names), title="", caption="")
+
+    def without_details(self) -> Table:
+        """Return the table without its columns of details."""
+        return self._columns(lambda column: column.essential)
+
+    def _columns(self, wanted: Callable[[Column], bool]) -> Table:
+        numbers = [number for number, column in enumerate(self.columns) if wanted(column)]
+        columns = tuple(self.columns[number] for number in numbers)
+        rows = tuple(tuple(row[number] for number in numbers) for row in self.rows)
+        return replace(self, columns=columns, rows=rows)
 
     def to_frame(self) -> Any:
         """Return a DataFrame; an interval becomes the two columns low and high."""
@@ -154,6 +161,7 @@ def table_of(
     title: str = "",
     caption: str = "",
     empty: bool = False,
+    detail: bool = False,
 ) -> Table:
     """Return a table with a row for each object.
 
@@ -168,7 +176,7 @@ def table_of(
     }
     heads = tuple(Column(at.heading, at.kind, at.key, at.essential) for at in filled)
     rows = zip(*filled.values(), strict=True) if filled else ()
-    return Table(name, heads, tuple(rows), title, caption)
+    return Table(name, heads, tuple(rows), title, caption, detail)
 
 
 def frame_of(items: Iterable[Any], **columns: str) -> pd.DataFrame:
@@ -355,7 +363,7 @@ class DotPlot(Figure):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of the headline and the verdict that colours it."""
+    """A sentence of what was found, and the verdict that colours it; the first one leads."""
 
     text: str
     verdict: Verdict = Verdict.UNDECIDED

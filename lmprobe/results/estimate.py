@@ -52,6 +52,14 @@ class NoteKind(StrEnum):
     """Notes of results written by version 1, which had no kinds."""
 
     @property
+    def is_detail(self) -> bool:
+        """Whether such a note changes nothing in the reading of the numbers.
+
+        Mass and preference are part of what was found, where they matter.
+        """
+        return self in _DETAILS
+
+    @property
     def topic(self) -> str:
         """The heading under which a report lists notes of this kind."""
         return _TOPICS.get(self, "Other notes")
@@ -69,6 +77,20 @@ class Note:
         """Return the note with what it belongs to before it."""
         return f"{self.scope}: {self.text}" if self.scope else self.text
 
+
+_DETAILS = {
+    NoteKind.ASSUMPTION,
+    NoteKind.LEAN,
+    NoteKind.SPLIT_WORDS,
+    NoteKind.ARTICLE,
+    NoteKind.MASS,
+    NoteKind.QUALITY,
+    NoteKind.PREFERENCE,
+    NoteKind.THRESHOLD,
+    NoteKind.RUNS,
+    NoteKind.MULTIPLICITY,
+    NoteKind.METHOD,
+}
 
 _TOPICS = {
     NoteKind(kind): topic

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from lmprobe.results.content import Cell, Column, ColumnKind
+from lmprobe.results.content import Cell, Column, ColumnKind, Table
 from lmprobe.results.verdict import Interval, IntervalStatus, Verdict
 
 DIGITS = 4
@@ -31,6 +31,8 @@ _NOISE = 1e-12
 _MOST_DIGITS = 12
 # A number nearer to zero than this is written with its power of ten, an end as zero.
 _FINE = 7
+# A column of a table has at most so many decimals, and no powers of ten.
+_MOST_DECIMALS = 6
 
 
 def format_number(value: float, digits: int = DIGITS, *, sign: bool = False) -> str:
@@ -101,15 +103,14 @@ def describe_interval(interval: Interval) -> str:
     return ends if interval.status is IntervalStatus.UNDEFINED else f"no interval: {ends}"
 
 
-def format_percent(share: float) -> str:
-    """Return a share in percent: three digits, more where 100% would be untrue.
+def format_percent(share: float, digits: int = 3) -> str:
+    """Return a share in percent: so many digits, more where 100% would be untrue.
 
     >>> format_percent(0.95), format_percent(0.0042), format_percent(0.9996)
     ('95%', '0.42%', '99.96%')
     """
     if not math.isfinite(share):
         return UNDEFINED
-    digits = 3
     while share < 1 and digits < _MOST_DIGITS and float(f"{100 * share:.{digits}g}") >= 100:
         digits += 1
     written = f"{100 * share:.{digits}g}"
@@ -162,27 +163,72 @@ def listed(parts: Iterable[str]) -> str:
     return f"{', '.join(front)} and {last}" if front else last
 
 
-def format_cell(cell: Cell, column: Column) -> str:
-    """Return the words of a cell; where there is no number, a dash."""
+def format_table(table: Table) -> list[list[str]]:
+    """Return the words of every cell, row by row; the numbers of a column share their decimals."""
+    digits = [
+        _column_digits([row[number] for row in table.rows], column)
+        for number, column in enumerate(table.columns)
+    ]
+    return [
+        [format_cell(*cell) for cell in zip(row, table.columns, digits, strict=True)]
+        for row in table.rows
+    ]
+
+
+def format_cell(cell: Cell, column: Column, digits: int = DIGITS) -> str:
+    """Return the words of a cell with so many decimals; where there is no number, a dash."""
     if cell is None:
         return "" if column.kind.is_words else NOTHING
     if isinstance(cell, Interval):
-        return format_interval(cell, sign=column.kind is not ColumnKind.RANGE)
+        if not cell.bounded or cell.status is IntervalStatus.UNDEFINED:
+            return _NO_INTERVAL[cell.status]
+        sign = column.kind is not ColumnKind.RANGE
+        if cell.high - cell.low <= _NOISE:
+            return f"exactly {_decimal(cell.low, digits, sign=sign)}"
+        return " to ".join(_decimal(end, digits, sign=sign) for end in (cell.low, cell.high))
     if isinstance(cell, Verdict):
         return cell.label
     if isinstance(cell, str):
         return str(cell)
     if isinstance(cell, int) and column.kind in (ColumnKind.TEXT, ColumnKind.NUMBER):
         return format_count(cell)
-    return _NUMBERS.get(column.kind, format_number)(float(cell))
+    if column.kind in _NUMBERS:
+        return _NUMBERS[column.kind](float(cell))
+    return _decimal(float(cell), digits, sign=column.kind is ColumnKind.SIGNED)
 
 
 _NUMBERS: dict[ColumnKind, Callable[[float], str]] = {
-    ColumnKind.SIGNED: format_signed,
     ColumnKind.PERCENT: format_percent,
     ColumnKind.P_VALUE: format_p_value,
     ColumnKind.COUNT: format_count,
 }
+
+
+def _column_digits(cells: Iterable[Cell], column: Column) -> int:
+    """Return the decimals that tell the numbers of a column from zero, or ends from each other.
+
+    Four as a rule, and at most six: what is smaller than that is written as zero with its sign.
+    """
+    sizes: list[float] = []
+    for cell in cells:
+        if isinstance(cell, Interval):
+            sizes += [abs(cell.low), abs(cell.high), cell.high - cell.low]
+        elif isinstance(cell, float) and column.kind not in _NUMBERS:
+            sizes.append(abs(cell))
+    small = [size for size in sizes if 10.0**-_MOST_DECIMALS <= size < 0.5 * 10.0**-DIGITS]
+    if not small:
+        return DIGITS
+    return min(_MOST_DECIMALS, 1 - math.floor(math.log10(min(small))))
+
+
+def _decimal(value: float, digits: int, *, sign: bool) -> str:
+    """Return a number with so many decimals and its sign, even if all of them are zero."""
+    if not math.isfinite(value):
+        return format_number(value)
+    written = f"{value:,.{min(digits, 1) if abs(value) >= 1000 else digits}f}"
+    if abs(value) <= _NOISE or (not sign and not written.strip("-0.,")):
+        return written.lstrip("-")
+    return _minus(("+" if sign and value > 0 else "") + written)
 
 
 def _digits(sizes: list[float], width: float) -> int:

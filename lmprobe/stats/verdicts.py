@@ -318,7 +318,7 @@ def interval_notes(
                 f"{n} {name}: where effects are skewed the interval may cover the truth less often "
                 f"than {format_percent(ends.confidence)}"
             )
-            notes.append(Note(NoteKind.FEW_UNITS, text))
+            notes.append(Note(NoteKind.FEW_UNITS if n < few else NoteKind.ASSUMPTION, text))
     if math.isnan(ends.low):
         text = "no interval: nothing varies between the units, so the spread is not estimated"
         notes.append(Note(NoteKind.NO_INTERVAL, text))

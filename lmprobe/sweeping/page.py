@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmprobe.probing.page import LIMITS, verdict_counts
+from lmprobe.probing.finding import verdict_counts
+from lmprobe.probing.page import LIMITS
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results import (
     ColumnKind,

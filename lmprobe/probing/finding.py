@@ -1,0 +1,208 @@
+"""What a probe found, in sentences: every form of a report begins with them.
+
+First the verdict against one base, how many times as strong the links are, an example, and the
+tasks that moved farthest; then the other bases, and what the verdict does not say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.results import NoteKind, Statement, Verdict
+from lmprobe.results.format import (
+    format_p_value,
+    format_percent,
+    listed,
+    plural,
+)
+from lmprobe.results.moves import Moves
+
+if TYPE_CHECKING:
+    from lmprobe.probing.result import ProbeResult, ProbeRow
+
+# Tasks that are named at either end, and bases that have a sentence of their own.
+_TASKS, _BASES = 3, 3
+_WARNING = Verdict.UNINFORMED
+
+
+def finding(result: ProbeResult) -> tuple[Statement, ...]:
+    """Return what the probe found, the most important first."""
+    bases: dict[str, list[ProbeRow]] = {}
+    for row in result.rows:
+        bases.setdefault(row.base, []).append(row)
+    for rows in bases.values():
+        rows.sort(key=lambda row: DIRECTIONS.index(row.direction))
+    main = min(bases, key=lambda base: (_unsuited(bases[base][0]), [*bases].index(base)))
+    others = [base for base in bases if base != main]
+    names = given_names(result)
+    statements = [
+        Statement(_verdict(result, bases[main], names), bases[main][0].verdict),
+        *map(Statement, _details(bases[main], names)),
+        *(Statement(_other_base(bases[base], names)) for base in others[:_BASES]),
+    ]
+    if more := len(others[_BASES:]):
+        statements.append(Statement(f"The table has {plural(more, 'more base')}."))
+    return (*statements, *(Statement(text, _WARNING) for text in mass_warnings(result)))
+
+
+def _unsuited(row: ProbeRow) -> int:
+    """Return how little a base is suited to lead: one with links of its own comes first."""
+    return 2 if row.obstacle is not None else int(row.foreign_lean)
+
+
+def given_names(result: ProbeResult) -> dict[Direction, str]:
+    """Return what each direction gives the model, by the slots of the template set."""
+    slots: Mapping[str, Any] = result.provenance["templates"]
+    words = {"task": "task", "attribute": "group"}
+    return {
+        direction: str(slots.get(direction.given, words[direction.given]))
+        for direction in DIRECTIONS
+    }
+
+
+def _verdict(result: ProbeResult, rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> str:
+    """Return who was compared with what, and the verdict in each direction."""
+    base, model = rows[0].base, str(result.provenance["model"])
+    title = result.provenance["bases"].get(base, {}).get("title")
+    full = f"{base} ({title})" if title else base
+    obstacles = {row.obstacle for row in rows}
+    obstacle = rows[0].obstacle
+    if obstacle is not None and len(obstacles) == 1 and _is_mute(rows):
+        return f"No verdict on {model} against {full}: {obstacle.reason}."
+    first, *rest = (_claim(row, full if row is rows[0] else base) for row in rows)
+    if not rest:
+        return f"Given the {names[rows[0].direction]}, {model} {first}."
+    if len({row.verdict for row in rows}) == 1 and len(obstacles) == 1:
+        return f"{model} {first}, in both directions."
+    given = [names[row.direction] for row in rows]
+    return f"Given the {given[0]}, {model} {first}; given the {given[1]}, it {rest[0]}."
+
+
+def _is_mute(rows: Sequence[ProbeRow]) -> bool:
+    """Tell whether nothing at all is claimed of the rows."""
+    return not any(row.verdict.decisive for row in rows)
+
+
+def _claim(row: ProbeRow, base: str) -> str:
+    """Return the verdict of a row as the rest of a sentence about the model."""
+    if row.obstacle is not None and not row.verdict.decisive:
+        return f"has no verdict ({row.obstacle.reason})"
+    claim = row.verdict.predicate.format(base=base)
+    if row.unevenness is not None:
+        p = format_p_value(row.unevenness.p_value)
+        return f"{claim}, {100 * row.absolute:.2g} points from {base} on average (p {p})"
+    if row.foreign_lean and row.verdict.decisive:
+        claim += f" (that of {row.lean_source})"
+    return claim
+
+
+def _details(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> Iterator[str]:
+    """Yield how strong the links are, an example, the tasks at either end, and what is unsure."""
+    row = rows[0]
+    if row.obstacle is None or row.verdict.decisive:
+        yield from _strength(row)
+        yield from _shares(row)
+    for row in rows:
+        yield from _reservations(row, names[row.direction])
+
+
+def _strength(row: ProbeRow) -> Iterator[str]:
+    """Yield how many times as strong the links are as those of the base.
+
+    Against a base without links, such as uniform, it is how far shares are from the base's.
+    """
+    if row.strength is None:
+        away = float(np.abs(row.predicted.mean(axis=0) - row.base_rate).mean())
+        if not math.isnan(away) and row.unevenness is None:
+            yield f"Shares are {100 * away:.2g} points from those of {row.base} on average."
+    elif not math.isnan(row.strength.value):
+        ends = row.strength.interval
+        text = f"Its links are {row.strength.value:.2f} times as strong as those of {row.base}"
+        level = f"{format_percent(ends.confidence)} interval"
+        sure = f" ({level} {ends.low:.2f} to {ends.high:.2f})" if ends.bounded else ""
+        yield f"{text}{sure}."
+
+
+def _shares(row: ProbeRow) -> Iterator[str]:
+    """Yield an example task with both shares, and the tasks that moved farthest either way."""
+    if row.direction is not Direction.TASK_TO_ATTRIBUTE or row.unevenness is not None:
+        return
+    moves = moves_of(row)
+    example = moves.example(row.value)
+    if example is not None:
+        base, model = map(format_percent, (example.base, example.model))
+        yield (
+            f"A typical example, {example.task}: the share of “{example.attribute}” is {base} in "
+            f"{row.base} and {model} in the model."
+        )
+    for moved, where in ((moves.beyond(_TASKS), "beyond"), (moves.back(_TASKS), "back from")):
+        if moved and len(row.tasks) > 1:
+            yield f"Farthest {where} {row.base}: {', '.join(map(str, moved))}."
+
+
+def moves_of(row: ProbeRow) -> Moves:
+    """Return the shares of a row, the mean over templates."""
+    return Moves(row.attributes, row.tasks, row.base_rate, row.predicted.mean(axis=0), row.lean)
+
+
+def _reservations(row: ProbeRow, given: str) -> Iterator[str]:
+    """Yield what the verdict of a row depends on, where the reading changes with it."""
+    flips = {} if row.robustness is None else row.robustness.verdict_flips
+    parts = [
+        f"{flips[axis]} of {flips[f'of_{axis}']} {name}"
+        for axis, name in (("families", "families of sentences"), ("tasks", "tasks"))
+        if flips.get(axis)
+    ]
+    if parts and row.verdict.decisive and row.unevenness is None:
+        yield (
+            f"Given the {given}, the verdict against {row.base} depends on single ones: without "
+            f"any one of {listed(parts)} it would be another."
+        )
+    for note in row.notes:
+        if note.kind is NoteKind.PREFERENCE:
+            yield f"Given the {given}, {note.text}."
+
+
+def _other_base(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> str:
+    """Return the verdicts against one more base in a sentence."""
+    base = rows[0].base
+    claims = {row.direction: _claim(row, "it") for row in rows}
+    if len({*claims.values()}) == 1:
+        text = f"Against {base}, the model {claims[rows[0].direction]}"
+    else:
+        each = (f"given the {names[to]} it {claim}" for to, claim in claims.items())
+        text = f"Against {base}, {'; '.join(each)}"
+    strength = next(_strength(rows[0]), "") if rows[0].obstacle is None else ""
+    return f"{text}. {strength}".strip()
+
+
+def mass_warnings(result: ProbeResult) -> list[str]:
+    """Return one sentence for each direction in which the candidates had next to no mass."""
+    names = given_names(result)
+    return list(
+        dict.fromkeys(
+            f"Given the {names[row.direction]}, {note.text}."
+            for row in result.rows
+            for note in row.notes
+            if note.kind is NoteKind.MASS
+        )
+    )
+
+
+def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
+    """Return how often a model gets each verdict, in one sentence."""
+    claims = {
+        verdict: verdict.predicate.format(base="the base") for verdict in dict.fromkeys(verdicts)
+    }
+    if len(claims) == 1:
+        ((verdict, claim),) = claims.items()
+        number = len(verdicts)
+        where = {1: "", 2: " in both comparisons"}.get(number, f" in all {number} comparisons")
+        return Statement(f"The model {claim}{where}.", verdict)
+    parts = [f"{claim} in {verdicts.count(verdict)}" for verdict, claim in claims.items()]
+    return Statement(f"Of {len(verdicts)} comparisons, the model {listed(parts)}.")
