@@ -25,8 +25,8 @@ from lmprobe.results.moves import Moves
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult, ProbeRow
 
-# Tasks that are named at either end, and bases that have a sentence of their own.
-_TASKS, _BASES = 3, 3
+# Bases that have a sentence of their own.
+_BASES = 3
 _WARNING = Verdict.UNINFORMED
 
 
@@ -106,7 +106,8 @@ def _details(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> Iterat
     row = rows[0]
     if row.obstacle is None or row.verdict.decisive:
         yield from _strength(row)
-        yield from _shares(row)
+        if row.unevenness is None:
+            yield from moves_of(row).sentences(row.value, row.base, "the model")
     for row in rows:
         yield from _reservations(row, names[row.direction])
 
@@ -128,26 +129,10 @@ def _strength(row: ProbeRow) -> Iterator[str]:
         yield f"{text}{sure}."
 
 
-def _shares(row: ProbeRow) -> Iterator[str]:
-    """Yield an example task with both shares, and the tasks that moved farthest either way."""
-    if row.direction is not Direction.TASK_TO_ATTRIBUTE or row.unevenness is not None:
-        return
-    moves = moves_of(row)
-    example = moves.example(row.value)
-    if example is not None:
-        base, model = map(format_percent, (example.base, example.model))
-        yield (
-            f"A typical example, {example.task}: the share of “{example.attribute}” is {base} in "
-            f"{row.base} and {model} in the model."
-        )
-    for moved, where in ((moves.beyond(_TASKS), "beyond"), (moves.back(_TASKS), "back from")):
-        if moved and len(row.tasks) > 1:
-            yield f"Farthest {where} {row.base}: {', '.join(map(str, moved))}."
-
-
 def moves_of(row: ProbeRow) -> Moves:
     """Return the shares of a row, the mean over templates."""
-    return Moves(row.attributes, row.tasks, row.base_rate, row.predicted.mean(axis=0), row.lean)
+    shares = (row.base_rate, row.predicted.mean(axis=0), row.lean)
+    return Moves(row.direction, row.attributes, row.tasks, *shares)
 
 
 def _reservations(row: ProbeRow, given: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.results.codec import UNDEFINED
+from lmprobe.results.codec import UNDEFINED, json_field
 from lmprobe.results.estimate import Note
 from lmprobe.results.verdict import Interval, Tone, Verdict
 
@@ -69,7 +69,7 @@ class Column:
 class Table:
     """Rows of cells under typed columns."""
 
-    json_keys: ClassVar[tuple[str, ...]] = ("name", "title", "caption", "columns", "rows")
+    json_keys: ClassVar[tuple[str, ...]] = ("name", "title", "caption", "columns", "rows", "detail")
     json_nan: ClassVar[str] = UNDEFINED
 
     name: str
@@ -78,7 +78,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
     caption: str = ""
-    detail: bool = False
+    detail: bool = json_field(default=False, optional=True)
     """Whether a terminal shows the table only where details are wanted."""
 
     def __post_init__(self) -> None:

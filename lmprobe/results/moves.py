@@ -1,39 +1,47 @@
-"""Which tasks a model moves away from its base, and how far: the shares behind a value."""
+"""Which pairs are moved away from their base rates, and how far: the shares behind a value."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from lmprobe.metrics.association import Floats
+from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results.format import format_percent
+
+# Tasks that are named at either end.
+_TASKS = 3
+# Less than rounding is no move.
+_NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The share of one pair in the base and by the model."""
+    """The share of what is predicted, given the other, in the base and by the model."""
 
-    attribute: str
-    task: str
+    given: str
+    predicted: str
     base: float
     model: float
 
     def __str__(self) -> str:
         """Return the move in a few words, such as `baker (she 65% → 82%)`."""
         base, model = (format_percent(share, digits=2) for share in (self.base, self.model))
-        return f"{self.task} ({self.attribute} {base} → {model})"
+        return f"{self.given} ({self.predicted} {base} → {model})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """(A, T) shares in the base and by the model, with the lean of every pair.
+    """(A, T) shares in the base and by the model in one direction, with the lean of every pair.
 
     A task is moved by the mean over its groups: beyond the base where that is positive, back
     where it is negative. Its `Move` names the group towards which the base leans.
     """
 
+    direction: Direction
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
     base: Floats
@@ -57,28 +65,45 @@ class Moves:
         task = int(np.nanargmin(away))
         return self._move(task, 1.0 if self.by_task[task] >= 0 else -1.0)
 
-    def beyond(self, most: int) -> tuple[Move, ...]:
+    def beyond(self, most: int = _TASKS) -> tuple[Move, ...]:
         """Return the tasks that are moved farthest beyond the base."""
         return self._farthest(1.0, most)
 
-    def back(self, most: int) -> tuple[Move, ...]:
+    def back(self, most: int = _TASKS) -> tuple[Move, ...]:
         """Return the tasks that are moved farthest back."""
         return self._farthest(-1.0, most)
+
+    def sentences(self, value: float, base: str, model: str) -> Iterator[str]:
+        """Yield an example with both shares, and the tasks that are moved farthest either way.
+
+        `base` and `model` say whose shares they are, such as `the labels` and `the predictions`.
+        """
+        example = self.example(value)
+        if example is not None:
+            shares = map(format_percent, (example.base, example.model))
+            yield (
+                f"A typical example, {example.given}: the share of “{example.predicted}” is "
+                f"{next(shares)} in {base} and {next(shares)} in {model}."
+            )
+        if len(self.tasks) > 1:
+            for moves, where in ((self.beyond(), "beyond"), (self.back(), "back from")):
+                if moves:
+                    yield f"Farthest {where} {base}: {', '.join(map(str, moves))}."
 
     def _farthest(self, sign: float, most: int) -> tuple[Move, ...]:
         moved = np.nan_to_num(sign * self.by_task)
         order = np.argsort(-moved, kind="stable")[:most]
-        # What is less than rounding is no move.
-        return tuple(self._move(int(task), sign) for task in order if moved[task] > 1e-9)
+        return tuple(self._move(int(task), sign) for task in order if moved[task] > _NOISE)
 
     def _move(self, task: int, sign: float) -> Move:
         """Return the pair of the task that moved most that way, of those with a positive lean."""
         moved = np.nan_to_num(sign * self._pairs[:, task], nan=-np.inf)
         towards = self.lean[:, task] > 0
         group = int(np.argmax(np.where(towards, moved, -np.inf) if towards.any() else moved))
+        names = {"attribute": self.attributes[group], "task": self.tasks[task]}
         return Move(
-            self.attributes[group],
-            self.tasks[task],
+            names[self.direction.given],
+            names[self.direction.predicted],
             float(self.base[group, task]),
             float(self.model[group, task]),
         )
