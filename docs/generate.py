@@ -1,6 +1,6 @@
 """Writes the generated pages: `python docs/generate.py NAME...`.
 
-Names: cli, api, life-of-a-sentence, reproduction, coverage, notebook, picture, training.
+Names: cli, api, appendix/life-of-a-sentence, reproduction, coverage, notebook, picture, training.
 
 Without a name it writes all but the picture of the README, which needs Chromium, and the training
 curve of docs/sweeps.md, for which a model is trained.
@@ -224,8 +224,9 @@ def life() -> str:
 
 
 def coverage() -> None:
-    """Run every coverage study and leave docs/coverage.md; takes tens of minutes."""
-    words = [sys.executable, "-m", "benchmarks.coverage", "--output", str(DOCS / "coverage.md")]
+    """Run every coverage study and leave docs/appendix/coverage.md; takes tens of minutes."""
+    page = str(DOCS / "appendix" / "coverage.md")
+    words = [sys.executable, "-m", "benchmarks.coverage", "--output", page]
     subprocess.run(words, cwd=DOCS.parent, check=True)
 
 
@@ -323,7 +324,7 @@ def between(page: str, part: str) -> str:
     return f"{head}{BEGIN}\n\n{part}\n{END}{tail}"
 
 
-PARTS = {"cli": cli, "api": api, "life-of-a-sentence": life}
+PARTS = {"cli": cli, "api": api, "appendix/life-of-a-sentence": life}
 """What writes the generated part of a page."""
 
 

@@ -2,7 +2,8 @@
 
 The JSON on the last line of standard output has `modules` (those in which a function runs, apart
 from what runs while they are imported) and `frames` (from the command to the first call of a
-network's `forward`, outermost first). docs/generate.py writes docs/life-of-a-sentence.md with it.
+network's `forward`, outermost first). docs/generate.py writes
+docs/appendix/life-of-a-sentence.md with it.
 """
 
 from __future__ import annotations

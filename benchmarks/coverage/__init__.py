@@ -1,1 +1,1 @@
-"""How often the intervals cover the true value, one file per study; writes docs/coverage.md."""
+"""How often the intervals cover the true value, one file per study."""

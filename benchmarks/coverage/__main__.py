@@ -1,4 +1,4 @@
-"""Runs all studies: `python -m benchmarks.coverage --output docs/coverage.md`.
+"""Runs all studies: `python -m benchmarks.coverage --output docs/appendix/coverage.md`.
 
 Takes tens of minutes on one core. `--runs 200` is a quick look, `--only rows` one study.
 """

@@ -22,9 +22,10 @@ from lmprobe.stats.methods.bounded import checked_group_share
 from lmprobe.tabular.disparity_result import Disparity, DisparityResult
 from lmprobe.tabular.settings import DisparitySettings
 
-# With fewer rows, or fewer of them that differ, the bootstrap is too short: docs/coverage.md.
+# With fewer rows, or fewer of them that differ, the bootstrap is too short:
+# docs/appendix/coverage.md.
 _FEW, _FEW_COSTS = 20, 5
-# With fewer still it is far too narrow; docs/coverage.md has the numbers.
+# With fewer still it is far too narrow; docs/appendix/coverage.md has the numbers.
 _TOO_FEW = 10
 
 # With more groups every interval is so wide that none says anything.

@@ -37,7 +37,7 @@ from lmprobe.stats.rows import (
 from lmprobe.stats.verdicts import Unevenness
 from lmprobe.tabular.settings import AmplifySettings, listed
 
-# With fewer rows, in all or of one label, the bootstrap is too short: docs/coverage.md.
+# With fewer rows, in all or of one label, the bootstrap is too short: docs/appendix/coverage.md.
 _FEW_ROWS, _FEW = 100, 20
 # The labels show no link if the largest is as likely as this by chance.
 _CHANCE = 0.05

@@ -25,7 +25,7 @@ from lmprobe.errors import LmprobeError
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("appendix/*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->\n+$")
 # What a newcomer meets first is tried by `make test`, the other pages by `make slow`.
@@ -163,7 +163,7 @@ def anchors(page: Path) -> set[str]:
 
 def test_every_page_can_be_found_from_the_index() -> None:
     actual = {link.partition("#")[0] for link in links(DOCS / "index.md")}
-    pages = {str(page.relative_to(DOCS)) for page in [*DOCS.glob("*.md"), *DOCS.glob("*/*.md")]}
+    pages = {str(page.relative_to(DOCS)) for page in PAGES[1:]}
     assert pages - {"index.md"} <= actual
 
 
@@ -178,7 +178,7 @@ def generate() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "name", ["cli", "api", pytest.param("life-of-a-sentence", marks=pytest.mark.slow)]
+    "name", ["cli", "api", pytest.param("appendix/life-of-a-sentence", marks=pytest.mark.slow)]
 )
 def test_the_generated_parts_are_up_to_date(name: str, generate: ModuleType) -> None:
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
@@ -259,7 +259,8 @@ def without_section(name: str, page: str) -> str:
 
 
 def test_the_life_of_a_sentence_names_modules_that_exist() -> None:
-    page = (DOCS / "life-of-a-sentence.md").read_text(encoding="utf-8").split("<!-- generated")[0]
+    page = (DOCS / "appendix" / "life-of-a-sentence.md").read_text(encoding="utf-8")
+    page = page.split("<!-- generated")[0]
     named = re.findall(r"`([a-z_]+/[a-z_0-9/]*(?:\.py)?)`", page)
     assert len(named) > 30
     assert [name for name in named if not (ROOT / "lmprobe" / name).exists()] == []

@@ -129,7 +129,7 @@ NOISE = {"cells": (10, 12), "templates": (10, 1), "tasks": (1, 12)}
 @pytest.mark.parametrize("axis", NOISE)
 def test_equal_models_are_seldom_separated(axis: str) -> None:
     """20 copies of one model with independent noise: a false ranking is as rare as promised,
-    by a one-sided binomial test at 0.01. docs/coverage.md has the shares."""
+    by a one-sided binomial test at 0.01. docs/appendix/coverage.md has the shares."""
     rng = np.random.default_rng(len(axis))
     separated, sweeps = 0, 60
     for seed in range(sweeps):
