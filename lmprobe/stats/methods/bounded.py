@@ -9,7 +9,8 @@ inequality). Values are in random order.
 The costs of the first group are bet to be above μ_a and those of the second below μ_b; the
 product of both capitals tests the pair (μ_a, μ_b). The interval is the range of μ_a - μ_b over
 the pairs that are not rejected, inside limits of each mean that fail with a small part of the
-chance of error (Berger & Boos 1994). docs/statistics.md has the proof.
+chance of error (Berger & Boos 1994). docs/appendix/derivations.md has
+the proof.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 `score` inverts the approximate law of the score statistic (Miettinen & Nurminen 1985), `exact` its
 exact one. The statistic falls as the difference grows, rises in the first count and falls in the
-second; docs/statistics.md has the proof, which `exact` rests on.
+second; docs/appendix/derivations.md has the proof, which `exact` rests on.
 
 The exact p-value of a difference d is the largest chance, over every pair of rates that differ by
 d, of a score at least as far from zero as the one observed. Two things make that maximum
 safe. Rates are searched inside a rectangle of Clopper-Pearson limits that fails with chance
 `FAILURE` times the level, which the p-value pays for (Berger & Boos 1994). And between the
 points of a grid, over a whole block of differences at once, the chance is bounded by its
-values at the corners and a bound on its second derivatives. docs/statistics.md derives it.
+values at the corners and a bound on its second derivatives. docs/appendix/derivations.md
+derives it.
 """
 
 from __future__ import annotations
