@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.leakage.settings import LeakageSettings
 
@@ -54,7 +54,9 @@ def command(
         typer.Option(help="A language model to measure instead of a file."),
     ] = None,
     templates: Annotated[str | None, typer.Option(help="Template set for --model.")] = None,
-    base: Annotated[str, typer.Option(help="Base rates for --model.")] = "labor",
+    base: Annotated[
+        str | None, typer.Option(help=f"Base rates for --model; {DEFAULT_BASE}.")
+    ] = None,
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,

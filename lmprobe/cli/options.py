@@ -36,12 +36,14 @@ Templates = Annotated[
         "everyday for causal models.",
     ),
 ]
+DEFAULT_BASE = "by default labor, or uniform if labor has none of the tasks"
 Base = Annotated[
     list[str] | None,
     typer.Option(
         "--base",
         "-b",
-        help="Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several.",
+        help="Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several; "
+        f"{DEFAULT_BASE}.",
     ),
 ]
 NoCache = Annotated[

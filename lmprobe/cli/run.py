@@ -14,8 +14,6 @@ from lmprobe.probing.settings import ModelSettings, RunSettings
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
 
-_DEFAULT_BASES = ("uniform", "labor")
-
 
 @settings_options(RunSettings, model_settings=ModelSettings)
 def command(
@@ -52,7 +50,7 @@ def command(
     from lmprobe.models import load_model
     from lmprobe.probing.probe import probe
 
-    bases, cache = list(base or _DEFAULT_BASES), not no_cache
+    bases, cache = base or None, not no_cache
     if templates and len(templates) > 1:
         if settings.metrics:
             raise InputError("--metric is for one template set")

@@ -50,7 +50,7 @@ def command(
             result = sweep(
                 models or [],
                 templates or None,
-                base or ["labor"],
+                base or None,
                 output=output,
                 progress=progress,
                 cache=not no_cache,

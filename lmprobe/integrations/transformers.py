@@ -57,7 +57,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
         trainer: Any = None,
         *,
         templates: Any = None,
-        base: Any | Sequence[Any] = "labor",
+        base: Any | Sequence[Any] | None = None,
         every: int | None = None,
         tokenizer: Any = None,
         **options: Any,
@@ -67,8 +67,9 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]
             raise InputError(f"`every` must be a positive number of steps, found {every!r}")
         refuse_unknown("ProbeCallback", options, [each.name for each in options_of(ProbeSettings)])
         self.templates = load_templates(templates) if _is_name(templates) else templates
-        self.base = list(base) if isinstance(base, list | tuple) else [base]
-        for name in filter(_is_name, (*self.base, options.get("lean"))):
+        self.base = base
+        bases = base if isinstance(base, list | tuple) else [base]
+        for name in filter(_is_name, (*bases, options.get("lean"))):
             find_source(str(name))
         # The default sets of all kinds have the same words.
         words = self.templates or load_templates(default_templates())

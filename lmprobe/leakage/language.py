@@ -34,7 +34,7 @@ from lmprobe.probing.settings import ProbeSettings
 from lmprobe.registry import versions
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.settings import from_mapping
-from lmprobe.sources import align_base_rates, load_base_rates
+from lmprobe.sources import align_base_rates, default_base, load_base_rates
 from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import interval_notes
@@ -65,7 +65,7 @@ def guess_rule(table: Floats, task_weight: Floats) -> Floats:
 def language_leakage(
     model: str | Path | LanguageModel,
     templates: str | Path | TemplateSet | None = None,
-    base: Any = "labor",
+    base: Any | None = None,
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
     tasks: Sequence[str] | None = ProbeSettings.tasks,
@@ -90,6 +90,8 @@ def language_leakage(
     template_set = templates or load_templates(default_templates(loaded.kind))
     wanted = template_set.attributes if settings.attributes is None else settings.attributes
     wanted_tasks = template_set.tasks if settings.tasks is None else settings.tasks
+    if base is None:
+        base = default_base(wanted, wanted_tasks)
     source = load_base_rates(base, model=loaded)
     aligned = align_base_rates(source, wanted, wanted_tasks, missing=missing)
     groups, words = aligned.association.attributes, aligned.association.tasks

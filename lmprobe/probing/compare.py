@@ -58,8 +58,8 @@ def compare(
     models
         At least two of: models as `probe` takes them, `ProbeResult` objects, files or folders.
     templates, base, lean
-        For models, as in `probe`; a saved result has its own. By default "labor", and the set
-        of a saved result among them, else "fitbert" if all models are masked or "everyday".
+        For models, as in `probe`; a saved result has its own. By default the set of a saved result
+        among them, else "fitbert" if all models are masked or "everyday".
     pairs
         `first` compares every other model with the first, `all` compares all pairs.
     margin
@@ -90,7 +90,7 @@ def compare(
         templates = _shared_templates(models)
     choices = {field.name: getattr(settings, field.name) for field in fields(ProbeSettings)}
     choices |= {"lean": lean, "cache": cache, "progress": progress}
-    results = [_probed(model, templates, base or "labor", choices) for model in models]
+    results = [_probed(model, templates, base, choices) for model in models]
     names = _names(models, results)
     numbers = itertools.combinations(range(len(results)), 2)
     rows = [

@@ -36,7 +36,7 @@ from lmprobe.results.codec import to_json
 from lmprobe.results.format import plural
 from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.settings import from_mapping
-from lmprobe.sources import Source, load_base_rates
+from lmprobe.sources import Source, default_base, load_base_rates
 from lmprobe.stats.method import intervals
 from lmprobe.templates import TemplateSet, load_templates
 
@@ -50,7 +50,7 @@ Base = Any
 def probe(
     model: Any,
     templates: str | Path | TemplateSet | None = None,
-    base: Base | Sequence[Base] = "labor",
+    base: Base | Sequence[Base] | None = None,
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
     tasks: Sequence[str] | None = ProbeSettings.tasks,
@@ -83,7 +83,8 @@ def probe(
         `everyday` for a causal one.
     base
         The base rates to compare with: a name, the path of a table, a DataFrame, an object with
-        the `Source` protocol, or a list of these. The model is run once for all bases.
+        the `Source` protocol, or a list of these. The model is run once for all bases. By default
+        "labor", or "uniform" if it has none of the tasks.
     attributes, tasks
         The words to compare; by default those of the template set.
     lean
@@ -182,12 +183,14 @@ def resolved(settings: S, templates: TemplateSet, lean_from: Source | None = Non
 
 
 def _baselines(
-    base: Base | Sequence[Base],
+    base: Base | Sequence[Base] | None,
     model: LanguageModel,
     lean_from: Source | None,
     settings: ProbeSettings,
 ) -> list[Baseline]:
     """Return what to compare with; raise if two bases have the same name and groups."""
+    if base is None:
+        base = default_base(settings.attributes or (), settings.tasks or ())
     bases = list(base) if isinstance(base, list | tuple) else [base]
     if not bases:
         raise InputError("`base` is empty; name at least one source, such as uniform")

@@ -1,6 +1,7 @@
 """Base rates: how attributes and tasks go together outside the model."""
 
 from lmprobe.sources.load import (
+    default_base as default_base,
     describe as describe,
     load_base_rates as load_base_rates,
     names as names,

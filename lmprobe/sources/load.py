@@ -16,6 +16,7 @@ from lmprobe.sources.csv_file import read_table
 from lmprobe.sources.source import (
     PROVENANCE,
     BaseTable,
+    MissingLabels,
     Provenance,
     Source,
     from_frame,
@@ -95,6 +96,22 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
             f"`provenance` and `association(attributes, tasks)`; found {type(source).__name__}"
         )
     return base
+
+
+def default_base(attributes: Sequence[str], tasks: Sequence[str]) -> str:
+    """Return the base rates to compare with where none are named.
+
+    They are "labor", or "uniform" for tasks none of which is one of its occupations.
+
+    >>> default_base(["he", "she"], ["nurse"]), default_base(["he", "she"], ["friendly"])
+    ('labor', 'uniform')
+    """
+    try:
+        find_source("labor").association(attributes, tasks)
+    except MissingLabels as lacking:
+        if set(tasks) <= set(lacking.tasks):
+            return "uniform"
+    return "labor"
 
 
 def names() -> tuple[str, ...]:

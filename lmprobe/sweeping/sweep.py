@@ -22,7 +22,7 @@ from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
-from lmprobe.sources.load import find_source
+from lmprobe.sources.load import default_base, find_source
 from lmprobe.sweeping.engines import SweepEngine, sweep_engines
 from lmprobe.sweeping.jobs import (
     ProbeJob,
@@ -47,7 +47,7 @@ PROBES = "probes"
 def sweep(
     models: str | Path | Sequence[str | Path],
     templates: str | Path | Sequence[str | Path] | None = None,
-    base: str | Path | Sequence[str | Path] = ("labor",),
+    base: str | Path | Sequence[str | Path] | None = None,
     *,
     engine: str = SweepSettings.engine,
     workers: int = SweepSettings.workers,
@@ -66,7 +66,8 @@ def sweep(
         Hub ids, folders, `.gguf` files, bundled models, or text files that list such names.
     templates, base
         Template sets and base rates, each a name or a path, or a list of them. By default all
-        models have the set `fitbert`, or `everyday` if any of them is causal.
+        models have the set `fitbert`, or `everyday` if any of them is causal; each set is compared
+        with the default base of `probe`.
     engine, workers
         `local` runs probes in `workers` processes on this machine, with one thread each on a CPU
         and one process per GPU; `ray` runs them as tasks of a Ray cluster.
@@ -97,16 +98,20 @@ def sweep(
         if settings.revisions:
             raise InputError("give a revision or several revisions, not both")
         settings = replace(settings, revisions=(loading.revision,))
-    names, bases = _listed(models), _listed(base)
+    names = _listed(models)
     members = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
     sets = _listed(_default_templates(members, loading.kind) if templates is None else templates)
     loaded = dict(zip(sets, _template_sets(sets, probing), strict=True))
     cache = bool(options.get("cache", True))
+    named = None if base is None else _listed(base)
+    bases = {name: named or _default_bases(loaded[name], probing) for name in sets}
     jobs = _jobs(members, loaded, bases, probing, loading, cache=cache)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
         ordered = longest_first(jobs, loaded)
         results, errors = _run(run, ordered, folder, settings.workers, progress)
+    # Sets with different defaults have no list of bases in common, and the default is none.
+    shared = bases[sets[0]] if len(set(map(tuple, bases.values()))) == 1 else []
     failures = [
         Failure(job.subject.label, job.templates, errors[job.key])
         for job in jobs
@@ -122,7 +127,7 @@ def sweep(
         ],
         failures=failures,
         settings={
-            **{"models": names, "templates": sets, "base": bases},
+            **{"models": names, "templates": sets, "base": shared},
             **{name: value for name, value in settings.to_dict().items() if name in _DECIDING},
             **{name: value for name, value in loading.to_dict().items() if name != "revision"},
             **probing.to_dict(),
@@ -167,6 +172,11 @@ def _default_templates(models: Sequence[Subject], kind: str) -> str:
     return default_templates(*names)
 
 
+def _default_bases(templates: TemplateSet, probing: ProbeSettings) -> list[str]:
+    words = resolved(replace(probing, lean=None), templates)
+    return [default_base(words.attributes or (), words.tasks or ())]
+
+
 def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[TemplateSet]:
     """Return the template sets; raise if one is given twice or lacks a word to compare."""
     sets = [load_templates(name) for name in names]
@@ -179,7 +189,7 @@ def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[Templat
 def _jobs(
     models: Sequence[Subject],
     sets: Mapping[str, TemplateSet],
-    bases: list[str],
+    bases: Mapping[str, list[str]],
     probing: ProbeSettings,
     loading: ModelSettings,
     *,
@@ -189,18 +199,22 @@ def _jobs(
 
     What the names stand for is part of each job: an edited file gets a new key.
     """
-    refuse_twice("base", [find_source(name).name for name in bases])
-    sources = [base_facts(name) for name in (*bases, *filter(None, [probing.lean]))]
+    for names in bases.values():
+        refuse_twice("base", [find_source(name).name for name in names])
+    sources = {
+        name: [base_facts(source) for source in (*names, *filter(None, [probing.lean]))]
+        for name, names in bases.items()
+    }
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.arguments().items() if name != "revision"}
     return [
         ProbeJob(
             subject,
             name,
-            tuple(bases),
+            tuple(bases[name]),
             {**probing.to_dict(), "cache": cache},
             load,
-            identity(file_states(subject.model), tokenizer, template_set.sha256, sources),
+            identity(file_states(subject.model), tokenizer, template_set.sha256, sources[name]),
         )
         for subject in models
         for name, template_set in sets.items()

@@ -64,7 +64,8 @@ def test_no_check_is_proposed_where_no_verdict_is_possible(
         return replace(made, obstacle=None if possible else Obstacle.SMALL_BASE)
 
     monkeypatch.setattr(ProbeRow, "estimate", property(obstructed))
-    err = command("run")("--task", "nurse,cook,lawyer", "--output", tmp_path)[2]
+    bases = ("--base", "uniform", "--base", "labor")
+    err = command("run")("--task", "nurse,cook,lawyer", *bases, "--output", tmp_path)[2]
     checks = [line for line in err.splitlines() if line.startswith("check ")]
     assert len(checks) == (proposed is not None)
     assert all(str(proposed) in line for line in checks)

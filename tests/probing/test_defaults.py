@@ -1,4 +1,4 @@
-"""The template set that models of each kind are probed with if none is named."""
+"""The template set and the base that a model is probed with if none is named."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import huggingface_hub
 import pytest
 
 from lmprobe import compare, language_leakage, load_templates, probe, sweep
+from lmprobe.errors import InputError
 from lmprobe.models import find_kind
 from lmprobe.models.checkpoint import find_checkpoint
 from lmprobe.probing.settings import run_again
@@ -81,6 +82,25 @@ def test_all_models_of_a_sweep_have_one_set(
     assert result.provenance["settings"]["templates"] == [name]
     assert {row.templates for row in result.rows} == {name}
     assert len(result.failures) == models.count("./none")
+
+
+TRAITS: dict[str, Any] = {"tasks": ["polite", "lazy"], "interval": "t"}
+
+
+def test_the_base_is_labor_and_uniform_for_tasks_that_are_not_occupations(inline: str) -> None:
+    saved = probe(MASKED, "neutral", **FEW)
+    assert [row.base for row in saved.rows] == ["labor"] * 2
+    assert "--base labor" in run_again(saved)
+    assert {row.base for row in probe(MASKED, "ages", **TRAITS).rows} == {"uniform"}
+    assert {row.base for row in compare([MASKED, OTHER], "ages", **TRAITS).rows} == {"uniform"}
+    assert language_leakage(MASKED, "neutral", **FEW).provenance["base"] == "labor"
+    swept = sweep([MASKED], ["ages", "neutral"], engine=inline, interval="t")
+    assert {(row.templates, row.base) for row in swept.rows} == {
+        ("ages", "uniform"), ("neutral", "labor"),
+    }  # fmt: skip
+    # Named, a base that cannot serve is an error.
+    with pytest.raises(InputError, match="have none of the tasks: polite, lazy"):
+        probe(MASKED, "ages", "labor", **TRAITS)
 
 
 @pytest.mark.parametrize(("model", "kind"), [(MASKED, "masked"), (CAUSAL, "causal")])
