@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.exhibits import SOURCE, by_direction, interval_column
+from lmprobe.probing.exhibits import SOURCE, interval_column
+from lmprobe.probing.finding import given_names
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
 from lmprobe.results import (
     ColumnKind,
@@ -35,7 +36,7 @@ from lmprobe.results import (
 )
 from lmprobe.results.content import frame_of
 from lmprobe.results.estimate import Claim
-from lmprobe.results.format import format_interval, format_signed, plural
+from lmprobe.results.format import format_interval, format_signed, listed, plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.comparison import SMALLEST, TableComparison, TaskDifference, compare_tables
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 # A headline is short; the tables have every row.
 _HEADLINES = 4
+_NAMED = 3
 
 LIMITS = (
     "A difference shows which model exaggerates the base more, not which of them is right: both "
@@ -270,12 +272,13 @@ class ComparisonResult(Result):
         return tuple(Claim(row.estimate, row.base, row.direction, row.pair) for row in self.rows)
 
     def tables(self) -> tuple[Table, ...]:
-        """Return one table per direction, then the tasks that moved."""
-        return (*_direction_tables(self.rows), *_moved_tasks(self.rows))
+        """Return every difference, then the tasks that differ."""
+        return (_difference_table(self.rows), *_moved_tasks(self.rows))
 
     def page(self) -> Page:
         """Return the whole report."""
         names = [str(name) for name in self.provenance["names"]]
+        probed = self.provenance["probes"][0]
         # What the intervals assume comes first.
         notes = sorted(
             dict.fromkeys(note for row in self.rows for note in row.notes),
@@ -283,16 +286,15 @@ class ComparisonResult(Result):
         )
         tasks = _moved_tasks(self.rows)
         text = () if tasks else ("No single task differs by a family-wise test.",)
-        shown = [row for row in self.rows if row.verdict.decisive] or self.rows
         figures = _difference_figures(self.rows)
         return Page(
             title=f"{names[1]} compared with {names[0]}"
             if len(names) == 2
             else f"{plural(len(names), 'model')} compared",
             subtitle=f"Difference: the value of {_minuend(self.rows)}.",
-            headline=tuple(Statement(_sentence(row), row.verdict) for row in shown[:_HEADLINES]),
+            headline=tuple(_finding(self.rows, given_names(probed["templates"]))),
             sections=(
-                Section("Differences", tables=_direction_tables(self.rows), name="verdict"),
+                Section("Differences", tables=(_difference_table(self.rows),), name="verdict"),
                 Section("With their intervals", figures=figures, name="differences"),
                 Section("Task by task", text=text, tables=tasks, name="tasks"),
                 *closing_sections(notes, command=_compare_again(self.provenance)),
@@ -353,23 +355,21 @@ def _tasks_of(rows: Sequence[ComparisonRow]) -> list[_TaskOfRow]:
     return [_TaskOfRow(row, task) for row in rows for task in row.tasks]
 
 
-def _direction_tables(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
-    """Return one table per direction: every pair of models and base with its difference."""
-    return tuple(
-        table_of(
-            direction.slug,
-            group,
-            (
-                _model_column(group),
-                ColumnOf("base", "base"),
-                ColumnOf("difference", "value", ColumnKind.SIGNED, "value"),
-                interval_column(group),
-                ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
-                ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
-            ),
-            title=f"{direction}: {direction.question}",
-        )
-        for direction, group in by_direction(rows).items()
+def _difference_table(rows: Sequence[ComparisonRow]) -> Table:
+    """Return every pair of models, base and direction with its difference."""
+    return table_of(
+        "differences",
+        rows,
+        (
+            _model_column(rows),
+            ColumnOf("base", "base"),
+            ColumnOf("direction", "direction", ColumnKind.DIRECTION),
+            ColumnOf("difference", "value", ColumnKind.SIGNED, "value"),
+            interval_column(rows),
+            ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
+            ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+        ),
+        title="Differences",
     )
 
 
@@ -407,7 +407,8 @@ def _moved_tasks(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
         f"{len(moved)} of {plural(len(tasks), 'difference')} of tasks can be claimed, by a "
         f"family-wise test; the intervals cover all tasks at once{rest}"
     )
-    return (table_of("tasks", largest, columns, title="Tasks that differ", caption=caption),)
+    title = "Tasks that differ"
+    return (table_of("tasks", largest, columns, title=title, caption=caption, detail=True),)
 
 
 def _difference_figures(rows: Sequence[ComparisonRow]) -> tuple[IntervalPlot, ...]:
@@ -459,17 +460,70 @@ def _minuend(rows: Sequence[ComparisonRow]) -> str:
     return "the first model named minus that of the second"
 
 
-def _sentence(row: ComparisonRow) -> str:
-    where = f"against {row.base} ({row.direction})"
+def _finding(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> Iterator[Statement]:
+    """Yield a sentence for each pair of models and base, those that tell them apart first.
+
+    The tasks that differ most follow for the first pair: the tables have the others.
+    """
+    groups: dict[tuple[str, str], list[ComparisonRow]] = {}
+    for row in rows:
+        groups.setdefault((row.pair, row.base), []).append(row)
+    ordered = sorted(
+        groups.values(), key=lambda group: not any(row.verdict.decisive for row in group)
+    )
+    for group in ordered[:_HEADLINES]:
+        group.sort(key=lambda row: DIRECTIONS.index(row.direction))
+        verdict = next((row.verdict for row in group if row.verdict.decisive), group[0].verdict)
+        yield Statement(_sentence(group, given), verdict)
+    if more := len(ordered[_HEADLINES:]):
+        yield Statement(f"The table has {plural(more, 'more comparison')}.")
+    if ordered[0][0].obstacle is None:
+        yield from map(Statement, _tasks_that_differ(ordered[0], given))
+
+
+def _sentence(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> str:
+    """Return what a base says of two models, in both directions."""
+    claims = {row.direction: _claim(row) for row in rows}
+    against = f"Against {rows[0].base}"
+    if len(rows) > 1 and len({*claims.values()}) == 1:
+        return f"{against}, {claims[rows[0].direction]}, in both directions."
+    each = (f"given the {given[direction]}, {claim}" for direction, claim in claims.items())
+    return f"{against}: {'; '.join(each)}."
+
+
+def _claim(row: ComparisonRow) -> str:
+    """Return the verdict on two models in words: of the one that is farther from the base, if any.
+
+    The mean of both lies on one side of the base then, and so does the value farther from it.
+    """
     if row.obstacle is not None:
-        return f"{row.second} and {row.first} are not compared {where}: {row.obstacle.reason}."
-    predicate = row.verdict.predicate.format(base=f"that of {row.first}")
+        return f"{row.second} and {row.first} are not compared: {row.obstacle.reason}"
     if row.verdict not in (Verdict.HIGHER, Verdict.LOWER):
-        return f"{row.second} {row.verdict.predicate.format(base=row.first)}, {where}."
-    place = ""
-    if row.nearer is not None:
-        place = ", nearer to the base" if row.nearer == row.second else ", farther from the base"
-    return f"The value of {row.second} {predicate}{place}, {where}."
+        return f"{row.second} {row.verdict.predicate.format(base=row.first)}"
+    if row.nearer is None:
+        return (
+            f"the value of {row.second} {row.verdict.predicate.format(base=f'that of {row.first}')}"
+        )
+    farther = row.first if row.nearer == row.second else row.second
+    beyond = (row.verdict is Verdict.HIGHER) == (farther == row.second)
+    does = (
+        ("follows the lean", "goes against the lean")
+        if row.foreign_lean
+        else ("exaggerates the links", "weakens the links")
+    )
+    return f"{farther} {does[not beyond]} more than {row.nearer}"
+
+
+def _tasks_that_differ(
+    rows: Sequence[ComparisonRow], given: Mapping[Direction, str]
+) -> Iterator[str]:
+    """Yield the tasks in which two models differ most, of those that can be claimed."""
+    for row in rows:
+        moved = [task for task in row.tasks if task.differs(1 - row.interval.confidence)]
+        moved.sort(key=lambda task: -abs(task.value))
+        if moved:
+            tasks = (f"{task.task} ({format_signed(task.value, 2)})" for task in moved[:_NAMED])
+            yield f"Given the {given[row.direction]}, they differ most in {listed(tasks)}."
 
 
 def _compare_again(provenance: Mapping[str, Any]) -> str:

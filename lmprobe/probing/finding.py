@@ -14,12 +14,7 @@ import numpy as np
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.results import NoteKind, Statement, Verdict
-from lmprobe.results.format import (
-    format_p_value,
-    format_percent,
-    listed,
-    plural,
-)
+from lmprobe.results.format import describe_strength, format_p_value, listed, plural
 from lmprobe.results.moves import Moves
 
 if TYPE_CHECKING:
@@ -39,7 +34,7 @@ def finding(result: ProbeResult) -> tuple[Statement, ...]:
         rows.sort(key=lambda row: DIRECTIONS.index(row.direction))
     main = min(bases, key=lambda base: (_unsuited(bases[base][0]), [*bases].index(base)))
     others = [base for base in bases if base != main]
-    names = given_names(result)
+    names = given_names(result.provenance["templates"])
     statements = [
         Statement(_verdict(result, bases[main], names), bases[main][0].verdict),
         *map(Statement, _details(bases[main], names)),
@@ -55,12 +50,11 @@ def _unsuited(row: ProbeRow) -> int:
     return 2 if row.obstacle is not None else int(row.foreign_lean)
 
 
-def given_names(result: ProbeResult) -> dict[Direction, str]:
+def given_names(templates: Mapping[str, Any]) -> dict[Direction, str]:
     """Return what each direction gives the model, by the slots of the template set."""
-    slots: Mapping[str, Any] = result.provenance["templates"]
     words = {"task": "task", "attribute": "group"}
     return {
-        direction: str(slots.get(direction.given, words[direction.given]))
+        direction: str(templates.get(direction.given, words[direction.given]))
         for direction in DIRECTIONS
     }
 
@@ -122,11 +116,7 @@ def _strength(row: ProbeRow) -> Iterator[str]:
         if not math.isnan(away) and row.unevenness is None:
             yield f"Shares are {100 * away:.2g} points from those of {row.base} on average."
     elif not math.isnan(row.strength.value):
-        ends = row.strength.interval
-        text = f"Its links are {row.strength.value:.2f} times as strong as those of {row.base}"
-        level = f"{format_percent(ends.confidence)} interval"
-        sure = f" ({level} {ends.low:.2f} to {ends.high:.2f})" if ends.bounded else ""
-        yield f"{text}{sure}."
+        yield describe_strength(row.strength, row.base)
 
 
 def moves_of(row: ProbeRow) -> Moves:
@@ -168,7 +158,7 @@ def _other_base(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> str
 
 def mass_warnings(result: ProbeResult) -> list[str]:
     """Return one sentence for each direction in which the candidates had next to no mass."""
-    names = given_names(result)
+    names = given_names(result.provenance["templates"])
     return list(
         dict.fromkeys(
             f"Given the {names[row.direction]}, {note.text}."

@@ -86,6 +86,7 @@ _DETAILS = {
     NoteKind.MASS,
     NoteKind.QUALITY,
     NoteKind.PREFERENCE,
+    NoteKind.TIE,
     NoteKind.THRESHOLD,
     NoteKind.RUNS,
     NoteKind.MULTIPLICITY,

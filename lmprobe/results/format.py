@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from lmprobe.results.content import Cell, Column, ColumnKind, Table
+from lmprobe.results.estimate import Estimate
 from lmprobe.results.verdict import Interval, IntervalStatus, Verdict
 
 DIGITS = 4
@@ -101,6 +102,24 @@ def describe_interval(interval: Interval) -> str:
     if interval.bounded:
         return f"{format_percent(interval.confidence)} interval {ends}"
     return ends if interval.status is IntervalStatus.UNDEFINED else f"no interval: {ends}"
+
+
+def describe_strength(strength: Estimate, base: str) -> str:
+    """Return how many times as strong the links are as those of the base, as a sentence.
+
+    An interval from no links at all to twice those of the base leaves it open.
+    """
+    ends = strength.interval
+    level = f"{format_percent(ends.confidence)} interval"
+    low, high = (format_number(end, 2) for end in (ends.low, ends.high))
+    if ends.bounded and ends.low <= 0 and ends.high >= 2:
+        return (
+            f"How many times as strong its links are as those of {base} stays open: the {level} is "
+            f"{low} to {high}."
+        )
+    sure = f" ({level} {low} to {high})" if ends.bounded else ""
+    times = f"{format_number(strength.value, 2)} times"
+    return f"Its links are {times} as strong as those of {base}{sure}."
 
 
 def format_percent(share: float, digits: int = 3) -> str:

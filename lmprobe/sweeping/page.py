@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lmprobe.probing.finding import verdict_counts
 from lmprobe.probing.page import LIMITS
@@ -14,6 +14,7 @@ from lmprobe.results import (
     Section,
     Statement,
     Table,
+    Verdict,
     closing_sections,
     table_of,
 )
@@ -29,6 +30,8 @@ _MOST_LINES = 1_200
 _MOST_CELLS = 30_000
 # More statements than this are no headline.
 _MOST_STATEMENTS = 6
+# Models that are named in a sentence.
+_NAMED = 3
 
 _BAND = (
     "The band covers the values of all steps at once. Zero is the base: a model on it neither "
@@ -81,25 +84,39 @@ def sweep_page(result: SweepResult) -> Page:
 
 
 def _headline(result: SweepResult) -> tuple[Statement, ...]:
-    """Return a sentence for each question, or one for all where there are many."""
+    """Return a sentence for each question, or one for all where there are many, and failures."""
+    return (*_findings(result), *_failed(result))
+
+
+def _findings(result: SweepResult) -> Iterator[Statement]:
     if len(result.models) == 1:
-        return (verdict_counts([row.estimate.verdict for row in result.rows]),)
-    if len(result.orders) <= _MOST_STATEMENTS:
+        yield verdict_counts([row.estimate.verdict for row in result.rows])
+    elif len(result.orders) <= _MOST_STATEMENTS:
         make = _first_to_last if result.over_steps else _lowest_to_highest
-        return tuple(make(result, order) for order in result.orders)
-    ranked = [order for order in result.orders if len(order.groups) > 1]
-    return (
-        Statement(
+        yield from (make(result, order) for order in result.orders)
+    else:
+        ranked = [order for order in result.orders if len(order.groups) > 1]
+        yield Statement(
             f"{len(ranked)} of {len(result.orders)} questions (template set, base, direction) "
             f"tell some of {len(result.models)} models apart."
-        ),
-    )
+        )
+
+
+def _failed(result: SweepResult) -> Iterator[Statement]:
+    """Yield that models are missing, where some could not be probed."""
+    failed = list(dict.fromkeys(failure.model for failure in result.failures))
+    if failed:
+        named = ", ".join(failed[:_NAMED]) + (", …" if len(failed) > _NAMED else "")
+        number = len({*failed, *result.models})
+        text = f"{len(failed)} of {plural(number, 'model')} could not be probed: {named}."
+        yield Statement(text, Verdict.UNINFORMED)
 
 
 def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
-    where = _where(order.question)
+    where = _where(result, order.question)
+    number = len(order.models)
     if len(order.groups) == 1:
-        return Statement(f"{where}: no two of {len(order.models)} models can be told apart.")
+        return Statement(f"{where}, no two of {number} models can be told apart.")
     claimed = {row.model: row.estimate.claimed for row in result.of(order.question)}
     names = result.short_names
     first, last = (
@@ -107,10 +124,10 @@ def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
         for model in (order.models[0], order.models[-1])
     )
     together = sum(len(group) > 1 for group in order.groups)
-    rest = "all can be told apart"
+    rest = "the two can be told apart" if number == 2 else f"all {number} can be told apart"
     if together:
-        rest = f"{plural(together, 'group')} of models that cannot be told apart"
-    return Statement(f"{where}: from {first} to {last}; {rest}.")
+        rest = f"{plural(together, 'group')} of models cannot be told apart within"
+    return Statement(f"{where}, the value is lowest for {first} and highest for {last}; {rest}.")
 
 
 def _first_to_last(result: SweepResult, order: Order) -> Statement:
@@ -119,14 +136,18 @@ def _first_to_last(result: SweepResult, order: Order) -> Statement:
     first, last = rows[steps[0]], rows[steps[-1]]
     moved = order.separates(first.model, last.model)
     return Statement(
-        f"{_where(order.question)}: from {format_signed(first.estimate.claimed)} at step "
+        f"{_where(result, order.question)}, the value goes from {format_signed(first.estimate.claimed)} at step "
         f"{first.step:,} to {format_signed(last.estimate.claimed)} at step {last.step:,}"
         f"{'' if moved else ', which cannot be told apart'}."
     )
 
 
-def _where(question: Question) -> str:
-    return f"{question.templates}, {question.base}, {question.direction}"
+def _where(result: SweepResult, question: Question) -> str:
+    """Return a question as the beginning of a sentence."""
+    given = {"task": "task", "attribute": "group"}[question.direction.given]
+    several = len({row.templates for row in result.rows}) > 1
+    of_set = f" ({question.templates})" if several else ""
+    return f"Given the {given}, against {question.base}{of_set}"
 
 
 def _forests(result: SweepResult) -> Section:

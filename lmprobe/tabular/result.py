@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,11 +18,11 @@ from lmprobe.results import (
     Figure,
     Note,
     NoteKind,
+    Obstacle,
     Page,
     Section,
     Series,
     SeriesPlot,
-    Statement,
     Table,
     closing_sections,
     json_field,
@@ -34,6 +33,7 @@ from lmprobe.results.format import format_signed, plural
 from lmprobe.results.metric_values import MetricValue, metric_table
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
+from lmprobe.tabular.finding import finding
 from lmprobe.tabular.rows import AmplificationRow
 from lmprobe.tabular.settings import AmplifySettings, listed
 
@@ -56,6 +56,13 @@ LIMITS = (
     "different scales.",
 )
 """What this measures and what it does not; every report carries it."""
+
+NO_LEAN = "Where the labels show no link, the sign of the value is due to chance."
+
+CORRECTED = (
+    "The lean of some pairs may be due to chance, which raises the value: “corrected” takes it "
+    "from other rows, and the interval and the verdict belong to it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +184,7 @@ class AmplificationResult(Result):
         return Page(
             title=f"Do the predictions exaggerate the link between {groups} and {task}?",
             subtitle=f"{self.rows_read:,} rows{of_runs} of {tables}",
-            headline=tuple(_statement(row, settings) for row in self.rows),
+            headline=finding(self.rows, settings),
             sections=tuple(_sections(self, settings)),
             limits=LIMITS,
             topic="lmprobe amplify",
@@ -224,13 +231,16 @@ def _verdict_table(result: AmplificationResult) -> Table:
         ColumnOf("corrected", "estimate.corrected", ColumnKind.SIGNED),
         ColumnOf(percent, "interval", ColumnKind.INTERVAL, "interval"),
         ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
-        ColumnOf("strength", "strength.value", ColumnKind.NUMBER),
+        ColumnOf("strength", "strength.value", ColumnKind.NUMBER, essential=False),
         ColumnOf("its interval", "strength.interval", ColumnKind.RANGE, "strength", False),
         ColumnOf("mean size", "absolute", ColumnKind.NUMBER, "absolute", False),
         ColumnOf("undefined", _undefined, key="undefined_pairs", essential=False),
     )
     title = "How much further predictions lean than the labels do"
-    return table_of("amplification", result.rows, columns, title=title)
+    fitted = any(row.estimate.corrected is not None for row in result.rows)
+    no_lean = any(row.estimate.obstacle is Obstacle.NO_LEAN for row in result.rows)
+    caption = " ".join([CORRECTED] * fitted + [NO_LEAN] * no_lean)
+    return table_of("amplification", result.rows, columns, title=title, caption=caption)
 
 
 def _undefined(row: AmplificationRow) -> str:
@@ -279,7 +289,7 @@ def _pair_table(row: AmplificationRow, top: int | None = None) -> Table:
     if top is not None and len(places) > 2 * top:
         places = [*places[:top], *places[-top:]]
         which = f"the {top} pairs that amplify most, and least"
-    predicted, base, lean = _rates(row)
+    predicted, base, lean = row.predicted, row.base_rate, row.lean
     columns = (
         ColumnOf("attribute", lambda place: row.attributes[place[0]]),
         ColumnOf("task", lambda place: row.tasks[place[1]]),
@@ -289,29 +299,7 @@ def _pair_table(row: AmplificationRow, top: int | None = None) -> Table:
         ColumnOf("amplification", lambda place: float(by_pair[place]), ColumnKind.SIGNED),
     )
     title = f"{row.direction.value}: {which}"
-    return table_of(f"pairs_{row.direction.slug}", places, columns, title=title)
-
-
-def _rates(row: AmplificationRow) -> tuple[Floats, ...]:
-    """Return the predicted rate, base rate and lean of each pair, averaged over runs."""
-    return tuple(
-        np.mean([getattr(run, name) for run in row.runs], axis=0)
-        for name in ("predicted", "base_rate", "lean")
-    )
-
-
-def _statement(row: AmplificationRow, settings: AmplifySettings) -> Statement:
-    base = "the label" if settings.train is None else "the train table"
-    claim = f"the prediction {row.estimate.verdict.predicate.format(base=base)}"
-    if row.strength is not None and not math.isnan(row.strength.value):
-        claim += f"; its links are {row.strength.value:.2f} times as strong as those of the labels"
-    if row.unevenness is not None:
-        claim = next(note.text for note in row.notes if note.kind is NoteKind.TIE)
-    elif settings.interval == "none":
-        claim = f"{format_signed(row.value)}; without an interval there is no verdict"
-    elif row.estimate.obstacle is not None:
-        claim = row.estimate.obstacle.reason
-    return Statement(f"{row.direction}: {claim}.", row.estimate.verdict)
+    return table_of(f"pairs_{row.direction.slug}", places, columns, title=title, detail=True)
 
 
 def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Section]:
@@ -347,7 +335,7 @@ def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Se
 
 def _pair_figure(row: AmplificationRow) -> Figure:
     """Return the predicted rate of each pair over its base rate, one series per lean."""
-    predicted, base, lean = _rates(row)
+    predicted, base, lean = row.predicted, row.base_rate, row.lean
     tasks = _short(row.tasks)
     series = []
     for name, wanted in (("leans towards", lean > 0), ("leans away", lean < 0)):

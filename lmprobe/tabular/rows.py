@@ -127,7 +127,25 @@ class AmplificationRow(EstimateRow):
     @property
     def by_pair(self) -> Floats:
         """The amplification of each pair, (A, T), averaged over runs."""
-        return np.asarray(np.mean([run.by_pair for run in self.runs], axis=0))
+        return self._mean("by_pair")
+
+    def _mean(self, table: str) -> Floats:
+        return np.asarray(np.mean([getattr(run, table) for run in self.runs], axis=0))
+
+    @property
+    def predicted(self) -> Floats:
+        """How often each pair is predicted, (A, T), averaged over runs."""
+        return self._mean("predicted")
+
+    @property
+    def base_rate(self) -> Floats:
+        """How often each pair is labelled, (A, T), averaged over runs."""
+        return self._mean("base_rate")
+
+    @property
+    def lean(self) -> Floats:
+        """Which way each pair leans, (A, T), averaged over runs."""
+        return self._mean("lean")
 
     @property
     def by_attribute(self) -> dict[str, float]:
@@ -245,7 +263,7 @@ def _row(
 def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
     """Say what can be said where the labels show no link."""
     axis, names = row.direction.given_axis, (row.attributes, row.tasks)[row.direction.axis]
-    predicted = np.mean([run.predicted for run in row.runs], axis=0)
+    predicted = row.predicted
     mean = np.expand_dims(defined_mean(predicted, axis=axis), axis)
     spread = np.nan_to_num(np.ptp(np.where(np.isnan(predicted), mean, predicted), axis=axis))
     between, points = ("the groups", "the tasks")[axis], float(spread.max())
@@ -253,9 +271,10 @@ def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
         between, points = f"{row.tasks[0]} and all rows", uneven.value
     chance = "more" if uneven.verdict is Verdict.UNEVEN else "no more"
     text = (
-        "the labels show no link beyond chance, so amplification has no direction; predictions of "
-        f"{names[int(spread.argmax())]} differ between {between} by up to {100 * points:.3g} "
-        f"points, {chance} than chance may explain (p {format_p_value(uneven.p_value)})"
+        "the labels show no link beyond chance, so there is nothing that the predictions could "
+        f"exaggerate; predictions of “{names[int(spread.argmax())]}” differ between {between} by "
+        f"up to {100 * points:.3g} points, {chance} than chance may explain "
+        f"(p {format_p_value(uneven.p_value)})"
     )
     return Note(NoteKind.TIE, text, row.direction.value)
 
