@@ -136,7 +136,8 @@ def _first_to_last(result: SweepResult, order: Order) -> Statement:
     first, last = rows[steps[0]], rows[steps[-1]]
     moved = order.separates(first.model, last.model)
     return Statement(
-        f"{_where(result, order.question)}, the value goes from {format_signed(first.estimate.claimed)} at step "
+        f"{_where(result, order.question)}, the value goes from "
+        f"{format_signed(first.estimate.claimed)} at step "
         f"{first.step:,} to {format_signed(last.estimate.claimed)} at step {last.step:,}"
         f"{'' if moved else ', which cannot be told apart'}."
     )
