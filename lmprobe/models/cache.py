@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -86,6 +87,10 @@ def _made_with() -> dict[str, str]:
     return {name: version(name) for name in ("torch", "transformers")}
 
 
+class CacheWarning(UserWarning):
+    """Answers could not be kept in the cache."""
+
+
 Numbers = Mapping[str, tuple[float, ...]]
 
 
@@ -136,7 +141,7 @@ def cached_answers(
         done += work.size
         entry = entries[number] = CacheEntry(model.name, numbers, model.threads)
         if cache:
-            write(keys[number], entry)
+            cache = _written(keys[number], entry)
     if missing and cache:
         model.remember()
     return [entry for _, entry in sorted(entries.items()) if entry is not None], not missing
@@ -175,9 +180,19 @@ def write(key: str, entry: CacheEntry) -> None:
         write_sealed(_path(key), content, key)
     except (OSError, LmprobeError) as problem:
         raise InputError(
-            f"the scores cannot be kept ({problem}); set LMPROBE_CACHE to a folder that can be "
-            "written, or do without the cache (cache=False, --no-cache)"
+            f"the scores cannot be kept for the next run ({problem}); set LMPROBE_CACHE to a "
+            "folder that can be written, or do without the cache (`cache=False`, --no-cache)"
         ) from problem
+
+
+def _written(key: str, entry: CacheEntry) -> bool:
+    """File an entry, or warn that it cannot be filed: the run has its answers all the same."""
+    try:
+        write(key, entry)
+    except InputError as problem:
+        warnings.warn(str(problem), CacheWarning, stacklevel=2)
+        return False
+    return True
 
 
 def contents() -> list[tuple[Path, CacheEntry | None]]:

@@ -26,6 +26,8 @@ _ADAPTER = "adapter_config.json"
 _SAFE_WEIGHTS = ("model*.safetensors", "model.safetensors.index.json")
 # Pickles, which are read with `weights_only`: a list of tensors, no code.
 _PICKLED_WEIGHTS = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
+# One of these holds the vocabulary. Without any, transformers makes a tokenizer that knows no word.
+_VOCABULARIES = ("tokenizer.json", "vocab*", "*.model", "*.txt", "*.tiktoken")
 _DESCRIPTION = (
     "config.json",
     *("tokenizer*", "vocab*", "merges*", "special_tokens_map.json", "added_tokens.json"),
@@ -166,7 +168,9 @@ def _from_hub(
         if weights and not _files(folder, _SAFE_WEIGHTS):
             folder = fetch(*_DESCRIPTION, *_PICKLED_WEIGHTS)
     except HFValidationError as problem:
-        message = f'"{name}" is neither a folder here nor a hub id such as "org/name"'
+        message = (
+            f'"{name}" is neither a folder here nor a hub id such as "org/name"; {_similar(name)}'
+        )
         raise ModelError(message) from problem
     # The hub's errors have many types (network, login, repository, cache); all mean this.
     except Exception as problem:
@@ -228,6 +232,18 @@ def find_tokenizer(name_or_path: str | Path) -> tuple[Path, str]:
             raise ModelError(f"{name}: no such folder; a tokenizer is a folder or a hub id")
         path = _from_hub(name, None).folder
     return path, _content_hash(path, _DESCRIPTION[1:])
+
+
+def check_vocabulary(name: str, folder: Path) -> None:
+    """Raise if a folder has no file that holds a vocabulary."""
+    if _files(folder, _VOCABULARIES):
+        return
+    there = ", ".join(path.name for path in _files(folder, ("*",)))
+    raise ModelError(
+        f"{name}: no tokenizer in {folder}, which holds {there or 'no file'}; it is "
+        "tokenizer.json, vocab.txt or vocab.json with merges.txt. Save it there "
+        "(tokenizer.save_pretrained), or name its folder or hub id (`tokenizer`, --tokenizer)"
+    )
 
 
 def _files(folder: Path, patterns: tuple[str, ...]) -> list[Path]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lmprobe.errors import InputError, ModelError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
+from lmprobe.metrics.labels import some_names
 
 Span = tuple[int, int]
 
@@ -270,6 +271,7 @@ class _WordProblems:
         """Whether a word may share its tokens with the text beside it."""
         self.glued: dict[str, str] = {}
         """The words without tokens of their own, and the tokens that write them."""
+        self.known: set[str] = set()
         self.unknown: set[str] = set()
         # A span of a sentence is looked up for each direction, as the word and as what differs.
         self._tokens: dict[tuple[str, Span], Span] = {}
@@ -291,8 +293,9 @@ class _WordProblems:
         word = self.tokens(text, (cloze.start, cloze.end))
         article = self.tokens(text, cloze.article) if cloze.article else word
         for span in ((cloze.start, cloze.end), *cloze.given):
-            if unknown is not None and unknown in text.ids[slice(*self.tokens(text, span))]:
-                self.unknown.add(cloze.text[slice(*span)])
+            tokens = text.ids[slice(*self.tokens(text, span))]
+            words = self.known if unknown is None or unknown not in tokens else self.unknown
+            words.add(cloze.text[slice(*span)])
         return EncodedCloze(
             ids=text.ids,
             word=word,
@@ -314,6 +317,12 @@ class _WordProblems:
             )
         if self.unknown:
             problems.append(f"are unknown to its tokenizer: {', '.join(sorted(self.unknown))}")
+        if self.unknown and not self.known:
+            raise ModelError(
+                f"the tokenizer knows none of the words ({some_names(tuple(sorted(self.unknown)))}"
+                "): it is not that of the model, or lacks its vocabulary. Give the right one "
+                "(`tokenizer`, --tokenizer), or words of the model's language"
+            )
         if problems:
             raise ModelError(
                 "the model cannot be asked about all the words: these "

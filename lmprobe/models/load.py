@@ -20,7 +20,12 @@ from typing import Any, get_args
 from lmprobe.errors import InputError, MissingExtraError, ModelError, did_you_mean
 from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
-from lmprobe.models.checkpoint import Checkpoint, find_checkpoint, find_tokenizer
+from lmprobe.models.checkpoint import (
+    Checkpoint,
+    check_vocabulary,
+    find_checkpoint,
+    find_tokenizer,
+)
 from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin
@@ -319,6 +324,8 @@ class TokenizerFiles:
 
         if self.in_memory is not None:
             return checked_tokenizer(self.name, self.in_memory, kind)
+        if self.gguf is None:
+            check_vocabulary(self.name, self.folder)
         options = {"gguf_file": self.gguf} if self.gguf else {}
         with _reading(f"{self.name}: the tokenizer cannot be loaded"):
             tokenizer = AutoTokenizer.from_pretrained(self.folder, **_LOCAL, **options)

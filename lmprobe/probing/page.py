@@ -302,7 +302,7 @@ def mass_notes(result: ProbeResult) -> Iterator[Note]:
         text = f"before normalising, the candidates together had {share} of the probability"
         ratio = rows[0].mass_ratio
         if ratio is not None:
-            text += f"; their first tokens had {format_rounded(ratio)} times that of random ones"
+            text += f"; a token of each had {format_rounded(ratio)} times that of random ones there"
         yield Note(NoteKind.QUALITY, text, direction.value)
     if result.perplexity is not None:
         name = "pseudo-perplexity" if uses_masks(result) else "perplexity"

@@ -239,8 +239,8 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
         text = f"the tokenizer splits {number} into pieces; {scorer} scores them as whole words"
         return (Note(NoteKind.SPLIT_WORDS, f"{text}: {words}"),)
     text = (
-        f"{scorer} scores {number} that the tokenizer splits by their first piece alone, which is "
-        "wrong; use it only to reproduce the paper"
+        f"{scorer} scores {number} that the tokenizer splits by a part of their pieces, so these "
+        f"scores are not those of the words ({scorers.description(scorer).rstrip('.')})"
     )
     return (Note(NoteKind.SCORER, f"{text}: {words}"),)
 

@@ -243,7 +243,7 @@ def test_the_page_of_reproductions_is_up_to_date(generate: ModuleType) -> None:
     page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     for name in without:
         page = without_section(name, page)
-    with pytest.warns(UserWarning, match="first piece"):
+    with pytest.warns(UserWarning, match="first-piece scores"):
         fresh = generate.reproduction(images=None, without=without)
     number = re.compile(r"−?\d+\.\d+")
     assert number.sub("#", page) == number.sub("#", fresh), "run `python docs/generate.py`"

@@ -170,6 +170,8 @@ def test_code_that_comes_with_a_model_is_not_run(copied: Path, tmp_path: Path) -
         ("reference:faithfull", r'no bundled model "reference:faithfull"; did you mean'),
         ("a name with spaces", "neither a folder here nor a hub id"),
         ("openai:gpt-4o", "neither a folder here nor a hub id"),
+        ("refrence:faithful", 'did you mean "reference:faithful"'),
+        ("Reference:Amplified", 'did you mean "reference:amplified"'),
     ],
 )
 def test_names_that_mean_nothing(name: str | Path, message: str) -> None:
@@ -320,8 +322,11 @@ def test_a_checkpoint_without_the_head(copied: Path) -> None:
 def test_tokenizers_that_cannot_be_used(copied: Path) -> None:
     for path in copied.glob("*token*"):
         path.unlink()
-    with pytest.raises(ModelError, match="tokenizer"):
-        score(load_model(copied), [SENTENCE])
+    wanted = r"no tokenizer in .*, which holds config\.json, .*model\.safetensors.*--tokenizer"
+    with pytest.raises(ModelError, match=wanted):
+        load_model(copied)
+    with pytest.raises(ModelError, match="no tokenizer in"):
+        load_model("reference:faithful", tokenizer=copied)
     backend = trained_tokenizer("RobertaTokenizer").backend_tokenizer
     transformers.PreTrainedTokenizerFast(tokenizer_object=backend).save_pretrained(copied)
     with pytest.raises(ModelError, match="has no mask token"):

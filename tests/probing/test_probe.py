@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,8 @@ from lmprobe import Association, ProbeResult, amplify, load_base_rates, probe
 from lmprobe.errors import InputError
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.metric import metrics, table_form
-from lmprobe.models.scorers import SplitWordWarning
+from lmprobe.models import EncodedCloze, TokenQuery
+from lmprobe.models.scorers import SplitWordWarning, scorers
 from lmprobe.probing.settings import ModelSettings, ProbeSettings, RunSettings, run_again
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.codec import to_json
@@ -225,7 +227,29 @@ def test_split_words_are_told_as_the_scorer_treats_them() -> None:
     assert dict(result.split_words) == {"janitor": 2}
     (note,) = result.notes
     assert note.kind is NoteKind.SCORER
-    assert "first piece alone" in note.text
+    assert "Only to reproduce the paper" in note.text
+
+
+@pytest.mark.filterwarnings("ignore::lmprobe.models.scorers.SplitWordWarning")
+def test_the_notes_of_a_plugin_scorer_hold_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It scores last pieces, and came from no paper."""
+    monkeypatch.setattr(scorers, "_found", {**scorers._found})
+
+    @scorers.register("last-piece")
+    class LastPiece:
+        """Only the last piece of a word."""
+
+        kind, whole_word, hides_articles, whole_sentence = "masked", False, True, False
+
+        def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
+            return sentence.masked([sentence.word], left_to_right=False)[-1:]
+
+    result = probe(MODEL, tasks=["janitor", "nurse"], scorer="last-piece")
+    (note,) = result.notes
+    assert "a part of their pieces" in note.text
+    assert "(Only the last piece of a word)" in note.text
+    said = " ".join(note.text for note in result.page().notes)
+    assert not re.search("first piece|first token|whole words|paper", said)
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -
     *notes, last = gathered_notes(result)
     assert [note.scope for note in notes] == [FORWARD, BACKWARD]
     assert (
-        "25% of the probability; their first tokens had 12.3 times that of random ones"
+        "25% of the probability; a token of each had 12.3 times that of random ones there"
         in notes[0].text
     )
     assert last.text.endswith(": 7.5")

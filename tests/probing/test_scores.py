@@ -375,6 +375,16 @@ def test_mistakes(templates: TemplateSet) -> None:
             score_templates(ScriptedModel([]), templates, FORWARD, **nothing)
 
 
+def test_a_tokenizer_that_knows_no_word_is_the_wrong_one(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    text = TINY
+    for word in ("he", "she", "they", "nurse", "baker", "engineer", "lawyer", "janitor"):
+        text = text.replace(f'"{word}"', f'"Ж{word}Ω"')
+    with pytest.raises(ModelError, match=r"knows none of the words \(.*--tokenizer"):
+        score_templates(load_model(checkpoint("Bert")), written(tmp_path, text), FORWARD)
+
+
 def test_an_unknown_given_word_is_an_error(checkpoint: Checkpoint, tmp_path: Path) -> None:
     """P(he | [UNK]) would be the same for every word that the model does not know."""
     text = TINY.replace('"baker"', '"Ж"').replace('"engineer"', '"Ω"')

@@ -169,7 +169,7 @@ def expected(checkpoint: Path, counts: Path) -> dict[tuple[str, int, str], tuple
 
 @pytest.fixture(scope="module")
 def document(checkpoint: Path, counts: Path) -> dict[str, Any]:
-    with pytest.warns(UserWarning, match="first piece"):
+    with pytest.warns(UserWarning, match="first-piece scores"):
         done = reproduce("fitbert", settings(checkpoint, counts))
     assert Reproduction.from_json(done.to_json()).to_json() == done.to_json()
     return json.loads(done.to_json())
@@ -214,7 +214,7 @@ def test_the_corrected_rows_leave_the_uncounted_task_out(document: dict[str, Any
 
 
 def test_the_earlier_version_counts_the_likeliest_word(checkpoint: Path, counts: Path) -> None:
-    with pytest.warns(UserWarning, match="first piece"):
+    with pytest.warns(UserWarning, match="first-piece scores"):
         done = reproduce("fitbert-iclr", settings(checkpoint, counts, preset="paper"))
     uniform = {row.details["direction"]: row.value for row in done.rows[:2]}
     assert uniform["task->attribute"] * 64 == pytest.approx(round(uniform["task->attribute"] * 64))

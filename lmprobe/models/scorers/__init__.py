@@ -141,7 +141,7 @@ def warn_of_split(words: Iterable[str], scorer: str) -> None:
     listed = ", ".join(sorted(words))
     if listed:
         warnings.warn(
-            f"{scorer} gives the probability of the first piece only of: {listed}; "
+            f"{scorer} scores a part of the pieces only of: {listed}; "
             f"use {kinds.get(scorers.get(scorer).kind).default_scorer} for whole words",
             SplitWordWarning,
             stacklevel=3,
