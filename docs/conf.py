@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
+from docutils import nodes
+from myst_parser.sphinx_ import Parser
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import NumpyDocstring
@@ -17,7 +20,7 @@ copyright = author
 release = version = lmprobe.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".ipynb": "notebook"}
 exclude_patterns = ["_site", "**/.ipynb_checkpoints"]
 root_doc = "index"
 
@@ -51,6 +54,7 @@ html_theme_options = {
 
 def setup(app: Sphinx) -> None:
     """Connect what these pages need beyond the extensions."""
+    app.add_source_parser(NotebookParser)
     app.connect("source-read", add_contents)
     app.connect("autodoc-process-docstring", read_numpydoc)
 
@@ -61,8 +65,32 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
         return
     parts = re.split(r"^\*\*(.+)\*\*$", source[0], flags=re.MULTILINE)[1:]
     for caption, text in zip(parts[::2], parts[1::2], strict=True):
-        pages = "\n".join(re.findall(r"\]\(([\w/-]+)\.(?:md|rst)\)", text))
+        pages = "\n".join(re.findall(r"\]\(([\w/-]+)\.(?:md|rst|ipynb)\)", text))
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+
+
+class NotebookParser(Parser):
+    """Reads an executed notebook as the Markdown page that it shows."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: nodes.document) -> None:
+        """Write each cell, and each of its outputs in the richest form, as Markdown."""
+        parts = []
+        for cell in json.loads(inputstring)["cells"]:
+            source = "".join(cell["source"])
+            parts.append(source if cell["cell_type"] == "markdown" else fenced("python", source))
+            for output in cell.get("outputs", ()):
+                data = {"text/plain": output.get("text", ""), **output.get("data", {})}
+                rich = data.get("text/html") or data.get("image/svg+xml")
+                text = "".join(rich or data["text/plain"])
+                parts.append(fenced("{raw} html" if rich else "text", text))
+        super().parse("\n\n".join(parts), document)
+
+
+def fenced(language: str, text: str) -> str:
+    """Return the text as a block; the fence is longer than any in a cell."""
+    return f"`````{language}\n{text}\n`````"
 
 
 def read_numpydoc(

@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,34 @@ BEGIN, END = "<!-- generated: do not edit below -->", "<!-- end of the generated
 
 
 def cli() -> str:
-    """Return the help of every command, from the program itself."""
+    """Return the help of every command, from the program itself.
+
+    An option that reads the same in several commands is described once, in front.
+    """
     group: Any = typer.main.get_command(app)
-    lines = []
     # The group lists stubs of its commands; asking for one by name imports it with its options.
-    for name in sorted(group.commands):
-        command = group.get_command(None, name)
+    commands = {name: group.get_command(None, name) for name in sorted(group.commands)}
+    options = {
+        name: {_names(param)[0]: _option(param) for param in command.params if param.name != "help"}
+        for name, command in commands.items()
+    }
+    uses = Counter(row for rows in options.values() for row in rows.items())
+    shared = {item for item, number in uses.items() if number > 1 and item[0].startswith("-")}
+    lines = ["## Options of several commands", "", *_OPTIONS_HEAD]
+    lines += [row for _, row in sorted(shared)]
+    lines.append("")
+    for name, command in commands.items():
         lines += [f"## lmprobe {name}", "", _prose(command.help or ""), ""]
-        lines += ["| option | meaning |", "|---|---|"]
-        lines += [_option(param) for param in command.params if param.name != "help"]
-        lines.append("")
+        own = [item[1] for item in options[name].items() if item not in shared]
+        if own:
+            lines += [*_OPTIONS_HEAD, *own, ""]
+        others = [f"`{first}`" for first, row in options[name].items() if (first, row) in shared]
+        if others:
+            lines += [f"Also: {', '.join(others)}.", ""]
     return "\n".join(lines)
+
+
+_OPTIONS_HEAD = ["| option | meaning |", "|---|---|"]
 
 
 def _prose(text: str) -> str:
@@ -48,16 +66,19 @@ def _prose(text: str) -> str:
     return re.sub(r"\[bold\](.*?)\[/bold\]", r"`\1`", joined)
 
 
+def _names(option: Any) -> list[str]:
+    if option.opts[0].startswith("-"):
+        return [*option.opts, *option.secondary_opts]
+    return [option.name]
+
+
 def _option(option: Any) -> str:
-    names = (
-        [*option.opts, *option.secondary_opts] if option.opts[0].startswith("-") else [option.name]
-    )
-    written = ", ".join(f"`{name}`" for name in names)
     default = "" if _unset(option) else f" Default: `{_plain(option.default)}`."
     needed = " Required." if option.required else ""
     said = re.sub(r"\s+", " ", option.help or "").strip().replace("|", "\\|").replace("<", "&lt;")
     said = said if not said or said.endswith((".", "?", "!")) else f"{said}."
-    return f"| {written} | {said}{default}{needed} |"
+    names = ", ".join(f"`{name}`" for name in _names(option))
+    return f"| {names} | {said}{default}{needed} |"
 
 
 def _plain(value: Any) -> str:
@@ -72,26 +93,20 @@ def _unset(option: Any) -> bool:
 
 
 def api() -> str:
-    """Return every public name with its signature and the first line of its docstring."""
+    """Return every public name by topic, with the first line of its docstring.
+
+    The topics are the pages of docs/reference.
+    """
     lines = []
-    for name in lmprobe.__all__:
-        thing = getattr(lmprobe, name)
-        lines += [f"## {name}", "", *_signature(name, thing), _first_line(thing), ""]
+    for path in sorted((DOCS / "reference").glob("*.rst")):
+        page = path.read_text(encoding="utf-8")
+        title = page.splitlines()[0]
+        names = re.findall(r"^\.\. auto(?:function|class):: lmprobe\.(\w+)$", page, re.MULTILINE)
+        lines += [f"## {title}", "", f"[Parameters and attributes](reference/{path.name})", ""]
+        lines += ["| name | what it is or does |", "|---|---|"]
+        lines += [f"| `{name}` | {_first_line(getattr(lmprobe, name))} |" for name in names]
+        lines.append("")
     return "\n".join(lines)
-
-
-def _signature(name: str, thing: Any) -> list[str]:
-    """Return a function's parameters without their types, as one calls it."""
-    if inspect.isclass(thing):
-        return []
-    bare = inspect.signature(thing)
-    parameters = [
-        value.replace(annotation=inspect.Parameter.empty) for value in bare.parameters.values()
-    ]
-    written = str(bare.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
-    # A default that is a function would print its address.
-    written = re.sub("<function ([a-z_]+) at [^>]+>", r"\1", written)
-    return ["```text", f"{name}{written}", "```", ""]
 
 
 def _first_line(thing: Any) -> str:

@@ -18,8 +18,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
+import lmprobe
 from lmprobe.cli.main import app
 from lmprobe.errors import LmprobeError
 
@@ -187,14 +189,26 @@ def test_the_generated_parts_are_up_to_date(name: str, generate: ModuleType) -> 
 
 
 def test_the_page_of_commands_has_their_options(generate: ModuleType) -> None:
-    sections = re.split(r"^## lmprobe ", generate.cli(), flags=re.MULTILINE)[1:]
-    assert [section.split()[0] for section in sections if "| `--json` |" not in section] == [
+    shared, *sections = re.split(r"^## lmprobe ", generate.cli(), flags=re.MULTILINE)
+    assert "| `--json` |" in shared
+    assert "| `--quiet`, `-q` |" in shared
+    also = {section.split()[0]: section.rpartition("\nAlso: ")[2] for section in sections}
+    assert [name for name, listed in also.items() if "`--json`" not in listed] == [
         "convert",
         "report",
     ]
-    assert all(
-        "| `--quiet`, `-q` |" in section or section.startswith("ls\n") for section in sections
-    )
+    assert all("`--quiet`" in listed or name == "ls" for name, listed in also.items())
+
+
+def test_every_command_has_a_question() -> None:
+    group: Any = typer.main.get_command(app)
+    named = set(re.findall(r"`lmprobe (\w+)", (DOCS / "which-command.md").read_text("utf-8")))
+    assert set(group.commands) <= named
+
+
+def test_every_public_name_has_a_topic(generate: ModuleType) -> None:
+    names = re.findall(r"^\| `(\w+)` \|", generate.api(), re.MULTILINE)
+    assert sorted(names) == sorted(lmprobe.__all__)
 
 
 def cells_of(book: Any) -> list[tuple[str, str]]:

@@ -59,13 +59,22 @@ def sources() -> list[Path]:
 
 
 def html(site: Path) -> list[Path]:
-    return [path for folder in ("", "appendix/") for path in site.glob(f"{folder}*.html")]
+    return [
+        path for folder in ("", "appendix/", "reference/") for path in site.glob(f"{folder}*.html")
+    ]
 
 
 def test_every_page_is_in_the_site_with_search(site: Path) -> None:
     pages = {path.with_suffix("") for path in sources()} | {Path("search"), Path("genindex")}
     assert pages <= {path.relative_to(site).with_suffix("") for path in html(site)}
     assert (site / "searchindex.js").is_file()
+
+
+def test_the_notebook_is_a_page_with_its_outputs(site: Path) -> None:
+    page = (site / "notebook.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "amplifies" in page
+    assert "notebook.html" in Page(site / "index.html").links
 
 
 def test_every_link_leads_somewhere(site: Path) -> None:
@@ -85,7 +94,7 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
-    anchors = Page(site / "reference.html").anchors
+    anchors = {name for path in site.glob("reference/*.html") for name in Page(path).anchors}
     assert {f"lmprobe.{name}" for name in lmprobe.__all__} <= anchors
 
 
