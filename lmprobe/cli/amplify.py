@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.tabular.settings import AmplifySettings
 
@@ -27,6 +27,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Measure how much the predictions in a table exaggerate the link between group and task.
 
@@ -40,4 +41,4 @@ def command(
 
     with progress_bar("counting", "tables", quiet=quiet) as progress:
         result = amplify(tables, **settings.to_dict(), runs=runs, progress=progress)
-    emit(result, json=json, quiet=quiet, output=output)
+    emit(result, json=json, quiet=quiet, verbose=verbose, output=output)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet
+from lmprobe.cli.options import Json, Output, Quiet, Verbose
 
 
 def command(
@@ -55,6 +55,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compare a saved result of any command with a limit, or with another result.
 
@@ -72,6 +73,7 @@ def command(
 
     [bold]lmprobe check new/result.json --against production/result.json[/bold]
     """
+    from lmprobe.cli.output import emit
     from lmprobe.results.check import check
 
     checked = check(
@@ -83,11 +85,11 @@ def command(
         max_perplexity=max_perplexity,
         max_strength=max_strength,
     )
-    if json:
-        typer.echo(checked.to_json(), nl=False)
-    elif not quiet:
+    if not (json or quiet):
         for row in checked.rows:
             typer.echo(row.explanation)
+    if json or verbose:
+        emit(checked, json=json, quiet=quiet, verbose=verbose)
     if output is not None:
         checked.save(output)
     raise typer.Exit(checked.exit_code)

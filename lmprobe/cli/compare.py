@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Base, Json, NoCache, Output, Quiet, Templates, settings_options
+from lmprobe.cli.options import (
+    Base,
+    Json,
+    NoCache,
+    Output,
+    Quiet,
+    Templates,
+    Verbose,
+    settings_options,
+)
 from lmprobe.probing.settings import CompareSettings
 
 
@@ -26,6 +35,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compare models by paired differences: every model with the first, or all pairs.
 
@@ -54,4 +64,4 @@ def command(
             cache=not no_cache,
             progress=progress,
         )
-    emit(result, json=json, quiet=quiet, output=output)
+    emit(result, json=json, quiet=quiet, verbose=verbose, output=output)

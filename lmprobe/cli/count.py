@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet
+from lmprobe.cli.options import Json, Output, Quiet, Verbose
 from lmprobe.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def command(
     output: Output = None,
     json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Count how often attributes and tasks occur together in text, as a base-rate table.
 
@@ -117,7 +118,7 @@ def command(
         checkpoint.unlink(missing_ok=True)
     hints = [f"wrote {file}, use it as --base {name if register else file}" for file in files]
     result = replace(counted, provenance=table.provenance, files=tuple(map(str, files)))
-    emit(result, json=json, output=output, quiet=quiet, hints=hints)
+    emit(result, json=json, output=output, quiet=quiet, verbose=verbose, hints=hints)
 
 
 def _check_target(name: str, output: Path | None) -> None:

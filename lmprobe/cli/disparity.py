@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.tabular.settings import DisparitySettings
 
@@ -37,6 +37,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:  # fmt: skip
     """Measure a disparity between groups, with a confidence interval.
 
@@ -60,4 +61,4 @@ def command(
         protected=protected or (),
         settings=settings,
     )
-    emit(result, json=json, output=output, quiet=quiet)
+    emit(result, json=json, output=output, quiet=quiet, verbose=verbose)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, settings_options
+from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, Verbose, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.leakage.settings import LeakageSettings
 
@@ -60,6 +60,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Measure leakage: how well the group can be guessed, a lower bound, with an interval.
 
@@ -91,7 +92,7 @@ def command(
                 attribute=str(attribute), labels=labels or (), predictions=predictions or (),
                 split=split, run_column=run_column, settings=settings, progress=progress,
             )  # fmt: skip
-    emit(result, json=json, output=output, quiet=quiet)
+    emit(result, json=json, output=output, quiet=quiet, verbose=verbose)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -23,6 +23,9 @@ Output = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress bar and no notes.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print the tables and notes of details too.")
+]
 Confidence = Annotated[
     float, typer.Option("--confidence", help="Confidence level of the interval, between 0 and 1.")
 ]

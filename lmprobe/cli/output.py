@@ -46,12 +46,14 @@ def emit(
     else:
         from lmprobe.report.terminal import note_list, page_summary
 
-        page = result.page()
-        summary = page_summary(page, result.tables(), details=verbose)
-        _Console(highlight=False).print(summary)
+        page, tables = result.page(), result.tables()
+        _Console(highlight=False).print(page_summary(page, tables, details=verbose))
         notes = [note for note in page.notes if verbose or not note.kind.is_detail]
         if notes and not quiet:
             _Console(stderr=True, highlight=False).print("", note_list(notes), sep="\n")
+        details = len(notes) < len(page.notes) or any(table.has_details for table in tables)
+        if details and not verbose:
+            hints = [*hints, "add --verbose for the tables and notes of details"]
     # Files come last: what was computed is on the screen even if the folder cannot be written.
     written = {} if output is None else result.save(output)
     wide = max(map(len, written), default=0)

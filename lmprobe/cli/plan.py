@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.probing.settings import PlanSettings
 
 
@@ -32,6 +32,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compute how much data a claim needs.
 
@@ -50,4 +51,4 @@ def command(
     from lmprobe.probing.plan import plan
 
     result = plan(effect, rows=rows, pilot=pilot, base=base, **settings.to_dict())
-    emit(result, json=json, output=output, quiet=quiet)
+    emit(result, json=json, output=output, quiet=quiet, verbose=verbose)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import Output, Quiet
+from lmprobe.cli.options import Output, Quiet, Verbose
 
 if TYPE_CHECKING:
     from lmprobe.results.result import Result
@@ -29,6 +29,7 @@ def command(
     csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV files.")] = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Render a saved result of any command; without a format option, print its tables.
 
@@ -56,7 +57,7 @@ def command(
     if csv:
         files |= {f"{name}.csv": csv_text(frame) for name, frame in loaded.frames().items()}
     if not files:
-        emit(loaded, quiet=quiet)
+        emit(loaded, quiet=quiet, verbose=verbose)
     folder = output or (result if result.is_dir() else result.parent)
     write_texts({folder / name: text for name, text in files.items()})
     for name in files:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.reproduce.settings import ExperimentSettings
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Repeat a published experiment and print our numbers next to those of the paper.
 
@@ -40,6 +41,6 @@ def command(
             result = reproduce_all(settings, progress=progress)
         else:
             result = reproduce(experiment, settings, progress=progress)
-    emit(result, json=json, output=output, quiet=quiet)
+    emit(result, json=json, output=output, quiet=quiet, verbose=verbose)
     if output is not None:
         write_texts({output / f"{figure.name}.svg": svg(figure) for figure in result.figures()})

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import Base, Json, NoCache, Output, Quiet, Templates, settings_options
+from lmprobe.cli.options import (
+    Base,
+    Json,
+    NoCache,
+    Output,
+    Quiet,
+    Templates,
+    Verbose,
+    settings_options,
+)
 from lmprobe.errors import InputError
 from lmprobe.probing.settings import ModelSettings, RunSettings
 
@@ -32,6 +41,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Measure whether a language model exaggerates the links in base rates.
 
@@ -59,7 +69,7 @@ def command(
         options = settings.to_dict() | model_settings.arguments() | {"cache": cache}
         with progress_bar(f"probing {model}", "sets", quiet=quiet) as progress:
             swept = sweep(model, templates, bases, output=output, progress=progress, **options)
-        emit(swept, json=json, quiet=quiet, output=output)
+        emit(swept, json=json, quiet=quiet, verbose=verbose, output=output)
         return
     loaded = load_model(model, **model_settings.arguments())
     template_set = templates[0] if templates else None
@@ -67,7 +77,9 @@ def command(
         result = probe(
             loaded, template_set, bases, **settings.to_dict(), cache=cache, progress=progress
         )
-    emit(result, json=json, quiet=quiet, output=output, hints=_hints(result, output))
+    emit(
+        result, json=json, quiet=quiet, verbose=verbose, output=output, hints=_hints(result, output)
+    )
 
 
 def _hints(result: ProbeResult, folder: Path | None) -> list[str]:

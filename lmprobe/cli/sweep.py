@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Base, Json, NoCache, Output, Quiet, Templates, settings_options
+from lmprobe.cli.options import (
+    Base,
+    Json,
+    NoCache,
+    Output,
+    Quiet,
+    Templates,
+    Verbose,
+    settings_options,
+)
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.sweeping.jobs import SweepSettings
 
@@ -29,6 +38,7 @@ def command(
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Probe many models, and rank them as far as the intervals separate them.
 
@@ -60,4 +70,4 @@ def command(
         if output is not None:
             note(f"interrupted; the same command continues from {output}", quiet=quiet)
         raise
-    emit(result, json=json, quiet=quiet, output=output)
+    emit(result, json=json, quiet=quiet, verbose=verbose, output=output)

@@ -98,6 +98,11 @@ class Table:
         """Return the table without its columns of details."""
         return self._columns(lambda column: column.essential)
 
+    @property
+    def has_details(self) -> bool:
+        """Whether the table, or a column of it, is a detail."""
+        return self.detail or not all(column.essential for column in self.columns)
+
     def _columns(self, wanted: Callable[[Column], bool]) -> Table:
         numbers = [number for number, column in enumerate(self.columns) if wanted(column)]
         columns = tuple(self.columns[number] for number in numbers)

@@ -65,7 +65,7 @@ class TestDisparity:
     def test_for_a_person(self, run: Run, loans: Path, tmp_path: Path) -> None:
         code, out, err = run(
             "disparity", loans, "-p", "approved", "-l", "repaid", "-g", "race", "--protected", "a",
-            "-m", "equalized_odds", "--output", tmp_path,
+            "-m", "equalized_odds", "--output", tmp_path, "--verbose",
         )  # fmt: skip
         assert code == 0
         assert "tpr_difference" in out
@@ -139,7 +139,7 @@ class TestPlan:
         assert json.loads(out)["rows"][0]["effect"] == pytest.approx(0.09742, abs=5e-6)
 
     def test_for_a_person(self, run: Run, tmp_path: Path) -> None:
-        code, out, err = run("plan", "--effect", "0.05", "--output", tmp_path)
+        code, out, err = run("plan", "--effect", "0.05", "--output", tmp_path, "--verbose")
         assert code == 0
         assert "11,903" in out
         assert "about half" in " ".join(err.split())

@@ -68,7 +68,7 @@ def test_dataset_leakage(run: Run, table: Path, frame: pd.DataFrame, tmp_path: P
     assert code == 0
     assert document["rows"] == to_json(expected.rows)
     assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
-    _, out, err = run(*words)
+    _, out, err = run(*words, "--verbose")
     assert f"{expected.value:.4f}" in out
     assert "at random: 50%" in out
     assert "lower bound" in err

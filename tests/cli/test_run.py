@@ -71,18 +71,27 @@ def test_no_check_is_proposed_where_no_verdict_is_possible(
     assert all(str(proposed) in line for line in checks)
 
 
-def test_quiet_prints_no_notes(command: Callable[..., Run]) -> None:
+def test_details_are_for_verbose_and_quiet_prints_no_notes(command: Callable[..., Run]) -> None:
     run = command("run")
-    code, out, err = run("--quiet", "--base", "labor", "--task", "nurse,cook,lawyer")
+    words = ("--base", "labor", "--task", "nurse,cook,lawyer")
+    code, short, err = run("--quiet", *words)
     assert (code, err) == (0, "")
-    assert "neither people nor" not in out
-    _, out, err = run("--base", "labor", "--task", "nurse,cook,lawyer")
+    _, out, err = run(*words)
+    assert out == short
+    assert "neither people nor" not in err
+    assert err.endswith("\nadd --verbose for the tables and notes of details\n")
+    _, out, err = run("--verbose", *words)
+    assert out.startswith(short)
+    assert "preference" not in short
+    assert "preference" in out
     assert "neither people nor" in err
+    assert "add --verbose" not in err
+    assert run("-v", "--quiet", *words)[1:] == (out, "")
 
 
 def test_every_option_of_probe_is_one_of_run_and_the_other_way_round() -> None:
     options = set(inspect.signature(run_command).parameters)
-    beside = {"model", "templates", "base", "no_cache", "json", "output", "quiet"}
+    beside = {"model", "templates", "base", "no_cache", "json", "output", "quiet", "verbose"}
     loading = {option.name for option in options_of(ModelSettings)}
     arguments = set(inspect.signature(probe).parameters)
     probing = arguments - {"model", "templates", "base", "cache", "progress"}

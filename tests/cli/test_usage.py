@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable
 
 import pytest
+import typer
+
+from lmprobe.cli.main import app
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -27,6 +30,19 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
     code, out, err = command()(*words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+def test_every_command_that_prints_a_result_has_the_options_of_printing() -> None:
+    group = typer.main.get_group(app)
+    context = typer.Context(group)
+    options = {
+        name: {flag for option in group.get_command(context, name).params for flag in option.opts}
+        for name in group.list_commands(context)
+    }
+    printing = {name for name, flags in options.items() if "--verbose" in flags}
+    assert {"run", "sweep", "compare", "check", "report", "reproduce", "amplify"} <= printing
+    assert {"disparity", "leak", "count", "plan"} <= printing
+    assert all({"-v", "-q", "--quiet", "--output"} <= options[name] for name in printing)
 
 
 def test_without_words_it_shows_its_help(command: Callable[..., Run]) -> None:

@@ -159,7 +159,7 @@ def test_a_result_that_cannot_be_shown_leaves_nothing(tmp_path: Path) -> None:
 def test_a_command_prints_tables_here_and_notes_there(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    emit(EXAMPLE, output=tmp_path, hints=["next    do this"])
+    emit(EXAMPLE, output=tmp_path, verbose=True, hints=["next    do this"])
     printed = capsys.readouterr()
     assert "+0.1234" in printed.out
     assert "It amplifies more than labor." in printed.out
