@@ -217,7 +217,7 @@ def _compare(
         text = (
             f'the base "{row.base}" is not the same for both: part of the difference is the base\'s'
         )
-        notes = (*notes, Note(NoteKind.BASE, text))
+        notes = (*notes, Note(NoteKind.COMPARISON, text))
     compared = compare_tables(first, second, settings, margin=settings.margin)
     row_of_pair = replace(
         difference,

@@ -58,6 +58,11 @@ _BASE = ColumnOf("base", "base")
 _DIRECTION = ColumnOf("direction", "direction", ColumnKind.DIRECTION)
 _VERDICT = ColumnOf("verdict", "verdict", ColumnKind.VERDICT)
 
+CORRECTED = (
+    "“corrected” is the value without the bias that the noise of the base causes: the interval and "
+    "the verdict belong to it."
+)
+
 
 def by_direction(rows: Sequence[R]) -> dict[Direction, list[R]]:
     """Return the rows of each direction among them, bases in their order."""
@@ -157,7 +162,8 @@ def _verdict_table(rows: list[ProbeRow]) -> Table:
         _VERDICT,
         ColumnOf("undefined", undefined, key="undefined_pairs", essential=False),
     )
-    return table_of("verdicts", rows, columns)
+    fitted = any(row.corrected is not None for row in rows)
+    return table_of("verdicts", rows, columns, caption=CORRECTED if fitted else "")
 
 
 def part_tables(rows: Sequence[ProbeRow]) -> tuple[Table, ...]:

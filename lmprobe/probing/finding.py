@@ -139,7 +139,9 @@ def _reservations(row: ProbeRow, given: str) -> Iterator[str]:
             f"any one of {listed(parts)} it would be another."
         )
     for note in row.notes:
-        if note.kind is NoteKind.PREFERENCE:
+        if note.kind is NoteKind.BASE or (
+            note.kind is NoteKind.PREFERENCE and row.verdict.decisive
+        ):
             yield f"Given the {given}, {note.text}."
 
 

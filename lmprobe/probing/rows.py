@@ -335,8 +335,8 @@ def preference_notes(
         return ()
     number = "value" if value.corrected is None else "corrected value"
     text = (
-        f"preferring “{word}” in all sentences moves the {number} from "
-        f"{format_signed(association.claimed)} (association) to {format_signed(value.claimed)}"
+        f"without its preference for “{word}” in all sentences the {number} would be "
+        f"{format_signed(association.claimed)} instead of {format_signed(value.claimed)}"
     )
     return (Note(NoteKind.PREFERENCE, text),)
 
@@ -363,12 +363,16 @@ def base_notes(estimate: Estimate, tables: RowTables) -> tuple[Note, ...]:
     bias = format_signed(estimate.base_bias)
     if not tables.counted:
         text = f"the value is corrected for the bias of the base's standard errors, {bias}"
-        return (Note(NoteKind.BASE, text),)
+        return (Note(NoteKind.METHOD, text),)
     value, association = (tables.reliability(part) for part in ("value", "association"))
+    sentences = f"{int(tables.base.sum()):,} sentences"
+    text = f"the value is corrected for the bias that the noise of {sentences} causes, {bias}"
+    notes = (Note(NoteKind.METHOD, text),)
+    if value.proportional >= _GOOD and association.is_enough:
+        return notes
     text = (
-        f"the base was counted in {int(tables.base.sum()):,} sentences; the value is corrected for "
-        f"the bias that their noise causes, {bias}. A base of this size shows "
-        f"{value.proportional:.0%} of an amplification"
+        f"the base was counted in {sentences}, which show {value.proportional:.0%} of an "
+        "amplification"
     )
     if not association.is_enough and value.is_enough:
         text += f", but only {association.proportional:.0%} of the association"
@@ -381,4 +385,4 @@ def base_notes(estimate: Estimate, tables: RowTables) -> tuple[Note, ...]:
             if enough is None
             else f"; about {enough:,} would show {_GOOD:.0%}"
         )
-    return (Note(NoteKind.BASE, text),)
+    return (*notes, Note(NoteKind.BASE, text))

@@ -55,7 +55,7 @@ class NoteKind(StrEnum):
     def is_detail(self) -> bool:
         """Whether such a note changes nothing in the reading of the numbers.
 
-        Mass and preference are part of what was found, where they matter.
+        Mass, preference and the size of the base are part of what was found, where they matter.
         """
         return self in _DETAILS
 
@@ -81,6 +81,7 @@ class Note:
 _DETAILS = {
     NoteKind.ASSUMPTION,
     NoteKind.LEAN,
+    NoteKind.BASE,
     NoteKind.SPLIT_WORDS,
     NoteKind.ARTICLE,
     NoteKind.MASS,
