@@ -10,6 +10,7 @@ import numpy as np
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import MISSING, Missing
+from lmprobe.metrics.labels import some_names
 from lmprobe.results.estimate import Note, NoteKind
 from lmprobe.results.format import plural
 from lmprobe.sources.source import BaseTable, MissingLabels, Provenance, Sampling, Source
@@ -109,10 +110,8 @@ def align_base_rates(
         dropped_attributes,
         dropped_tasks,
         (
-            *_note(
-                NoteKind.LEFT_OUT, "attribute", lacking.attributes, "without a column, left out"
-            ),
-            *_note(NoteKind.LEFT_OUT, "task", lacking.tasks, "without a row, left out"),
+            *_lacking_note(source, "attribute", lacking.attributes, "without a column, left out"),
+            *_lacking_note(source, "task", lacking.tasks, "without a row, left out"),
             *_note(kind, "attribute", empty_attributes, what),
             *_note(kind, "task", empty_tasks, what),
         ),
@@ -142,10 +141,14 @@ def _present(
     tasks = tuple(task for task in tasks if task not in lacking.tasks)
     if not tasks:
         raise InputError(
-            f'base rates "{source.name}" have none of the tasks: {", ".join(lacking.tasks)}'
+            f'base rates "{source.name}" have none of the tasks ({some_names(lacking.tasks)})'
+            + _own_words(source, "task", lacking.tasks)
         )
     if lacking.attributes:
-        _check_two(attributes, f'base rates "{source.name}" lack {", ".join(lacking.attributes)}')
+        own = _own_words(source, "attribute", lacking.attributes)
+        _check_two(
+            attributes, f'base rates "{source.name}" lack {", ".join(lacking.attributes)}{own}'
+        )
     return source.association(attributes, tasks)
 
 
@@ -215,6 +218,31 @@ def _smoothed(
         taken_as_exact=_taken_as_exact(source),
         task_units=_units(source, smoothed.tasks),
     )
+
+
+def _lacking_note(source: Source, noun: str, labels: Labels, what: str) -> tuple[Note, ...]:
+    alike = _differ_by_capitals(source, noun, labels)
+    hint = _own_words(source, noun, alike) if alike else ""
+    notes = _note(NoteKind.LEFT_OUT, noun, labels, what)
+    return tuple(replace(note, text=note.text + hint) for note in notes)
+
+
+def _own_words(source: Source, noun: str, lacking: Labels) -> str:
+    """Return a few of the source's own words, to see why it lacks those that are wanted."""
+    own = tuple(getattr(source, f"{noun}s", ()))
+    if not own:
+        return ""
+    if not _differ_by_capitals(source, noun, lacking):
+        return f"; its own {noun}s are {some_names(own)}"
+    wanted = {word.casefold() for word in lacking}
+    alike = tuple(word for word in own if word.casefold() in wanted)
+    return f"; it has {some_names(alike)}, where only the capitals differ: write the words alike"
+
+
+def _differ_by_capitals(source: Source, noun: str, lacking: Labels) -> Labels:
+    """Return the words that the source has with other capitals."""
+    own = {word.casefold() for word in getattr(source, f"{noun}s", ())}
+    return tuple(word for word in lacking if word.casefold() in own)
 
 
 def _note(kind: NoteKind, noun: str, labels: Labels, what: str) -> tuple[Note, ...]:

@@ -99,7 +99,9 @@ def test_the_base_is_labor_and_uniform_for_tasks_that_are_not_occupations(inline
         ("ages", "uniform"), ("neutral", "labor"),
     }  # fmt: skip
     # Named, a base that cannot serve is an error.
-    with pytest.raises(InputError, match="have none of the tasks: polite, lazy"):
+    with pytest.raises(
+        InputError, match=r"have none of the tasks \(polite, lazy\); its own tasks are"
+    ):
         probe(MASKED, "ages", "labor", **TRAITS)
 
 

@@ -45,6 +45,14 @@ def test_drop_notes_what_is_left_out_of_either_axis_and_why() -> None:
     assert (result.empty_attributes, result.empty_tasks) == (("ze",), ("mover",))
 
 
+def test_a_word_that_is_left_out_for_its_capitals_is_shown_beside_the_table_s_own() -> None:
+    (note,) = align_base_rates(TABLE, ["he", "she"], ["cook", "Baker", "pilot"]).notes
+    assert note.text == (
+        "2 tasks without a row, left out: Baker, pilot; it has baker, where only the capitals "
+        "differ: write the words alike"
+    )
+
+
 def test_keep_has_words_without_counts_as_undefined() -> None:
     result = align_base_rates(TABLE, GROUPS, ["cook", "mover"], missing="keep")
     assert (result.empty_attributes, result.empty_tasks) == (("ze",), ("mover",))
@@ -109,9 +117,16 @@ def test_shares_can_be_used_but_smoothed_only_where_nothing_is_missing() -> None
 @pytest.mark.parametrize(
     ("attributes", "tasks", "options", "message"),
     [
-        (["he", "xe"], ["cook"], {}, "lack xe; fewer than two attributes are left"),
+        (["he", "xe"], ["cook"], {}, "lack xe; its own attributes are he, she, ze; fewer than two"),
+        (["he", "she"], ["Cook"], {}, "it has cook, where only the capitals differ"),
+        (["He", "She"], ["cook"], {}, "lack He, She; it has he, she, where only the capitals"),
         (["he", "ze"], ["cook"], {}, "never counted ze; fewer than two attributes are left"),
-        (["he", "she"], ["pilot"], {}, "none of the tasks: pilot"),
+        (
+            ["he", "she"],
+            ["pilot"],
+            {},
+            r"none of the tasks \(pilot\); its own tasks are cook, mover, baker",
+        ),
         (["he", "she"], ["mover"], {}, "every count of the words asked is zero"),
         (["he", "she"], [], {}, "at least one attribute and one task"),
         (["he", "he"], ["cook"], {}, "appears twice"),
