@@ -18,7 +18,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 TEXTS = sorted(
     path
-    for pattern in ("*.md", "*.cff", "docs/*.md", "lmprobe/**/*.py", ".github/**/*.yml")
+    for pattern in ("*.md", "*.cff", "docs/**/*.md", "lmprobe/**/*.py", ".github/**/*.yml")
     for path in ROOT.glob(pattern)
 )
 
@@ -30,13 +30,27 @@ def read_yaml(name: str) -> dict[str, object]:
     return loaded
 
 
-def test_no_page_installs_the_other_project_of_that_name() -> None:
-    wrong = re.compile(r"pip install(?: +-\S+)* +[\"']?lmprobe(?![-\w])")
-    assert wrong.search('pip install "lmprobe[ray]"')
+def test_no_page_installs_a_package_that_no_index_has() -> None:
+    """`lmprobe` on the package index is another project, `lmprobe-bias` is not there."""
+    wrong = re.compile(r"pip install(?: +-\S+)* +[\"']?lmprobe(?!-bias(?:\[\w+\])? @ git\+)")
+    assert wrong.search('pip install "lmprobe-bias[ray]"')
     assert wrong.search("pip install -U lmprobe\n")
-    assert not wrong.search("pip install lmprobe-bias")
+    assert not wrong.search('pip install "lmprobe-bias[ray] @ git+$LMPROBE_REPOSITORY"')
     actual = [str(path) for path in TEXTS if wrong.search(path.read_text(encoding="utf-8"))]
     assert (PROJECT["name"], actual) == ("lmprobe-bias", [])
+
+
+def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
+    url = PROJECT["urls"]["Repository"]
+    assert read_yaml("CITATION.cff")["repository-code"] == url
+    stated = re.compile(r"LMPROBE_REPOSITORY(?:=|: *)(\S+)")
+    found = {
+        (path.name, actual)
+        for path in TEXTS
+        for actual in stated.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {name for name, _ in found} == {"README.md", "quickstart.md", "ci-gate.md"}
+    assert {actual for _, actual in found} == {url}
 
 
 def test_the_version_is_written_in_the_package_and_in_the_citation_alone() -> None:

@@ -87,9 +87,7 @@ def _imported() -> Any:
     try:
         import ray
     except ImportError:
-        raise MissingExtraError(
-            'the engine "ray" needs Ray: pip install "lmprobe-bias[ray]"'
-        ) from None
+        raise MissingExtraError('the engine "ray" needs Ray: pip install "ray[data]"') from None
     return ray
 
 

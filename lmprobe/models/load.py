@@ -273,14 +273,14 @@ def open_config(checkpoint: Checkpoint) -> Any:
     if checkpoint.base is not None:
         return open_config(checkpoint.base)
     if checkpoint.gguf is not None:
-        _need("gguf", ("gguf", "accelerate"), f"{checkpoint.name} is a GGUF file")
+        _need(("gguf", "accelerate"), f"{checkpoint.name} is a GGUF file")
     options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {}
     with _reading(f"{checkpoint.name}: {checkpoint.gguf or 'config.json'} cannot be read"):
         return AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL, **options)
 
 
 def _with_adapter(network: Any, checkpoint: Checkpoint) -> Any:
-    _need("peft", ("peft",), f"{checkpoint.name} is an adapter")
+    _need(("peft",), f"{checkpoint.name} is an adapter")
     from peft import PeftModel
 
     with _reading(f"{checkpoint.name}: the adapter cannot be put on {network.name_or_path}"):
@@ -299,11 +299,11 @@ def _reading(problem_text: str) -> Iterator[None]:
         raise ModelError(f"{problem_text}: {first_line(problem)}") from problem
 
 
-def _need(extra: str, modules: tuple[str, ...], why: str) -> None:
+def _need(modules: tuple[str, ...], why: str) -> None:
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise MissingExtraError(
-            f"{why}, which needs {' and '.join(missing)}: pip install 'lmprobe-bias[{extra}]'"
+            f"{why}, which needs {' and '.join(missing)}: pip install {' '.join(missing)}"
         )
 
 

@@ -61,7 +61,7 @@ def _converted(drawn: str, form: str) -> bytes:
         import vl_convert
     except ImportError as problem:
         raise MissingExtraError(
-            f'{form[1:].upper()} needs vl-convert-python: pip install "lmprobe-bias[figures]"'
+            f"{form[1:].upper()} needs vl-convert-python: pip install vl-convert-python"
         ) from problem
     if form == ".pdf":
         return bytes(vl_convert.svg_to_pdf(drawn))

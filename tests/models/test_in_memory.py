@@ -204,5 +204,5 @@ def test_gguf_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="a revision belongs to a hub id"):
         load_model(path, revision="main")
     monkeypatch.setitem(sys.modules, "gguf", None)
-    with pytest.raises(MissingExtraError, match=r"needs gguf: pip install 'lmprobe-bias\[gguf\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs gguf: pip install gguf"):
         load_model(path)

@@ -228,7 +228,7 @@ def test_a_picture_without_the_extra_names_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     picture = Picture(figure(Series("a", (0, 1), (0, 1))))
-    with pytest.raises(MissingExtraError, match=r'pip install "lmprobe-bias\[figures\]"'):
+    with pytest.raises(MissingExtraError, match="pip install vl-convert-python"):
         picture.save(tmp_path / "x.png")
     with pytest.raises(InputError, match=r"saved as \.svg, \.png or \.pdf"):
         picture.save(tmp_path / "x.gif")

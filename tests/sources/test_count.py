@@ -264,7 +264,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "lmprobe-bias\[ray\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "ray\[data\]"'):
         count(plan(file), WORDS, engine="ray")
 
 
