@@ -23,6 +23,7 @@ from typing import Any
 import typer
 
 import lmprobe
+from lmprobe.cli.help import default_of
 from lmprobe.cli.main import app
 
 DOCS = Path(__file__).parent
@@ -73,23 +74,13 @@ def _names(option: Any) -> list[str]:
 
 
 def _option(option: Any) -> str:
-    default = "" if _unset(option) else f" Default: `{_plain(option.default)}`."
+    given = default_of(option)
+    default = "" if given is None else f" Default: `{given}`."
     needed = " Required." if option.required else ""
     said = re.sub(r"\s+", " ", option.help or "").strip().replace("|", "\\|").replace("<", "&lt;")
     said = said if not said or said.endswith((".", "?", "!")) else f"{said}."
     names = ", ".join(f"`{name}`" for name in _names(option))
     return f"| {names} | {said}{default}{needed} |"
-
-
-def _plain(value: Any) -> str:
-    return str(getattr(value, "value", value))
-
-
-def _unset(option: Any) -> bool:
-    empty = (
-        option.default is None or option.default is False or option.default == () or option.required
-    )
-    return bool(empty or callable(option.default) or "Sentinel" in type(option.default).__name__)
 
 
 def api() -> str:

@@ -9,6 +9,7 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
+from lmprobe.results.settings import OptionGroup
 from lmprobe.tabular.settings import AmplifySettings
 
 
@@ -17,12 +18,18 @@ def command(
     tables: Annotated[
         list[Path],
         typer.Argument(
-            help=f"{FORMAT_NAMES} files (.gz, .zst too), a folder, or a quoted pattern."
+            help=f"{FORMAT_NAMES} files (.gz, .zst too), a folder, or a quoted pattern.",
+            metavar="TABLE...",
         ),
     ],
     settings: AmplifySettings,
     runs: Annotated[
-        bool, typer.Option("--runs", help="The tables are training runs of one model.")
+        bool,
+        typer.Option(
+            "--runs",
+            help="The tables are training runs of one model.",
+            rich_help_panel=OptionGroup.COMPARED,
+        ),
     ] = False,
     json: Json = False,
     output: Output = None,

@@ -20,7 +20,10 @@ class Action(StrEnum):
 
 def command(
     action: Annotated[
-        Action, typer.Argument(help="Show the contents, or remove them.", show_default=True)
+        Action,
+        typer.Argument(
+            help="Show the contents, or remove them.", show_default=True, metavar="ls|clear"
+        ),
     ] = Action.ls,
     json: Json = False,
     quiet: Quiet = False,

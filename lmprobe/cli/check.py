@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose
+from lmprobe.results.settings import OptionGroup
 
 
 def command(
@@ -21,6 +22,7 @@ def command(
             metavar="LIMIT",
             help="The largest allowed value: NUMBER, BASE=NUMBER, DIRECTION=NUMBER or "
             "BASE:DIRECTION=NUMBER. Repeat for several limits; the most specific one applies.",
+            rich_help_panel=OptionGroup.COMPARED,
         ),
     ] = None,
     against: Annotated[
@@ -29,27 +31,43 @@ def command(
             metavar="OTHER.json",
             help="Check the difference from this result, such as that of the model in "
             "production; --max is then the largest allowed increase, 0 by default.",
+            rich_help_panel=OptionGroup.COMPARED,
         ),
     ] = None,
     max_perplexity: Annotated[
         float | None,
-        typer.Option(help="The largest allowed perplexity per word of the probed model."),
+        typer.Option(
+            help="The largest allowed perplexity per word of the probed model.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="NUMBER",
+        ),
     ] = None,
     max_strength: Annotated[
         float | None,
         typer.Option(
             help="The largest allowed strength: how many times as strong the model's links may be "
-            "as those of the base."
+            "as those of the base.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="NUMBER",
         ),
     ] = None,
     direction: Annotated[
         str | None,
-        typer.Option("--direction", help="T->A or A->T; both by default."),
+        typer.Option(
+            "--direction",
+            help="T->A or A->T; both by default.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="DIRECTION",
+        ),
     ] = None,
     base: Annotated[
         list[str] | None,
         typer.Option(
-            "--base", "-b", help="A base of the result; all by default. Repeat for several."
+            "--base",
+            "-b",
+            help="A base of the result; all by default. Repeat for several.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="NAME",
         ),
     ] = None,
     json: Json = False,

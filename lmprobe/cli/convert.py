@@ -10,6 +10,7 @@ import typer
 
 from lmprobe.cli.options import Quiet
 from lmprobe.io.table_files import FORMAT_NAMES
+from lmprobe.results.settings import OptionGroup
 
 
 class Kind(StrEnum):
@@ -29,7 +30,7 @@ class CaptionRule(StrEnum):
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="The dataset.")],
+    kind: Annotated[Kind, typer.Argument(help="The dataset.", metavar="DATASET")],
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -40,17 +41,36 @@ def command(
         ),
     ],
     predictions: Annotated[
-        Path | None, typer.Option(help="Table with image_id and the predictions of a model.")
+        Path | None,
+        typer.Option(
+            help="Table with image_id and the predictions of a model.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="FILE",
+        ),
     ] = None,
     rule: Annotated[
         CaptionRule,
-        typer.Option(help="Match words in captions as the published code does, or whole."),
+        typer.Option(
+            help="Match words in captions as the published code does, or whole: published, word.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="NAME",
+        ),
     ] = CaptionRule.published,
     keep_unclear: Annotated[
-        bool, typer.Option("--keep-unclear", help="Keep images with both genders or neither.")
+        bool,
+        typer.Option(
+            "--keep-unclear",
+            help="Keep images with both genders or neither.",
+            rich_help_panel=OptionGroup.INPUT,
+        ),
     ] = False,
     boxes: Annotated[
-        bool, typer.Option("--boxes", help="coco: add the rectangle around all people.")
+        bool,
+        typer.Option(
+            "--boxes",
+            help="coco: add the rectangle around all people.",
+            rich_help_panel=OptionGroup.INPUT,
+        ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose
 from lmprobe.errors import InputError, printable
+from lmprobe.results.settings import OptionGroup
 
 if TYPE_CHECKING:
     from lmprobe.sources.source import BaseTable
@@ -22,6 +23,7 @@ def command(
             help="Text (plain, .gz, .zst), JSON Lines, Parquet, a folder, a pattern in quotes, a "
             "dataset saved to disk, hf://NAME?config=CONFIG&split=SPLIT, or - for standard input.",
             show_default=False,
+            metavar="TEXT...",
         ),
     ],
     tasks: Annotated[
@@ -32,6 +34,8 @@ def command(
             help="A lexicon, a file with a task on each line, or words: nurse,cook. By default "
             "the 32 occupations of the paper, in the language.",
             show_default=False,
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="WORD,WORD",
         ),
     ] = None,
     attributes: Annotated[
@@ -42,41 +46,106 @@ def command(
             help="A lexicon, or names with words: 'he=he,him,his;she=she,her,hers'. "
             "By default he and she, with the words of the rule and the language.",
             show_default=False,
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="WORD,WORD",
         ),
     ] = None,
     rule: Annotated[
-        str, typer.Option(help="Which sentences count: see `lmprobe ls rules`.")
+        str,
+        typer.Option(
+            help="Which sentences count: see `lmprobe ls rules`.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="NAME",
+        ),
     ] = "word",
     language: Annotated[
         str,
         typer.Option(
             help="de, en, es, fr, it, ja, ko, pt, ru or zh; languages other than English need the "
-            "rule word."
+            "rule word.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="CODE",
         ),
     ] = "en",
     plurals: Annotated[
-        bool, typer.Option("--plurals", help="Match tasks in the plural too.")
+        bool,
+        typer.Option(
+            "--plurals", help="Match tasks in the plural too.", rich_help_panel=OptionGroup.INPUT
+        ),
     ] = False,
     workers: Annotated[
-        int, typer.Option("--workers", "-w", min=1, help="Number of processes.")
+        int,
+        typer.Option(
+            "--workers",
+            "-w",
+            min=1,
+            help="Number of processes.",
+            rich_help_panel=OptionGroup.EXPERT,
+            metavar="N",
+        ),
     ] = 1,
     engine: Annotated[
-        str, typer.Option(help="Where to count: see `lmprobe ls engines`.")
+        str,
+        typer.Option(
+            help="Where to count: see `lmprobe ls engines`.",
+            rich_help_panel=OptionGroup.EXPERT,
+            metavar="NAME",
+        ),
     ] = "local",
-    field: Annotated[str, typer.Option(help="The field or column of the text.")] = "text",
+    field: Annotated[
+        str,
+        typer.Option(
+            help="The field or column of the text.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="NAME",
+        ),
+    ] = "text",
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Save progress here; the same command continues if interrupted."),
+        typer.Option(
+            help="Save progress here; the same command continues if interrupted.",
+            rich_help_panel=OptionGroup.EXPERT,
+            metavar="FILE",
+        ),
     ] = None,
-    name: Annotated[str, typer.Option(help="The name of the table.")] = "counts",
+    name: Annotated[
+        str,
+        typer.Option(
+            help="The name of the table.", rich_help_panel=OptionGroup.OUTPUT, metavar="NAME"
+        ),
+    ] = "counts",
     register: Annotated[
         bool,
-        typer.Option("--register", help="Save the table so that --base NAME finds it."),
+        typer.Option(
+            "--register",
+            help="Save the table so that --base NAME finds it.",
+            rich_help_panel=OptionGroup.OUTPUT,
+        ),
     ] = False,
-    title: Annotated[str | None, typer.Option(help="Provenance: what was counted.")] = None,
-    source: Annotated[str | None, typer.Option(help="Provenance: where it is from.")] = None,
-    year: Annotated[int | None, typer.Option(help="Provenance: its year.")] = None,
-    licence: Annotated[str | None, typer.Option(help="Provenance: its licence.")] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(
+            help="Provenance: what was counted.", rich_help_panel=OptionGroup.OUTPUT, metavar="TEXT"
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Provenance: where it is from.", rich_help_panel=OptionGroup.OUTPUT, metavar="TEXT"
+        ),
+    ] = None,
+    year: Annotated[
+        int | None,
+        typer.Option(
+            help="Provenance: its year.", rich_help_panel=OptionGroup.OUTPUT, metavar="YEAR"
+        ),
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            help="Provenance: its licence.", rich_help_panel=OptionGroup.OUTPUT, metavar="TEXT"
+        ),
+    ] = None,
     output: Output = None,
     json: Json = False,
     quiet: Quiet = False,

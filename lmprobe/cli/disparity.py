@@ -9,46 +9,68 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
+from lmprobe.results.settings import OptionGroup
 from lmprobe.tabular.settings import DisparitySettings
 
 
 @settings_options(DisparitySettings)
 def command(
-    file: Annotated[Path, typer.Argument(help=f"A {FORMAT_NAMES} table, or a folder.")],
+    file: Annotated[
+        Path, typer.Argument(help=f"A {FORMAT_NAMES} table, or a folder.", metavar="TABLE")
+    ],
     settings: DisparitySettings,
     prediction: Annotated[
-        str, typer.Option("--prediction", "-p", help="Column of predictions, 0/1 or probabilities.")
+        str,
+        typer.Option(
+            "--prediction",
+            "-p",
+            help="Column of predictions, 0/1 or probabilities.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="COLUMN",
+        ),
     ],
     attribute: Annotated[
         list[str],
         typer.Option(
-            "--attribute", "-a", "--group", "-g",
+            "--attribute",
+            "-a",
+            "--group",
+            "-g",
             help="Column that names the group; several columns are crossed.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="COLUMN",
         ),
     ],
     label: Annotated[
         str | None,
-        typer.Option("--label", "-l", help="True labels, 0/1; demographic parity needs none."),
+        typer.Option(
+            "--label",
+            "-l",
+            help="True labels, 0/1; demographic parity needs none.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="COLUMN",
+        ),
     ] = None,
     protected: Annotated[
         list[str] | None,
-        typer.Option(help="The protected group; by default every group in turn."),
+        typer.Option(
+            help="The protected group; by default every group in turn.",
+            rich_help_panel=OptionGroup.COMPARED,
+            metavar="GROUP",
+        ),
     ] = None,
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
-) -> None:  # fmt: skip
+) -> None:
     """Measure a disparity between groups, with a confidence interval.
 
     The value is the mean cost of the protected group minus the mean cost of the others. For
     demographic parity the cost is 1 - prediction: a positive value means that the protected group
     is denied more often.
 
-    Example:
-
-    [bold]lmprobe disparity loans.csv --prediction approved --attribute sex
-    --protected woman[/bold]
+    Example: [bold]lmprobe disparity loans.csv -p approved -a sex --protected woman[/bold]
     """
     from lmprobe.cli.output import emit
     from lmprobe.tabular.disparity import table_disparities

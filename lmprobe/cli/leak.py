@@ -10,6 +10,7 @@ import typer
 from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, Verbose, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.leakage.settings import LeakageSettings
+from lmprobe.results.settings import OptionGroup
 
 # What only one of the two kinds of input has a use for.
 _OF_A_FILE = (
@@ -26,36 +27,77 @@ def command(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="FILE",
+            metavar="FILE...",
             help=f"A {FORMAT_NAMES} table of labels; several files are training runs.",
         ),
     ] = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option("--labels", "-l", help="Column of true labels; repeat for several."),
+        typer.Option(
+            "--labels",
+            "-l",
+            help="Column of true labels; repeat for several.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="COLUMN",
+        ),
     ] = None,
     attribute: Annotated[
-        str | None, typer.Option("--attribute", "-a", help="Column that names the group.")
+        str | None,
+        typer.Option(
+            "--attribute",
+            "-a",
+            help="Column that names the group.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="COLUMN",
+        ),
     ] = None,
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", "-p", help="Column of logits or predictions, in the order of --labels."
+            "--predictions",
+            "-p",
+            help="Column of logits or predictions, in the order of --labels.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="COLUMN",
         ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="Column of train, dev or test; drawn by default.")
+        str | None,
+        typer.Option(
+            help="Column of train, dev or test; drawn by default.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="COLUMN",
+        ),
     ] = None,
     run_column: Annotated[
-        str | None, typer.Option(help="Column that names the training run of a row.")
+        str | None,
+        typer.Option(
+            help="Column that names the training run of a row.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="COLUMN",
+        ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="A language model to measure instead of a file."),
+        typer.Option(
+            help="A language model to measure instead of a file.",
+            rich_help_panel=OptionGroup.MODEL,
+            metavar="MODEL",
+        ),
     ] = None,
-    templates: Annotated[str | None, typer.Option(help="Template set for --model.")] = None,
+    templates: Annotated[
+        str | None,
+        typer.Option(
+            help="Template set for --model.", rich_help_panel=OptionGroup.INPUT, metavar="NAME"
+        ),
+    ] = None,
     base: Annotated[
-        str | None, typer.Option(help=f"Base rates for --model; {DEFAULT_BASE}.")
+        str | None,
+        typer.Option(
+            help=f"Base rates for --model; {DEFAULT_BASE}.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="NAME",
+        ),
     ] = None,
     json: Json = False,
     output: Output = None,

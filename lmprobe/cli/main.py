@@ -15,11 +15,19 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
+from lmprobe.cli.help import GroupedCommand, option_sections, print_help
 from lmprobe.errors import LmprobeError, refuse_unnamable, shortened
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.
-_NOT_COMMANDS = {"main", "options", "output"}
+_NOT_COMMANDS = {"help", "main", "options", "output"}
+# Where the help lists a command, in this order; commands of packages follow.
+_GROUPS = {
+    "Language models": ("run", "compare", "sweep", "sentences"),
+    "Tables": ("amplify", "disparity", "leak", "convert"),
+    "Data": ("ls", "validate", "count", "cache"),
+    "Evidence": ("report", "check", "plan", "reproduce"),
+}
 # The group of entry points through which packages add commands.
 _PLUGINS = "lmprobe.commands"
 _INTERRUPTED = 130
@@ -35,45 +43,48 @@ class LazyCommands(TyperGroup):
     """
 
     def __init__(self, **settings: Any) -> None:
-        """List the commands with what they do."""
+        """List the commands; a stub stands for each until it is called."""
         super().__init__(**settings)
         names = {module.name for module in pkgutil.iter_modules(cli.__path__)} - _NOT_COMMANDS
-        listed = {name: TyperCommand(name, help=_summary(name)) for name in sorted(names)}
         # A command that was added to the application itself is there already.
         self._loaded = dict(self.commands)
-        self.commands = listed | self._loaded
-        self._listing = False
+        self.commands = {name: TyperCommand(name) for name in sorted(names)} | self._loaded
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, those of packages too."""
         return sorted({*self.commands, *installed(_PLUGINS)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of that name; while help is written, what is listed."""
-        if cmd_name in self._loaded or (self._listing and cmd_name in self.commands):
-            return self.commands[cmd_name]
+        """Import the command of that name; None if there is none."""
+        if cmd_name in self._loaded:
+            return self._loaded[cmd_name]
         if cmd_name in self.commands:
             command = importlib.import_module(f"{cli.__name__}.{cmd_name}").command
         elif cmd_name in (plugins := installed(_PLUGINS)):
-            if self._listing:
-                package = package_of(plugins[cmd_name])
-                return TyperCommand(cmd_name, help=f"From the package {package}.")
             command = load_plugin(plugins[cmd_name])
         else:
             return None
         if not isinstance(command, typer.Typer):
             single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-            single.command(cmd_name)(command)
+            single.command(cmd_name, cls=GroupedCommand)(command)
             command = single
         made = typer.main.get_command(command)
         made.name = cmd_name
         return made
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without importing the commands."""
-        self._listing = True
-        super().format_help(ctx, formatter)
-        self._listing = False
+        """Print the help without importing the commands."""
+        sections = {
+            title: [(name, _summary(name)) for name in names if name in self.commands]
+            for title, names in _GROUPS.items()
+        }
+        sections["Commands of packages"] = [
+            (name, f"From the package {package_of(entry)}.")
+            for name, entry in sorted(installed(_PLUGINS).items())
+            if name not in self.commands
+        ]
+        usage = f"{ctx.command_path} COMMAND [OPTIONS] ..."
+        print_help(usage, self.help or "", sections, option_sections(self, ctx))
 
 
 def _summary(command: str) -> str:

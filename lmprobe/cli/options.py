@@ -10,24 +10,58 @@ from typing import Annotated, Any
 
 import typer
 
-from lmprobe.results.settings import Option, options_of
+from lmprobe.results.settings import Option, OptionGroup, options_of
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as one JSON document on standard output.")
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the result as one JSON document on standard output.",
+        rich_help_panel=OptionGroup.OUTPUT,
+    ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="DIR", help="Write the result and its report to this folder."
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Write the result and its report to this folder.",
+        rich_help_panel=OptionGroup.OUTPUT,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress bar and no notes.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", min=0, metavar="N", help="Random seed.", rich_help_panel=OptionGroup.STATISTICS
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print no progress bar and no notes.",
+        rich_help_panel=OptionGroup.OUTPUT,
+    ),
+]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print the tables and notes of details too.")
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Print the tables and notes of details too.",
+        rich_help_panel=OptionGroup.OUTPUT,
+    ),
 ]
 Confidence = Annotated[
-    float, typer.Option("--confidence", help="Confidence level of the interval, between 0 and 1.")
+    float,
+    typer.Option(
+        "--confidence",
+        metavar="NUMBER",
+        help="Confidence level of the interval, between 0 and 1.",
+        rich_help_panel=OptionGroup.STATISTICS,
+    ),
 ]
 
 Templates = Annotated[
@@ -37,6 +71,8 @@ Templates = Annotated[
         "-t",
         help="A template set of `lmprobe ls templates`, or a TOML file; by default fitbert, or "
         "everyday for causal models.",
+        metavar="NAME",
+        rich_help_panel=OptionGroup.COMPARED,
     ),
 ]
 DEFAULT_BASE = "by default labor, or uniform if labor has none of the tasks"
@@ -47,10 +83,17 @@ Base = Annotated[
         "-b",
         help="Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several; "
         f"{DEFAULT_BASE}.",
+        metavar="NAME",
+        rich_help_panel=OptionGroup.COMPARED,
     ),
 ]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither read nor write the cache of scores.")
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Neither read nor write the cache of scores.",
+        rich_help_panel=OptionGroup.EXPERT,
+    ),
 ]
 
 
@@ -95,9 +138,15 @@ def settings_options(
 def _parameter(option: Option) -> inspect.Parameter:
     kind: Any = list[str] if option.several else option.kind
     accepted = kind | None if option.optional or option.several else kind
-    listed = "A,B" if option.several and not option.repeated else None
-    metavar = "|".join(option.choices) or listed
-    info = typer.Option(*option.flags, help=option.help, metavar=metavar)
+    choices = f" One of {', '.join(option.choices)}." if option.choices else ""
+    words = "WORD,WORD" if option.several and not option.repeated else "NAME"
+    values = {int: "N", float: "NUMBER"}
+    info = typer.Option(
+        *option.flags,
+        help=option.help + choices,
+        metavar=option.metavar or values.get(option.kind, words),
+        rich_help_panel=option.group,
+    )
     annotation: Any = Annotated.__class_getitem__((accepted, info))  # type: ignore[attr-defined]
     default = list(option.default) if option.several and option.default else option.default
     return inspect.Parameter(

@@ -9,25 +9,49 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
 from lmprobe.probing.settings import PlanSettings
+from lmprobe.results.settings import OptionGroup
 
 
 @settings_options(PlanSettings)
 def command(
     settings: PlanSettings,
     effect: Annotated[
-        float | None, typer.Option("--effect", "-e", help="The difference that is to be claimed.")
+        float | None,
+        typer.Option(
+            "--effect",
+            "-e",
+            help="The difference that is to be claimed.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="NUMBER",
+        ),
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option("--rows", "-n", help="Number of rows: compute what they can claim."),
+        typer.Option(
+            "--rows",
+            "-n",
+            help="Number of rows: compute what they can claim.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="N",
+        ),
     ] = None,
     pilot: Annotated[
         Path | None,
-        typer.Option(metavar="RESULT", help="The result.json of a probe: plan its templates."),
+        typer.Option(
+            metavar="RESULT",
+            help="The result.json of a probe: plan its templates.",
+            rich_help_panel=OptionGroup.INPUT,
+        ),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option("--base", "-b", help="A base-rate table of counts: plan its sentences."),
+        typer.Option(
+            "--base",
+            "-b",
+            help="A base-rate table of counts: plan its sentences.",
+            rich_help_panel=OptionGroup.INPUT,
+            metavar="NAME",
+        ),
     ] = None,
     json: Json = False,
     output: Output = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmprobe.cli.options import Output, Quiet, Verbose
+from lmprobe.results.settings import OptionGroup
 
 if TYPE_CHECKING:
     from lmprobe.results.result import Result
@@ -18,15 +19,35 @@ def command(
         Path, typer.Argument(metavar="RESULT.json", help="A result.json, saved with --output.")
     ],
     html: Annotated[
-        bool, typer.Option("--html", help="Write report.html, a page in one file.")
+        bool,
+        typer.Option(
+            "--html",
+            help="Write report.html, a page in one file.",
+            rich_help_panel=OptionGroup.OUTPUT,
+        ),
     ] = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Write report.md, for an issue or a README.")
+        bool,
+        typer.Option(
+            "--markdown",
+            help="Write report.md, for an issue or a README.",
+            rich_help_panel=OptionGroup.OUTPUT,
+        ),
     ] = False,
     model_card: Annotated[
-        bool, typer.Option("--model-card", help="Write model-card.md, for a model's README.")
+        bool,
+        typer.Option(
+            "--model-card",
+            help="Write model-card.md, for a model's README.",
+            rich_help_panel=OptionGroup.OUTPUT,
+        ),
     ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Write the tables as CSV files.")] = False,
+    csv: Annotated[
+        bool,
+        typer.Option(
+            "--csv", help="Write the tables as CSV files.", rich_help_panel=OptionGroup.OUTPUT
+        ),
+    ] = False,
     output: Output = None,
     quiet: Quiet = False,
     verbose: Verbose = False,

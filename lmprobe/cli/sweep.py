@@ -47,9 +47,9 @@ def command(
 
     Examples:
 
-    [bold]lmprobe sweep reference:faithful reference:amplified --base labor --output sweep[/bold]
+    [bold]lmprobe sweep reference:faithful reference:amplified --output sweep[/bold]
 
-    [bold]lmprobe sweep --checkpoints runs/bert --base labor --output training[/bold]
+    [bold]lmprobe sweep --checkpoints runs/bert --output training[/bold]
     """
     from lmprobe.cli.output import emit, note, progress_bar
     from lmprobe.sweeping.sweep import sweep

@@ -16,7 +16,7 @@ def command(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE]...",
+            metavar="FILE...",
             help="Template sets and lexicons (.toml), base-rate tables (.csv); "
             "by default all that come with lmprobe.",
         ),

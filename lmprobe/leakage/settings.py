@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lmprobe.results.settings import Settings, setting
+from lmprobe.results.settings import OptionGroup, Settings, setting
 
 Average = Literal["macro", "micro"]
 """`macro`: the mean over labels, which the paper's code uses; `micro`: all decisions pooled."""
@@ -20,21 +20,40 @@ class LeakageSettings(Settings):
     """What decides the leakage of a table, apart from its columns."""
 
     at: float | None = setting(
-        None, "Perturb the labels until they have this F1 and measure their leakage."
+        None,
+        "Perturb the labels until they have this F1 and measure their leakage.",
+        group=OptionGroup.EXPERT,
     )
-    average: Average = setting("macro", "How the F1 is averaged over labels.")
+    average: Average = setting(
+        "macro", "How the F1 is averaged over labels.", group=OptionGroup.EXPERT
+    )
     threshold: float | None = setting(
-        None, "The score above which a label is predicted; by default 0.5, or 0 for logits."
+        None,
+        "The score above which a label is predicted; by default 0.5, or 0 for logits.",
+        group=OptionGroup.EXPERT,
     )
     attacker: str = setting(
         "auto",
         "The attacker that guesses the group: see `lmprobe ls attackers`; auto counts (exact) "
         "where labels have few combinations, and is logistic elsewhere.",
+        group=OptionGroup.MODEL,
     )
-    layers: int | None = setting(None, "Layers of the attacker mlp, 4 in the paper.")
-    width: int | None = setting(None, "Width of the attacker mlp, 300 in the paper.")
-    share: float = setting(1.0, "Share of the train rows that the attacker sees.")
-    rounds: int = setting(5, "Number of rounds, each with newly drawn balanced rows.")
-    device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.")
-    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    seed: int = setting(0, "Random seed.", minimum=0)
+    layers: int | None = setting(
+        None, "Layers of the attacker mlp, 4 in the paper.", group=OptionGroup.EXPERT
+    )
+    width: int | None = setting(
+        None, "Width of the attacker mlp, 300 in the paper.", group=OptionGroup.EXPERT
+    )
+    share: float = setting(
+        1.0, "Share of the train rows that the attacker sees.", group=OptionGroup.EXPERT
+    )
+    rounds: int = setting(
+        5, "Number of rounds, each with newly drawn balanced rows.", group=OptionGroup.STATISTICS
+    )
+    device: str = setting(
+        "auto", "The device: auto, cpu, cuda, cuda:1, mps.", group=OptionGroup.EXPERT
+    )
+    confidence: float = setting(
+        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
+    )
+    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)

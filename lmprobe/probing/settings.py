@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import LmprobeError
 from lmprobe.metrics.direction import Dtype, LeanWeighting, Missing, Pairs
-from lmprobe.results.settings import Settings, command_line, from_mapping, setting
+from lmprobe.results.settings import OptionGroup, Settings, command_line, from_mapping, setting
 from lmprobe.sources import names as source_names
 from lmprobe.stats import REMOVED
 from lmprobe.stats.verdicts import IntervalSettings
@@ -31,25 +31,38 @@ class QuestionSettings(Settings):
         None,
         "The groups to compare, such as he,she,they; by default those of the template set.",
         flags=("--attribute", "--attributes"),
+        group=OptionGroup.COMPARED,
     )
     tasks: tuple[str, ...] | None = setting(
         None,
         "The tasks to compare, such as nurse,cook; by default those of the template set.",
         flags=("--task", "--tasks"),
+        group=OptionGroup.COMPARED,
     )
     lean: str | None = setting(
-        None, "Take the lean from these base rates; by default from the base itself."
+        None,
+        "Take the lean from these base rates; by default from the base itself.",
+        group=OptionGroup.COMPARED,
     )
     lean_weighting: LeanWeighting = setting(
         "joint",
         "How the lean is computed: as in Eq. 2 of the paper, or as in its published code.",
+        group=OptionGroup.EXPERT,
     )
-    scorer: str = setting("auto", "How candidates are scored: see `lmprobe ls scorers`.")
+    scorer: str = setting(
+        "auto", "How candidates are scored: see `lmprobe ls scorers`.", group=OptionGroup.EXPERT
+    )
     prior: bool = setting(
-        False, "Divide each probability by that with the other word masked (masked models)."
+        False,
+        "Divide each probability by that with the other word masked (masked models).",
+        group=OptionGroup.EXPERT,
     )
-    missing: Missing = setting("drop", "How to treat words that the base does not have.")
-    pseudo_count: float = setting(0.5, "The count that `--missing smooth` adds to every cell.")
+    missing: Missing = setting(
+        "drop", "How to treat words that the base does not have.", group=OptionGroup.EXPERT
+    )
+    pseudo_count: float = setting(
+        0.5, "The count that `--missing smooth` adds to every cell.", group=OptionGroup.EXPERT
+    )
 
 
 # Without slots, so that `ProbeSettings.seed` is the default: signatures are written with it.
@@ -62,6 +75,7 @@ class ProbeSettings(IntervalSettings, QuestionSettings):
         "The least total probability of the candidates, below which a model is uninformed; by "
         "default twice that of random words.",
         minimum=0,
+        group=OptionGroup.EXPERT,
     )
 
 
@@ -75,6 +89,7 @@ class RunSettings(ProbeSettings):
         flags=("--metric",),
         repeated=True,
         recorded=False,
+        group=OptionGroup.EXPERT,
     )
 
 
@@ -82,9 +97,15 @@ class RunSettings(ProbeSettings):
 class CompareSettings(ProbeSettings):
     """What decides the numbers of a comparison: those of its probes, and which are paired."""
 
-    pairs: Pairs = setting("first", "Compare every model with the first, or all pairs of models.")
+    pairs: Pairs = setting(
+        "first",
+        "Compare every model with the first, or all pairs of models.",
+        group=OptionGroup.COMPARED,
+    )
     margin: float | None = setting(
-        None, "Test whether the models are equivalent within this difference, such as 0.01."
+        None,
+        "Test whether the models are equivalent within this difference, such as 0.01.",
+        group=OptionGroup.STATISTICS,
     )
 
 
@@ -92,14 +113,26 @@ class CompareSettings(ProbeSettings):
 class ModelSettings(Settings):
     """How a model is loaded."""
 
-    kind: str = setting("auto", "Load as auto, masked or causal: see `lmprobe ls kinds`.")
-    tokenizer: str | None = setting(
-        None, "A folder or hub id of a tokenizer, if that of the model is missing or wrong."
+    kind: str = setting(
+        "auto", "Load as auto, masked or causal: see `lmprobe ls kinds`.", group=OptionGroup.MODEL
     )
-    device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.")
-    dtype: Dtype = setting("float32", "The floating-point type of the model.")
-    batch_size: str = setting("auto", "Sentences per batch: auto, or a number.")
-    revision: str | None = setting(None, "The branch, tag or commit of a model on the hub.")
+    tokenizer: str | None = setting(
+        None,
+        "A folder or hub id of a tokenizer, if that of the model is missing or wrong.",
+        group=OptionGroup.MODEL,
+    )
+    device: str = setting(
+        "auto", "The device: auto, cpu, cuda, cuda:1, mps.", group=OptionGroup.MODEL
+    )
+    dtype: Dtype = setting(
+        "float32", "The floating-point type of the model.", group=OptionGroup.EXPERT
+    )
+    batch_size: str = setting(
+        "auto", "Sentences per batch: auto, or a number.", group=OptionGroup.EXPERT, metavar="N"
+    )
+    revision: str | None = setting(
+        None, "The branch, tag or commit of a model on the hub.", group=OptionGroup.MODEL
+    )
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `load_model`: a batch size in digits is a number."""
@@ -184,12 +217,25 @@ class PlanSettings(Settings):
     """What a plan takes as given."""
 
     method: str | None = setting(
-        None, "One interval method; all by default.", flags=("--interval", "--method")
+        None,
+        "One interval method; all by default.",
+        flags=("--interval", "--method"),
+        group=OptionGroup.STATISTICS,
     )
-    group_share: float = setting(0.5, "Share of the smaller group, at most 0.5.")
-    cost_bound: float = setting(1.0, "The largest cost of a row.")
+    group_share: float = setting(
+        0.5, "Share of the smaller group, at most 0.5.", group=OptionGroup.STATISTICS
+    )
+    cost_bound: float = setting(1.0, "The largest cost of a row.", group=OptionGroup.EXPERT)
     variance: float | None = setting(
-        None, "Known variance, with --interval; by default the worst case."
+        None,
+        "Known variance, with --interval; by default the worst case.",
+        group=OptionGroup.EXPERT,
     )
-    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    power: float = setting(0.8, "Share of samples that are to claim a true effect of that size.")
+    confidence: float = setting(
+        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
+    )
+    power: float = setting(
+        0.8,
+        "Share of samples that are to claim a true effect of that size.",
+        group=OptionGroup.STATISTICS,
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lmprobe.results.settings import Settings, setting
+from lmprobe.results.settings import OptionGroup, Settings, setting
 
 Preset = Literal["paper", "corrected"]
 """As the paper's published code computes it, or with its known mistakes corrected."""
@@ -19,12 +19,20 @@ class ExperimentSettings(Settings):
     """What the caller of an experiment may choose."""
 
     model: str | None = setting(
-        None, "The model to probe; by default the paper's, or a bundled one where it is missing."
+        None,
+        "The model to probe; by default the paper's, or a bundled one where it is missing.",
+        group=OptionGroup.MODEL,
+        metavar="MODEL",
     )
     preset: Preset | None = setting(
-        None, "Compute as the paper's code does, or corrected; by default both."
+        None,
+        "Compute as the paper's code does, or corrected; by default both.",
+        group=OptionGroup.COMPARED,
     )
     wikipedia: str | None = setting(
-        None, "A CSV with counts of Wikipedia, made by `lmprobe count`."
+        None,
+        "A CSV with counts of Wikipedia, made by `lmprobe count`.",
+        group=OptionGroup.COMPARED,
+        metavar="FILE",
     )
-    seed: int = setting(0, "Random seed.", minimum=0)
+    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)

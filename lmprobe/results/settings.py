@@ -15,9 +15,21 @@ import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from lmprobe.errors import InputError, did_you_mean
+
+
+class OptionGroup(StrEnum):
+    """What an option is about: the titles in the help of every command, in this order."""
+
+    INPUT = "Input"
+    COMPARED = "What to compare"
+    STATISTICS = "Statistics"
+    MODEL = "Model"
+    OUTPUT = "Output"
+    EXPERT = "Expert options"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,9 @@ class Option:
     """Whether the setting is a tuple: the option takes a comma-separated list."""
     optional: bool
     choices: tuple[str, ...]
+    group: OptionGroup | None = None
+    metavar: str | None = None
+    """What stands for the value in the help."""
     repeated: bool = False
     """Whether the option is given once per value instead: values may hold commas."""
     minimum: float | None = None
@@ -45,15 +60,21 @@ def setting(
     default: Any,
     help: str,
     *,
+    group: OptionGroup | None = None,
+    metavar: str | None = None,
     flags: Sequence[str] = (),
     choices: Iterable[str] = (),
     repeated: bool = False,
     minimum: float | None = None,
     recorded: bool = True,
 ) -> Any:
-    """Return the field of one setting; `flags` are its options where not --its-name."""
+    """Return the field of one setting; `flags` are its options where not --its-name.
+
+    `group` is where the help lists it, `metavar` what stands for its value there; by default
+    that follows from the type.
+    """
     metadata = {"help": help, "repeated": repeated, "minimum": minimum, "recorded": recorded}
-    words = {"flags": tuple(flags), "choices": tuple(choices)}
+    words = {"flags": tuple(flags), "choices": tuple(choices), "group": group, "metavar": metavar}
     return field(default=default, metadata=metadata | words)
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from lmprobe.errors import InputError, check_confidence
 from lmprobe.metrics.direction import DisparityMeasure
-from lmprobe.results.settings import Settings, setting
+from lmprobe.results.settings import OptionGroup, Settings, setting
 
 TableEngine = Literal["local", "ray"]
 """Where a table is counted: on this machine, or file by file on a Ray cluster."""
@@ -31,57 +31,100 @@ class AmplifySettings(Settings):
         "Column of the groups; several columns are crossed.",
         flags=("--attribute", "-a"),
         repeated=True,
+        group=OptionGroup.COMPARED,
+        metavar="COLUMN",
     )
     task: tuple[str, ...] = setting(
         (),
         "Column of the task labels; each of several 0/1 columns is one task.",
         flags=("--task", "-t"),
         repeated=True,
+        group=OptionGroup.COMPARED,
+        metavar="COLUMN",
     )
     task_prediction: tuple[str, ...] = setting(
         (),
         "Column of the predicted task, one per --task.",
         flags=("--task-prediction", "-p"),
         repeated=True,
+        group=OptionGroup.COMPARED,
+        metavar="COLUMN",
     )
     attribute_prediction: tuple[str, ...] = setting(
-        (), "Column of the predicted group, one per --attribute.", repeated=True
+        (),
+        "Column of the predicted group, one per --attribute.",
+        repeated=True,
+        group=OptionGroup.COMPARED,
+        metavar="COLUMN",
     )
     score: tuple[str, ...] = setting(
         (),
         "Column of scores, turned into predictions by --threshold, one per --task.",
         repeated=True,
+        group=OptionGroup.COMPARED,
+        metavar="COLUMN",
     )
     threshold: str | None = setting(
         None,
         "The threshold of the scores: a number, `all`, or `calibrated` (default), at which as many "
         "rows are predicted positive as are labelled positive.",
+        group=OptionGroup.EXPERT,
+        metavar="NUMBER",
     )
-    validation: str | None = setting(None, "Table of whose scores the threshold is calibrated.")
+    validation: str | None = setting(
+        None,
+        "Table of whose scores the threshold is calibrated.",
+        group=OptionGroup.EXPERT,
+        metavar="FILE",
+    )
     train: str | None = setting(
-        None, "Table whose labels determine the lean; by default the table itself."
+        None,
+        "Table whose labels determine the lean; by default the table itself.",
+        group=OptionGroup.COMPARED,
+        metavar="FILE",
     )
-    weight: str | None = setting(None, "Column of row weights.")
-    train_weight: str | None = setting(None, "Column of row weights in the train table.")
-    run_column: str | None = setting(None, "Column that names the training run of a row.")
+    weight: str | None = setting(
+        None, "Column of row weights.", group=OptionGroup.COMPARED, metavar="COLUMN"
+    )
+    train_weight: str | None = setting(
+        None,
+        "Column of row weights in the train table.",
+        group=OptionGroup.EXPERT,
+        metavar="COLUMN",
+    )
+    run_column: str | None = setting(
+        None,
+        "Column that names the training run of a row.",
+        group=OptionGroup.COMPARED,
+        metavar="COLUMN",
+    )
     cluster: str | None = setting(
         None,
         "Column that names the cluster of a row, such as the person on a photo; clusters are "
         "resampled as a whole.",
+        group=OptionGroup.STATISTICS,
+        metavar="COLUMN",
     )
     keep_unseen: bool = setting(
-        False, "Count pairs whose label never occurs as 0, as the published code does."
+        False,
+        "Count pairs whose label never occurs as 0, as the published code does.",
+        group=OptionGroup.EXPERT,
     )
     metrics: tuple[str, ...] = setting(
         (),
         "Another metric to compute too: see `lmprobe ls metrics`.",
         flags=("--metric",),
         repeated=True,
+        group=OptionGroup.EXPERT,
     )
-    interval: RowInterval = setting("bootstrap", "The interval method.")
-    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    seed: int = setting(0, "Random seed.", minimum=0)
-    engine: TableEngine = setting("local", "Where the table is counted.")
+    interval: RowInterval = setting(
+        "bootstrap", "The interval method.", group=OptionGroup.STATISTICS
+    )
+    confidence: float = setting(
+        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
+    )
+    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
+    engine: TableEngine = setting("local", "Where the table is counted.", group=OptionGroup.EXPERT)
 
     def __post_init__(self) -> None:
         """Check that the choices go together."""
@@ -121,18 +164,24 @@ class DisparitySettings(Settings):
         "demographic_parity",
         "The measure that is compared between the groups.",
         flags=("--measure", "-m"),
+        group=OptionGroup.COMPARED,
     )
     method: str = setting(
         "auto",
         "The interval method: see `lmprobe ls intervals`; auto is exact for 0/1 costs, "
         "betting for others.",
         flags=("--interval", "--method"),
+        group=OptionGroup.STATISTICS,
     )
     group_share: float | None = setting(
-        None, "Known lower bound on the smaller group's share of the population."
+        None,
+        "Known lower bound on the smaller group's share of the population.",
+        group=OptionGroup.EXPERT,
     )
-    confidence: float = setting(0.95, "Confidence level of the interval, between 0 and 1.")
-    seed: int = setting(0, "Random seed.", minimum=0)
+    confidence: float = setting(
+        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
+    )
+    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
 
     def __post_init__(self) -> None:
         """Check every value."""
