@@ -21,7 +21,7 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, LanguageModel, TokenQuery
 from lmprobe.models.scorers import ChosenScorer, choose_scorer, mass_queries, sums
-from lmprobe.templates import Sentence, Template, TemplateSet, differing_slots
+from lmprobe.templates import Sentence, TemplateSet, differing_slots
 from lmprobe.templates.template import UNSPACED
 
 CHUNK_SENTENCES = 1024
@@ -186,7 +186,9 @@ def chunks(
     made = []
     for rows in np.array_split(np.arange(shape[0]), number):
         first, end = int(rows[0]) * pairs, (int(rows[-1]) + 1) * pairs
-        filled = [_filled(templates.templates[row], words) for row in rows]
+        filled = [
+            templates.templates[row].sentences(words.attributes, words.tasks) for row in rows
+        ]
         made.append(
             Chunk(
                 len(rows),
@@ -206,14 +208,6 @@ def chunks(
             )
         )
     return made
-
-
-def _filled(template: Template, words: Words) -> dict[tuple[str, str], Sentence]:
-    return {
-        (attribute, task): template.sentence(attribute, task)
-        for attribute in words.attributes
-        for task in words.tasks
-    }
 
 
 def _clozes(sentences: Mapping[tuple[str, str], Sentence], direction: Direction) -> list[Cloze]:

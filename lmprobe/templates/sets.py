@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings
@@ -20,9 +22,29 @@ from lmprobe.templates.template import (
     written_article,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MOST_TEMPLATES = 100_000
 """Larger sets are refused before they are expanded: probing them would take days."""
 MOST_SENTENCES = 100_000_000
+
+
+# The columns of an item table that are no attribute.
+_ITEM_COLUMNS = ("task", "template", "family", "item", "cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSentence:
+    """A finished sentence of a set, with what it is about."""
+
+    template: str
+    family: str
+    task: str
+    task_word: str
+    attribute: str
+    attribute_word: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +81,84 @@ class TemplateSet:
         A template whose sentence names no family is a family of its own, under its own name.
         """
         return tuple(template.family or template.name for template in self.templates)
+
+    def with_words(
+        self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
+    ) -> TemplateSet:
+        """Return the set with these attributes and tasks; by default those that it has.
+
+        >>> neutral = load_templates("neutral").with_words(["she", "they"], ["nurse", "cook"])
+        >>> next(neutral.sentences()).text
+        'She became a nurse.'
+        """
+        return replace(
+            self,
+            attributes=_checked(attributes, self.attributes, self.all_attributes, "attribute"),
+            tasks=_checked(tasks, self.tasks, self.tasks, "task"),
+        )
+
+    def sentences(self) -> Iterator[FilledSentence]:
+        """Yield every sentence that a probe scores: by template, then task, then attribute."""
+        who, what = (
+            [(label, word) for label in labels for word in words[label]]
+            for labels, words in (
+                (self.attributes, self.attribute_words),
+                (self.tasks, self.task_words),
+            )
+        )
+        for template, family in zip(self.templates, self.families, strict=True):
+            filled = template.sentences([word for _, word in who], [word for _, word in what])
+            for task, task_word in what:
+                for attribute, word in who:
+                    text = filled[word, task_word].text
+                    yield FilledSentence(
+                        template.name, family, task, task_word, attribute, word, text
+                    )
+
+    def item_table(self) -> pd.DataFrame:
+        """Return the sentences as an item table: one row per template and task.
+
+        Its columns are `task`, `template`, `family` and one per attribute. The words of a task
+        are its items, with a column `item`. Attributes with several words are refused: an item
+        has one sentence of each, and the probability of a group is the sum over its words.
+        """
+        import pandas as pd
+
+        for name in self.attributes:
+            if len(words := self.attribute_words[name]) > 1:
+                raise InputError(
+                    f'{self.name}: "{name}" stands for {len(words)} words ({", ".join(words[:3])}, '
+                    "...), and an item table has one sentence for each attribute"
+                )
+            if name in _ITEM_COLUMNS:
+                raise InputError(
+                    f'{self.name}: the attribute "{name}" is called as a column of item tables is; '
+                    "give it another name"
+                )
+        grouped = any(len(self.task_words[task]) > 1 for task in self.tasks)
+        rows: dict[tuple[str, str], dict[str, str]] = {}
+        for sentence in self.sentences():
+            row = {"task": sentence.task, "template": sentence.template, "family": sentence.family}
+            row |= {"item": sentence.task_word} if grouped else {}
+            items = rows.setdefault((sentence.template, sentence.task_word), row)
+            items[sentence.attribute] = sentence.text
+        return pd.DataFrame(rows.values())
+
+
+def _checked(
+    words: Sequence[str] | None, default: tuple[str, ...], known: tuple[str, ...], kind: str
+) -> tuple[str, ...]:
+    """Return the words to compare, or say which the template set has."""
+    chosen = default if words is None else tuple(words)
+    for word in chosen:
+        if word not in known:
+            hint = did_you_mean(word, known)
+            raise InputError(f'the template set has no {kind} "{word}"; {hint}')
+    if len(set(chosen)) != len(chosen) or len(chosen) < 2:
+        raise InputError(
+            f"a probe compares at least two different {kind}s, found: {', '.join(chosen)}"
+        )
+    return chosen
 
 
 def load_templates(name_or_path: str | Path) -> TemplateSet:

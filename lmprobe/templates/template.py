@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -234,6 +235,13 @@ class Template:
             spans.append(Span(piece.slot, start, len(text) + len(word), len(text)))
             text += word
         return Sentence(text, tuple(spans), self.attribute_slot, self.task_slot)
+
+    def sentences(
+        self, attributes: Iterable[str], tasks: Iterable[str]
+    ) -> dict[tuple[str, str], Sentence]:
+        """Return the sentence about every attribute and task, tasks fastest."""
+        pairs = product(attributes, tasks)
+        return {(who, what): self.sentence(who, what) for who, what in pairs}
 
 
 def written_article(
