@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import join
 from typing import Annotated, Any
 
 import typer
@@ -56,6 +57,10 @@ def command(
         if mistakes or warnings:
             counts = f"mistakes: {mistakes}, warnings: {warnings}, files checked: {len(checked)}"
             note(counts, quiet=quiet)
+        sets = [file.path for file in checked if file.kind == "template set" and not file.mistakes]
+        if paths and sets:
+            shown = join(["lmprobe", "sentences", "--templates", str(sets[0])])
+            note(f"read its sentences too: {shown}", quiet=quiet)
     if mistakes:
         raise typer.Exit(2)
 

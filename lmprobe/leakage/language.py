@@ -88,8 +88,8 @@ def language_leakage(
         templates = load_templates(templates)
     loaded = as_model(model, device=device)
     template_set = templates or load_templates(default_templates(loaded.kind))
-    wanted = template_set.attributes if settings.attributes is None else settings.attributes
-    wanted_tasks = template_set.tasks if settings.tasks is None else settings.tasks
+    template_set = template_set.with_words(settings.attributes, settings.tasks)
+    wanted, wanted_tasks = template_set.attributes, template_set.tasks
     if base is None:
         base = default_base(wanted, wanted_tasks)
     source = load_base_rates(base, model=loaded)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmprobe import __version__
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import LeanWeighting, Missing, Resample
 from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
@@ -123,7 +123,7 @@ def probe(
     loaded = as_model(model, tokenizer=tokenizer)
     template_set = templates or load_templates(default_templates(loaded.kind))
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
-    settings = resolved(settings, template_set, lean_from)
+    settings, template_set = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
     baselines = _baselines(base, loaded, lean_from, settings)
     scores = score_directions(
@@ -164,22 +164,19 @@ def probe(
 S = TypeVar("S", bound=ProbeSettings)
 
 
-def resolved(settings: S, templates: TemplateSet, lean_from: Source | None = None) -> S:
-    """Return the settings with the words that are compared and the name of the lean.
+def resolved(
+    settings: S, templates: TemplateSet, lean_from: Source | None = None
+) -> tuple[S, TemplateSet]:
+    """Return the settings with the words that are compared and the lean, and the set of these.
 
     An interval or a scorer that does not exist is an error before the model is asked.
     """
     intervals.get(settings.interval)
     if settings.scorer != AUTO:
         scorers.get(settings.scorer)
-    attributes = templates.attributes if settings.attributes is None else settings.attributes
-    tasks = templates.tasks if settings.tasks is None else settings.tasks
-    return replace(
-        settings,
-        attributes=_checked_words(attributes, templates.all_attributes, "attribute"),
-        tasks=_checked_words(tasks, templates.tasks, "task"),
-        lean=None if lean_from is None else lean_from.name,
-    )
+    chosen = templates.with_words(settings.attributes, settings.tasks)
+    lean = None if lean_from is None else lean_from.name
+    return replace(settings, attributes=chosen.attributes, tasks=chosen.tasks, lean=lean), chosen
 
 
 def _baselines(
@@ -243,18 +240,6 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
         f"scores are not those of the words ({scorers.description(scorer).rstrip('.')})"
     )
     return (Note(NoteKind.SCORER, f"{text}: {words}"),)
-
-
-def _checked_words(words: tuple[str, ...], have: tuple[str, ...], kind: str) -> tuple[str, ...]:
-    """Return the words to compare, or say which the template set has."""
-    for word in words:
-        if word not in have:
-            raise InputError(f'the template set has no {kind} "{word}"; {did_you_mean(word, have)}')
-    if len(set(words)) != len(words) or len(words) < 2:
-        raise InputError(
-            f"a probe compares at least two different {kind}s, found: {', '.join(words)}"
-        )
-    return words
 
 
 def _provenance(

@@ -186,9 +186,7 @@ def chunks(
     made = []
     for rows in np.array_split(np.arange(shape[0]), number):
         first, end = int(rows[0]) * pairs, (int(rows[-1]) + 1) * pairs
-        filled = [
-            templates.templates[row].sentences(words.attributes, words.tasks) for row in rows
-        ]
+        filled = [templates.templates[row].sentences(words.attributes, words.tasks) for row in rows]
         made.append(
             Chunk(
                 len(rows),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class QuestionSettings(Settings):
-    """What the model is asked, and what its answers are compared with."""
+class WordSettings(Settings):
+    """The words that the templates are filled with."""
 
     attributes: tuple[str, ...] | None = setting(
         None,
@@ -39,6 +39,12 @@ class QuestionSettings(Settings):
         flags=("--task", "--tasks"),
         group=OptionGroup.COMPARED,
     )
+
+
+@dataclass(frozen=True)
+class QuestionSettings(WordSettings):
+    """What the model is asked, and what its answers are compared with."""
+
     lean: str | None = setting(
         None,
         "Take the lean from these base rates; by default from the base itself.",

@@ -104,7 +104,10 @@ def sweep(
     loaded = dict(zip(sets, _template_sets(sets, probing), strict=True))
     cache = bool(options.get("cache", True))
     named = None if base is None else _listed(base)
-    bases = {name: named or _default_bases(loaded[name], probing) for name in sets}
+    bases = {
+        name: named or [default_base(words.attributes, words.tasks)]
+        for name, words in loaded.items()
+    }
     jobs = _jobs(members, loaded, bases, probing, loading, cache=cache)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
@@ -172,16 +175,9 @@ def _default_templates(models: Sequence[Subject], kind: str) -> str:
     return default_templates(*names)
 
 
-def _default_bases(templates: TemplateSet, probing: ProbeSettings) -> list[str]:
-    words = resolved(replace(probing, lean=None), templates)
-    return [default_base(words.attributes or (), words.tasks or ())]
-
-
 def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[TemplateSet]:
-    """Return the template sets; raise if one is given twice or lacks a word to compare."""
-    sets = [load_templates(name) for name in names]
-    for template_set in sets:
-        resolved(probing, template_set)
+    """Return the sets of the words to compare; raise if one is given twice or lacks a word."""
+    sets = [resolved(probing, load_templates(name))[1] for name in names]
     refuse_twice("template set", [template_set.name for template_set in sets])
     return sets
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
@@ -82,6 +82,12 @@ class TemplateSet:
         """
         return tuple(template.family or template.name for template in self.templates)
 
+    @property
+    def size(self) -> int:
+        """The number of sentences."""
+        words = (sum(len(words[label]) for label in labels) for labels, words in self._chosen())
+        return len(self.templates) * prod(words)
+
     def with_words(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
     ) -> TemplateSet:
@@ -101,19 +107,36 @@ class TemplateSet:
         """Yield every sentence that a probe scores: by template, then task, then attribute."""
         who, what = (
             [(label, word) for label in labels for word in words[label]]
-            for labels, words in (
-                (self.attributes, self.attribute_words),
-                (self.tasks, self.task_words),
-            )
+            for labels, words in self._chosen()
         )
-        for template, family in zip(self.templates, self.families, strict=True):
-            filled = template.sentences([word for _, word in who], [word for _, word in what])
-            for task, task_word in what:
-                for attribute, word in who:
-                    text = filled[word, task_word].text
-                    yield FilledSentence(
-                        template.name, family, task, task_word, attribute, word, text
-                    )
+        for number in range(len(self.templates)):
+            for task in what:
+                yield from self._filled(number, task, who)
+
+    def some_sentences(self, most: int = 16) -> Iterator[FilledSentence]:
+        """Yield a few sentences, from all parts of the set: templates, tasks, attributes, words."""
+        (attributes, attribute_words), (tasks, task_words) = self._chosen()
+        compared = _spread(attributes, min(len(attributes), most // 2))
+        count = min(most // len(compared), max(len(self.templates), len(tasks)))
+        numbers = _spread(range(len(self.templates)), count)
+        for place, (number, task) in enumerate(zip(numbers, _spread(tasks, count), strict=True)):
+            who, (what,) = (
+                [(label, words[label][place % len(words[label])]) for label in labels]
+                for labels, words in ((compared, attribute_words), ([task], task_words))
+            )
+            yield from self._filled(number, what, who)
+
+    def _chosen(self) -> tuple[tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]], ...]:
+        return (self.attributes, self.attribute_words), (self.tasks, self.task_words)
+
+    def _filled(
+        self, number: int, task: tuple[str, str], attributes: Sequence[tuple[str, str]]
+    ) -> Iterator[FilledSentence]:
+        """Yield the sentences of a template about a task, each label with the word written."""
+        template, family = self.templates[number], self.families[number]
+        filled = template.sentences([word for _, word in attributes], [task[1]])
+        for (who, word), sentence in zip(attributes, filled.values(), strict=True):
+            yield FilledSentence(template.name, family, *task, who, word, sentence.text)
 
     def item_table(self) -> pd.DataFrame:
         """Return the sentences as an item table: one row per template and task.
@@ -143,6 +166,14 @@ class TemplateSet:
             items = rows.setdefault((sentence.template, sentence.task_word), row)
             items[sentence.attribute] = sentence.text
         return pd.DataFrame(rows.values())
+
+
+T = TypeVar("T")
+
+
+def _spread(items: Sequence[T], count: int) -> list[T]:
+    """Return so many of the items, evenly from first to last; again the same if they are fewer."""
+    return [items[place * len(items) // count % len(items)] for place in range(count)]
 
 
 def _checked(

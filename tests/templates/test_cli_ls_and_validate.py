@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from lmprobe.cli.ls import Kind
 from lmprobe.cli.main import app
+from lmprobe.errors import LmprobeError
 from lmprobe.templates import template_names
 
 BAD = """\
@@ -133,3 +134,38 @@ def test_ls_of_something_else_names_the_kinds() -> None:
     done = run("ls", "tempaltes")
     assert done.exit_code == 2
     assert "base-rates" in done.stderr
+
+
+def test_sentences_shows_a_few_or_all_and_writes_an_item_table(tmp_path: Path) -> None:
+    words = ("sentences", "--templates", "neutral", "--task", "nurse,auditor")
+    few = run(*words)
+    assert few.stdout.splitlines()[:2] == ["He became a nurse.", "She became a nurse."]
+    assert len(few.stdout.splitlines()) == 16
+    assert "some of 80 sentences: 20 templates, 2 attributes, 2 tasks" in few.stderr
+    all_lines = run(*words, "--all", "--quiet")
+    assert len(all_lines.stdout.splitlines()) == 80
+    assert all_lines.stderr == ""
+    document = json.loads(run(*words, "--json").stdout)
+    assert [row["text"] for row in document["sentences"]] == all_lines.stdout.splitlines()
+    table = tmp_path / "items.csv"
+    assert run(*words, "--output", table).stdout == ""
+    lines = table.read_text().splitlines()
+    assert len(lines) == 41
+    assert lines[0] == '"task","template","family","he","she"'
+
+
+def test_sentences_refuses_words_and_tables_that_cannot_be(tmp_path: Path) -> None:
+    for words in (["--task", "nurs,cook"], ["--templates", "names", "--output", "i.csv"]):
+        done = run("sentences", *words)
+        assert isinstance(done.exception, LmprobeError)
+        assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_validate_points_to_the_sentences_of_a_set(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(BAD.replace('"he", "he"', '"he", "she"').replace("sauce", "source"))
+    own.write_text(own.read_text().replace("is happy", "is {a:what}"))
+    done = run("validate", own)
+    assert done.exit_code == 0, done.stdout
+    assert f"lmprobe sentences --templates {own}" in done.stderr

@@ -6,7 +6,7 @@ import json
 import pickle
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -14,7 +14,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lmprobe.errors import InputError
+from lmprobe.models.language_model import Cloze, EncodedCloze
+from lmprobe.probing.scores import score_directions
 from lmprobe.templates import TemplateSet, load_templates
+from tests.scripted_model import ScriptedModel
 
 Written = Callable[..., TemplateSet]
 
@@ -203,3 +206,81 @@ def test_spans_point_at_the_words(
             assert re.search(r"(?:^| )an? $", before, re.IGNORECASE)
             assert "{" not in sentence.text
             assert sentence.text[0].isupper()
+
+
+GROUPS = [{"group": "a", "words": ["Al", "Bo"]}, {"group": "b", "words": ["Cy"]}]
+TASKS = [{"group": "care", "words": ["nurse", "carer"]}, "cook", "heir"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    people=st.sampled_from([["he", "she", "they"], GROUPS]),
+    tasks=st.lists(st.sampled_from(["care", "cook", "heir"]), min_size=2, unique=True),
+    kind=st.sampled_from(["masked", "causal"]),
+)
+def test_the_sentences_listed_are_those_that_a_probe_scores(
+    people: list[object], tasks: list[str], kind: str
+) -> None:
+    asked: list[str] = []
+
+    class Spy(ScriptedModel):
+        def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
+            asked.extend(cloze.text for cloze in clozes)
+            return super().encode(clozes)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "made.toml")
+        text = set_text(
+            ["{who} is {a:what}.", "{a:what} met {who}."], {"who": people, "what": TASKS}
+        )
+        path.write_text(text)
+        one = load_templates(path).with_words(tasks=tasks)
+    score_directions(Spy((), kind), one, cache=False)
+    listed = [sentence.text for sentence in one.sentences()]
+    assert set(listed) == set(asked)
+    assert len(listed) == len(set(listed)) == one.size
+    assert {sentence.text for sentence in one.some_sentences()} <= set(listed)
+
+
+def test_an_item_table_has_a_column_for_each_attribute(written: Written) -> None:
+    one = written(
+        [{"text": "{who} is {a:what}.", "family": "f"}, "{who} met {what}."],
+        {"who": ["he", "she"], "what": ["cook", "heir"]},
+    )
+    assert one.item_table().to_dict("split")["data"] == [
+        ["cook", "{who} is {a:what}.", "f", "He is a cook.", "She is a cook."],
+        ["heir", "{who} is {a:what}.", "f", "He is an heir.", "She is an heir."],
+        ["cook", "{a:what} met {who}.", "{a:what} met {who}.", "A cook met he.", "A cook met she."],
+        [
+            "heir",
+            "{a:what} met {who}.",
+            "{a:what} met {who}.",
+            "An heir met he.",
+            "An heir met she.",
+        ],
+    ]
+    assert list(one.item_table()) == ["task", "template", "family", "he", "she"]
+
+
+def test_words_of_a_task_are_items_and_groups_of_attributes_are_refused(written: Written) -> None:
+    one = written(["{who} met {what}."], {"who": ["he", "she"], "what": TASKS})
+    table = one.item_table()
+    assert list(table["task"]) == ["care", "care", "cook", "heir"]
+    assert list(table["item"]) == ["nurse", "carer", "cook", "heir"]
+    one = written(["{who} met {what}."], {"who": GROUPS, "what": JOBS})
+    with pytest.raises(InputError, match='made: "a" stands for 2 words'):
+        one.item_table()
+    one = written(["{who} met {what}."], {"who": ["he", "item"], "what": JOBS})
+    with pytest.raises(InputError, match='the attribute "item" is called as a column'):
+        one.item_table()
+
+
+def test_a_few_sentences_come_from_all_parts_of_a_set() -> None:
+    names = load_templates("names")
+    few = list(names.some_sentences())
+    assert len(few) == 16
+    assert {sentence.attribute for sentence in few} == set(names.attributes)
+    assert len({sentence.attribute_word for sentence in few}) == 16
+    assert len({sentence.family for sentence in few}) == len({one.task for one in few}) == 4
+    many = load_templates("nationalities")
+    assert len({sentence.attribute for sentence in many.some_sentences()}) == 8

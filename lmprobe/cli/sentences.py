@@ -1,0 +1,80 @@
+"""`lmprobe sentences`: shows or writes the sentences of a template set."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmprobe.cli.options import Json, Quiet, settings_options
+from lmprobe.io.table_files import FORMAT_NAMES
+from lmprobe.probing.settings import WordSettings
+
+
+@settings_options(WordSettings)
+def command(
+    templates: Annotated[
+        str,
+        typer.Option(
+            "--templates", "-t", help="A template set of `lmprobe ls templates`, or a TOML file."
+        ),
+    ] = "fitbert",
+    *,
+    settings: WordSettings,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print all sentences instead of a few.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"Write all sentences as an item table ({FORMAT_NAMES}).",
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the sentences of a template set as a probe scores them, or write them to a table.
+
+    A few are printed, from all parts of the set: read them before you probe with a set of your
+    own. The table has a row for each template and task, and a column of sentences for each
+    attribute, so that any program can score it.
+
+    Examples:
+
+    [bold]lmprobe sentences --templates everyday[/bold]
+
+    [bold]lmprobe sentences --templates my_set.toml --output items.csv[/bold]
+    """
+    from lmprobe.cli.output import note, show_json
+    from lmprobe.errors import printable
+    from lmprobe.io.table_files import write_table
+    from lmprobe.templates import load_templates
+
+    chosen = load_templates(templates).with_words(settings.attributes, settings.tasks)
+    table = None if output is None else chosen.item_table()
+    if json:
+        show_json(
+            {
+                "templates": chosen.name,
+                "sha256": chosen.sha256,
+                "sentences": [asdict(sentence) for sentence in chosen.sentences()],
+            }
+        )
+    elif table is None or every:
+        for sentence in chosen.sentences() if every else chosen.some_sentences():
+            typer.echo(printable(sentence.text))
+        if not every:
+            note(
+                f"some of {chosen.size:,} sentences: {len(chosen.templates):,} templates, "
+                f"{len(chosen.attributes)} attributes, {len(chosen.tasks)} tasks; print all with "
+                "--all, write them with --output items.csv",
+                quiet=quiet,
+            )
+    if table is not None and output is not None:
+        write_table(table, output)
+        note(f"wrote {chosen.size:,} sentences in {len(table):,} rows to {output}", quiet=quiet)
