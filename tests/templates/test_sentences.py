@@ -250,14 +250,8 @@ def test_an_item_table_has_a_column_for_each_attribute(written: Written) -> None
     assert one.item_table().to_dict("split")["data"] == [
         ["cook", "{who} is {a:what}.", "f", "He is a cook.", "She is a cook."],
         ["heir", "{who} is {a:what}.", "f", "He is an heir.", "She is an heir."],
-        ["cook", "{a:what} met {who}.", "{a:what} met {who}.", "A cook met he.", "A cook met she."],
-        [
-            "heir",
-            "{a:what} met {who}.",
-            "{a:what} met {who}.",
-            "An heir met he.",
-            "An heir met she.",
-        ],
+        ["cook", "{who} met {what}.", "{who} met {what}.", "He met cook.", "She met cook."],
+        ["heir", "{who} met {what}.", "{who} met {what}.", "He met heir.", "She met heir."],
     ]
     assert list(one.item_table()) == ["task", "template", "family", "he", "she"]
 
