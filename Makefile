@@ -16,7 +16,7 @@ help:
 	@echo "make bench   the benchmarks, with other libraries for comparison"
 	@echo "make docs    regenerate the generated pages of docs/"
 	@echo "make site    build the documentation as a site in docs/_site"
-	@echo "make real    probe two pretrained models from a package index; writes docs/real-models.md"
+	@echo "make real    probe two pretrained models from a package index; writes docs/appendix/real-models.md"
 	@echo "make faults  killed processes, full disks, shared folders: N=50 times each"
 	@echo "make clean   remove everything that make has made"
 

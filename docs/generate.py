@@ -3,7 +3,7 @@
 Names: cli, api, appendix/life-of-a-sentence, reproduction, coverage, notebook, picture, training.
 
 Without a name it writes all but the picture of the README, which needs Chromium, and the training
-curve of docs/sweeps.md, for which a model is trained.
+curve of docs/appendix/reference-models.md, for which a model is trained.
 
 tests/docs/test_pages.py fails when a page and its generator disagree.
 """
@@ -157,7 +157,7 @@ def picture() -> None:
 
 
 def training() -> None:
-    """Train the masked reference model, sweep its states, and leave the curve in docs/sweeps.md."""
+    """Train the masked reference model, sweep its states, and leave the curve in the appendix."""
     from lmprobe.io.files import write_text
     from lmprobe.report.charts import svg
 
@@ -170,7 +170,7 @@ def training() -> None:
     for figure in result.figures():
         if figure.name.startswith("steps-"):
             write_text(DOCS / "images" / f"{figure.name}.svg", svg(figure) + "\n")
-    path = DOCS / "sweeps.md"
+    path = DOCS / "appendix" / "reference-models.md"
     write_text(path, between(path.read_text(encoding="utf-8"), training_part(result)))
     print(f"wrote {path}")
 
@@ -192,7 +192,11 @@ def training_part(result: Any) -> str:
             f"| {format_signed(row.association.value)} |"
             for row, ends in zip(rows, curve.band, strict=True)
         ]
-        lines += ["", f"![{direction} over training](images/steps-{curve.question.slug}.svg)", ""]
+        lines += [
+            "",
+            f"![{direction} over training](../images/steps-{curve.question.slug}.svg)",
+            "",
+        ]
     return "\n".join(lines)
 
 

