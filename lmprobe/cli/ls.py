@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from lmprobe.cli.options import Json
-from lmprobe.errors import LmprobeError
+from lmprobe.errors import InputError, LmprobeError, did_you_mean
 from lmprobe.plugins import REGISTRIES
 
 Row = Mapping[str, Any]
 """What is listed: `name`, `size` (words for a person), `description`, and more for --json."""
 
 
-def _print(rows: list[Row], details: tuple[str, ...]) -> None:
-    """Print one line each, never wrapped, so that it can be searched and cut.
-
-    What a row has of `details` stands below it, indented.
-    """
-    widths = {key: max((len(row[key]) for row in rows), default=0) for key in ("name", "size")}
+def _print(rows: list[Row]) -> None:
+    """Print one line each, cut between words where it is longer than the terminal is wide."""
+    names = max((len(row["name"]) for row in rows), default=0)
+    room = shutil.get_terminal_size().columns - names - 2
     for row in rows:
-        cells = [f"{row[key]:<{width}}" for key, width in widths.items() if width]
-        typer.echo("  ".join([*cells, row["description"]]))
-        for key in details:
-            for value in row[key] if isinstance(row[key], tuple | list) else [row[key]]:
-                if value is not None:
-                    typer.echo(f"    {key.removesuffix('s')}: {value}")
+        shown = textwrap.shorten(row["description"], max(room, 20), placeholder=" ...")
+        typer.echo(f"{row['name']:<{names}}  {shown}")
     if not rows:
         typer.echo("none")
+
+
+def _print_details(row: Row) -> None:
+    """Print everything that is known of one entry; sentences of a list stand below each other."""
+    typer.secho(row["name"], bold=True)
+    first = {key: row[key] for key in ("description", "size")}
+    # The title of a table is its description.
+    for key, value in {**first, **row, "name": None, "title": None}.items():
+        if isinstance(value, Mapping):
+            value = [f"{word}: {meaning}" for word, meaning in value.items()]
+        heading = f"  {key.replace('_', ' ')}:"
+        if isinstance(value, list | tuple) and any("," in item or ":" in item for item in value):
+            typer.echo(heading)
+            for item in value:
+                _print_wrapped(f"    - {item}")
+        elif value:
+            words = ", ".join(value) if isinstance(value, list | tuple) else value
+            _print_wrapped(f"{heading} {words}")
+
+
+def _print_wrapped(text: str) -> None:
+    columns = max(shutil.get_terminal_size().columns, 40)
+    indent = " " * 6
+    typer.echo(
+        textwrap.fill(
+            text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    )
 
 
 def _templates() -> list[Row]:
@@ -81,7 +104,7 @@ def _base_rates() -> list[Row]:
     rows: list[Row] = []
     for source in describe():
         tasks, problem = source["tasks"], source["problem"]
-        size = f"{tasks} tasks x {len(source['attributes'])}" if tasks else "any"
+        size = f"{tasks} tasks x {len(source['attributes'])} groups" if tasks else "any"
         description = source["title"] or ""
         if problem:
             size, description = "unknown", f"cannot be read: {problem}"
@@ -129,32 +152,51 @@ _LISTS: Mapping[str, Callable[[], list[Row]]] = {
     "models": _models,
     **{kind: partial(_registered, kind) for kind in REGISTRIES},
 }
-_DETAILS = {"base-rates": ("source", "year", "licence", "unit", "method", "sha256", "notes")}
-
-Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in _LISTS})  # type: ignore[misc]
 
 
 def command(
     kind: Annotated[
-        Kind | None, typer.Argument(help="What to list; everything by default.")
+        str | None,
+        typer.Argument(
+            help=f"What to list; everything by default. One of {', '.join(_LISTS)}.",
+            autocompletion=lambda: [*_LISTS],
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One entry of the list: print its details.")
     ] = None,
     json: Json = False,
 ) -> None:
     """List everything that options can name: template sets, base rates, models, extensions.
 
-    `lmprobe ls base-rates` also shows where the numbers of each table come from.
+    Each entry is one line; with its NAME, `lmprobe ls` prints all that is known of it, such as
+    where the numbers of a base-rate table come from.
 
-    Example: [bold]lmprobe ls templates[/bold]
+    Examples:
+
+    [bold]lmprobe ls templates[/bold]
+
+    [bold]lmprobe ls base-rates labor[/bold]
     """
     from lmprobe.cli.output import show_json
 
-    lists = {name: rows() for name, rows in _LISTS.items() if kind is None or name == kind}
+    if kind is not None and kind not in _LISTS:
+        raise InputError(f'`lmprobe ls` has no list "{kind}"; {did_you_mean(kind, _LISTS)}')
+    lists = {title: rows() for title, rows in _LISTS.items() if kind in (None, title)}
+    if kind is not None and name is not None:
+        names = [row["name"] for row in lists[kind]]
+        if name not in names:
+            raise InputError(f'{kind}: nothing is called "{name}"; {did_you_mean(name, names)}')
+        lists = {kind: [row for row in lists[kind] if row["name"] == name]}
     if json:
         show_json(lists)
         return
     for title, rows in lists.items():
-        if kind is None:
+        if name is not None:
+            _print_details(rows[0])
+        elif kind is not None:
+            _print(rows)
+        else:
             typer.secho(title, bold=True)
-        _print(rows, _DETAILS.get(kind.value, ()) if kind else ())
-        if kind is None:
+            _print(rows)
             typer.echo()

@@ -11,6 +11,7 @@ import typer
 from lmprobe.cli.options import Json, Quiet, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.probing.settings import WordSettings
+from lmprobe.results.settings import OptionGroup
 
 
 @settings_options(WordSettings)
@@ -18,13 +19,22 @@ def command(
     templates: Annotated[
         str,
         typer.Option(
-            "--templates", "-t", help="A template set of `lmprobe ls templates`, or a TOML file."
+            "--templates",
+            "-t",
+            metavar="NAME",
+            help="A template set of `lmprobe ls templates`, or a TOML file.",
+            rich_help_panel=OptionGroup.COMPARED,
         ),
     ] = "fitbert",
     *,
     settings: WordSettings,
     every: Annotated[
-        bool, typer.Option("--all", help="Print all sentences instead of a few.")
+        bool,
+        typer.Option(
+            "--all",
+            help="Print all sentences instead of a few.",
+            rich_help_panel=OptionGroup.OUTPUT,
+        ),
     ] = False,
     output: Annotated[
         Path | None,
@@ -33,6 +43,7 @@ def command(
             "-o",
             metavar="FILE",
             help=f"Write all sentences as an item table ({FORMAT_NAMES}).",
+            rich_help_panel=OptionGroup.OUTPUT,
         ),
     ] = None,
     json: Json = False,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from lmprobe.cli.ls import Kind
 from lmprobe.cli.main import app
 from lmprobe.errors import LmprobeError
+from lmprobe.plugins import REGISTRIES
 from lmprobe.templates import template_names
+
+Run = Callable[..., tuple[int, str, str]]
 
 BAD = """\
 name = "bad"
@@ -27,8 +30,11 @@ what = ["nurse", "cook"]
 """
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+KINDS = ("templates", "lexicons", "base-rates", "models", *REGISTRIES)
+
+
+def run(*arguments: object, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=env)
 
 
 def test_all_shipped_files_are_valid() -> None:
@@ -92,16 +98,36 @@ def test_ls_shows_one_line_each() -> None:
     assert [line.split()[0] for line in lines] == list(template_names())
     fitbert = next(line for line in lines if line.startswith("fitbert "))
     assert fitbert.endswith('  The 20 sentences of the ICML paper, "they is" included.')
-    assert "20 templates, 3 x 32 words" in fitbert
 
 
-def test_ls_base_rates_shows_where_the_numbers_come_from() -> None:
-    shown = run("ls", "base-rates").stdout
-    labor = shown.partition("\nlabor ")[2].partition("\nlabor-2022 ")[0]
-    assert "    source: Share of women: Zhao et al. 2018" in labor
-    for key in ("year: 2016", "licence: ", "unit: thousands", "method: ", "sha256: ", "note: "):
-        assert f"\n    {key}" in labor
-    assert "    source: " not in run("ls").stdout
+@pytest.mark.parametrize("kind", [(), *((kind,) for kind in KINDS)])
+def test_a_line_of_ls_fits_the_terminal(kind: tuple[str, ...]) -> None:
+    for columns in (80, 60):
+        lines = run("ls", *kind, env={"COLUMNS": str(columns)}).stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+        if kind:
+            assert len(lines) == len(json.loads(run("ls", *kind, "--json").stdout)[kind[0]])
+
+
+def test_ls_of_an_entry_shows_where_its_numbers_come_from() -> None:
+    labor = run("ls", "base-rates", "labor", env={"COLUMNS": "80"}).stdout
+    assert labor.startswith("labor\n  description: Women and men in 32 occupations, US 2016\n")
+    assert "  size: 32 tasks x 2 groups\n  source: Share of women: Zhao et al. 2018" in labor
+    for key in ("year: 2016", "licence: ", "unit: thousands", "method: ", "sha256: ", "notes:"):
+        assert f"\n  {key}" in labor
+    assert "    - laborer: Construction laborers\n" in labor
+    assert max(map(len, labor.splitlines())) <= 80
+    listed = json.loads(run("ls", "base-rates", "--json").stdout)["base-rates"]
+    alone = json.loads(run("ls", "base-rates", "labor", "--json").stdout)
+    assert alone == {"base-rates": [row for row in listed if row["name"] == "labor"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ls_shows_the_details_of_every_kind(kind: str) -> None:
+    row = json.loads(run("ls", kind, "--json").stdout)[kind][0]
+    shown = run("ls", kind, row["name"])
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith(f"{row['name']}\n  description: ")
 
 
 def test_a_broken_table_of_the_user_breaks_only_its_own_line(
@@ -113,13 +139,13 @@ def test_a_broken_table_of_the_user_breaks_only_its_own_line(
     assert done.exit_code == 0
     mine = next(line for line in done.stdout.splitlines() if line.startswith("mine "))
     assert "cannot be read: " in mine
-    assert '"many" is not a number' in mine
     assert "\nlabor " in done.stdout
+    assert '"many" is not a number' in " ".join(run("ls", "base-rates", "mine").stdout.split())
 
 
 def test_ls_as_json_has_a_name_and_a_description_for_each() -> None:
     listed = json.loads(run("ls", "--json").stdout)
-    assert set(listed) == {kind.value for kind in Kind}
+    assert set(listed) == set(KINDS)
     for rows in listed.values():
         assert all(row["name"] and row["description"] for row in rows)
     for kind, name in {
@@ -130,10 +156,20 @@ def test_ls_as_json_has_a_name_and_a_description_for_each() -> None:
         assert json.loads(run("ls", kind, "--json").stdout) == {kind: listed[kind]}
 
 
-def test_ls_of_something_else_names_the_kinds() -> None:
-    done = run("ls", "tempaltes")
-    assert done.exit_code == 2
-    assert "base-rates" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tempaltes"], '`lmprobe ls` has no list "tempaltes"; did you mean "templates"? Known: '),
+        (["base-rates", "labr"], 'base-rates: nothing is called "labr"; did you mean "labor"? '),
+    ],
+)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_misspelt_word_of_ls_suggests_the_near_one(
+    words: list[str], message: str, form: tuple[str, ...], command: Callable[..., Run]
+) -> None:
+    code, out, err = command("ls")(*words, *form)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"lmprobe: {message}")
 
 
 def test_sentences_shows_a_few_or_all_and_writes_an_item_table(tmp_path: Path) -> None:
