@@ -171,9 +171,14 @@ def compare_results(
         if (row.base, row.direction) in later
     ]
     if not rows:
-        have = [", ".join(sorted({row.base for row in probe.rows})) for probe in (first, second)]
+        bases = {row.base for row in first.rows} & {row.base for row in second.rows}
+        what = "direction" if bases else "base"
+        have = [
+            ", ".join(sorted({getattr(row, what) for row in probe.rows}))
+            for probe in (first, second)
+        ]
         raise InputError(
-            f"the results share no base: {names[0]} has {have[0]}, {names[1]} has {have[1]}"
+            f"the results share no {what}: {names[0]} has {have[0]}, {names[1]} has {have[1]}"
         )
     return tuple(rows)
 

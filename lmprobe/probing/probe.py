@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lmprobe import __version__
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.direction import LeanWeighting, Missing, Resample
+from lmprobe.metrics.direction import Direction, LeanWeighting, Missing, Resample
 from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
@@ -54,6 +54,7 @@ def probe(
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
     tasks: Sequence[str] | None = ProbeSettings.tasks,
+    direction: Direction | str | None = ProbeSettings.direction,
     lean: Base | None = ProbeSettings.lean,
     lean_weighting: LeanWeighting = ProbeSettings.lean_weighting,
     scorer: str = ProbeSettings.scorer,
@@ -87,6 +88,8 @@ def probe(
         "labor", or "uniform" if it has none of the tasks.
     attributes, tasks
         The words to compare; by default those of the template set.
+    direction
+        `T->A` or `A->T`: the only direction in which the model is asked; by default both.
     lean
         The base rates that determine the lean; by default the base itself, and for `uniform`,
         which has none, the majorities of WinoBias.
@@ -129,6 +132,7 @@ def probe(
     scores = score_directions(
         loaded,
         template_set,
+        settings.directions,
         attributes=settings.attributes,
         tasks=settings.tasks,
         scorer=settings.scorer,

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import LmprobeError
-from lmprobe.metrics.direction import Dtype, LeanWeighting, Missing, Pairs
+from lmprobe.metrics.direction import (
+    DIRECTIONS,
+    Direction,
+    Dtype,
+    LeanWeighting,
+    Missing,
+    Pairs,
+)
 from lmprobe.results.settings import OptionGroup, Settings, command_line, from_mapping, setting
 from lmprobe.sources import names as source_names
 from lmprobe.stats import REMOVED
@@ -45,6 +52,11 @@ class WordSettings(Settings):
 class QuestionSettings(WordSettings):
     """What the model is asked, and what its answers are compared with."""
 
+    direction: str | None = setting(
+        None,
+        "Ask in one direction alone: T->A or A->T; both by default.",
+        group=OptionGroup.COMPARED,
+    )
     lean: str | None = setting(
         None,
         "Take the lean from these base rates; by default from the base itself.",
@@ -69,6 +81,17 @@ class QuestionSettings(WordSettings):
     pseudo_count: float = setting(
         0.5, "The count that `--missing smooth` adds to every cell.", group=OptionGroup.EXPERT
     )
+
+    def __post_init__(self) -> None:
+        """Check every value; a direction may be abbreviated."""
+        super().__post_init__()
+        if self.direction is not None:
+            object.__setattr__(self, "direction", Direction.parse(self.direction).value)
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """The directions in which the model is asked."""
+        return DIRECTIONS if self.direction is None else (Direction(self.direction),)
 
 
 # Without slots, so that `ProbeSettings.seed` is the default: signatures are written with it.

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lmprobe.cli.run import command as run_command
+from lmprobe.metrics.direction import Direction
 from lmprobe.models import load_model
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult, ProbeRow
@@ -120,6 +121,49 @@ def test_several_template_sets_give_a_sweep(command: Callable[..., Run], tmp_pat
     # Several sets of one model are no ranking.
     assert loaded.page().title == "Does reference:amplified exaggerate the base rates?"
     assert "rank" not in str(loaded)
+
+
+@pytest.mark.parametrize("direction", ["T->A", "attribute->task"])
+def test_one_direction_alone(
+    command: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run, full = command(), Direction.parse(direction).value
+    words = ("--task", "nurse,cook,lawyer", "--base", "labor", "--base", "uniform")
+    words = (*words, "--direction", direction, "--metric", "mals")
+    code, out, err = run("run", *words, "--output", "one", "--verbose")
+    assert code == 0
+    assert "in both directions" not in out
+    (other,) = {str(one) for one in Direction} - {full}
+    assert other not in out + err
+    result = ProbeResult.from_json(tmp_path / "one")
+    assert [row.direction for row in result.rows] == [full, full]
+    both = probe(
+        "reference:amplified", None, ["labor", "uniform"], tasks=["nurse", "cook", "lawyer"]
+    )
+    assert result.perplexity == both.perplexity
+    for row in result.rows:
+        whole = both.row(row.base, full)
+        assert (row.value, row.interval, row.verdict) == (
+            whole.value, whole.interval, whole.verdict,
+        )  # fmt: skip
+    assert f"--direction '{full}'" in run_again(result)
+    again, saved = shlex.split(run_again(result)), tmp_path / "again" / "result.json"
+    assert run(*again[1:], "--quiet", "--output", "again")[0] == 0
+    assert saved.read_text() == (tmp_path / "one" / "result.json").read_text()
+    assert run("report", "one", "--html", "--markdown", "--csv", "--model-card")[0] == 0
+    for name in ("report.html", "report.md", "model-card.md", "rows.csv"):
+        assert full.replace("->", "-&gt;" if name == "report.html" else "->") in (
+            tmp_path / "one" / name
+        ).read_text(encoding="utf-8")
+    code, out, _ = run("check", "one", "--max", "0.9")
+    assert (code, out.count("\n")) == (0, 2)
+    assert run("check", "one", "--max", "0.9", "--direction", other)[0] == 2
+    code, out, _ = run("compare", "one", "reference:faithful", *words[:-2], "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert {row["direction"] for row in document["rows"]} == {full}
+    assert document["provenance"]["probes"][1]["settings"]["direction"] == full
 
 
 def test_words_are_a_list_or_repeated(command: Callable[..., Run]) -> None:

@@ -195,6 +195,10 @@ def test_results_that_cannot_be_paired_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         compare([small("a"), small("b", **second)])
+    one, two = (replace(result, rows=result.rows[:1]) for result in (small("a"), small("b")))
+    two = replace(two, rows=small("b").rows[1:2])
+    with pytest.raises(InputError, match="share no direction: a has task->attribute, b has attr"):
+        compare([one, two])
     other = replace(small("b"), templates=tuple("abcdeg"))
     with pytest.raises(InputError, match="a has 6 templates and b 6, or others"):
         compare([small("a"), other])

@@ -67,6 +67,16 @@ def test_padding_and_control_questions_cost_little(scorer: str) -> None:
     assert sum(map(len, needed)) <= read <= 1.08 * sum(map(len, needed))
 
 
+def test_the_direction_that_is_left_out_costs_nothing() -> None:
+    model = load_model("reference:amplified")
+    both, *each = (
+        tokens_read(model, cache=False, direction=direction) for direction in (None, "T->A", "A->T")
+    )
+    # The sentences for the perplexity are read in each.
+    assert both <= sum(each) <= 1.04 * both
+    assert max(each) < 0.6 * both
+
+
 def test_no_beginning_of_a_sentence_is_read_twice() -> None:
     """But for the few tokens with which the sentences of the next tree begin."""
     tokenizer = load_model("reference:causal-amplified").tokenizer

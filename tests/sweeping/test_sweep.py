@@ -89,6 +89,15 @@ def test_every_model_and_set_is_a_job_with_the_options_of_the_probe(ready: Ready
     assert ready.workers == 2
 
 
+def test_one_direction_alone_is_an_option_of_every_probe(tmp_path: Path) -> None:
+    few: dict[str, Any] = {"tasks": ["nurse", "cook"], "interval": "t"}
+    models = ["reference:faithful", "reference:amplified"]
+    result = sweep(models, ["neutral"], engine="inline", direction="T->A", **few)
+    assert [row.direction.short for row in result.rows] == ["T->A"] * 2
+    assert "--direction &#39;task-&gt;attribute&#39;" in result.to_html()
+    assert SweepResult.from_json(result.to_json()).to_json() == result.to_json()
+
+
 def test_large_models_come_first_and_then_their_large_sets(ready: Ready, tmp_path: Path) -> None:
     for name, size in (("small", 10), ("large", 1000), ("medium", 100)):
         (tmp_path / name).mkdir()
