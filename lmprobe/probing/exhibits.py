@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.probing.finding import moves_of
 from lmprobe.results import (
     Column,
     ColumnKind,
     ColumnOf,
-    DotPlot,
-    Dots,
     HeatBlock,
     HeatMap,
     IntervalLine,
     IntervalPlot,
-    Series,
-    SeriesPlot,
+    ShareLine,
+    SharePlot,
     Sides,
     Strip,
     StripPlot,
     Table,
+    Tone,
     table_of,
 )
 from lmprobe.results.estimate import Claim
@@ -40,6 +40,7 @@ from lmprobe.results.format import (
     plural,
 )
 from lmprobe.results.metric_values import metric_table
+from lmprobe.results.moves import Moves
 
 if TYPE_CHECKING:
     from lmprobe.probing.comparison import ComparisonRow
@@ -52,7 +53,8 @@ SOURCE = "Directional bias amplification: Wang & Russakovsky, ICML 2021."
 _SIDES = Sides("weakens", "exaggerates")
 MOST_TASKS = 64
 """More tasks than this are cut to those with the largest amplification."""
-_MOST_DOTS = 40
+MOST_SHARES = 24
+"""A picture of more shares has those that move farthest."""
 
 _BASE = ColumnOf("base", "base")
 _DIRECTION = ColumnOf("direction", "direction", ColumnKind.DIRECTION)
@@ -351,80 +353,70 @@ def _extreme(rows: Sequence[ProbeRow], *, largest: bool) -> str:
     return f"{format_number(value)} for {pair}"
 
 
-def task_figure(row: ProbeRow) -> SeriesPlot | DotPlot:
-    """Return what the model gives each attribute for every task, against the base.
+def task_figures(row: ProbeRow) -> tuple[SharePlot, ...]:
+    """Return the share of each task in the base and by the model, the mean over templates."""
+    return share_figures(moves_of(row), f"tasks-{row.base}", (row.base, "the model"))
 
-    Figure 5 of Wang & Russakovsky 2021: on the diagonal the model says what the base says.
-    Against a base that gives all tasks the same, such a plot is a vertical line of points;
-    the tasks are sorted by what the model gives instead.
+
+def share_figures(moves: Moves, name: str, sources: tuple[str, str]) -> tuple[SharePlot, ...]:
+    """Return the shares before and after of the tasks that are moved, farthest beyond first.
+
+    `sources` are whose shares these are. Of two groups each has a picture, of the tasks that lean
+    to it: a share that grows is a link that is exaggerated. Of more, a task names its own group.
     """
-    # Of two attributes, the second is one minus the first.
-    shown = [0] if len(row.attributes) == 2 else list(range(len(row.attributes)))
-    group = row.attributes[0] if len(shown) == 1 else "group"
-    base = row.base_rate[np.isfinite(row.base_rate)]
-    if base.size and float(np.ptp(base)) < 1e-9:
-        return _sorted_tasks(row, shown, group, float(base.min()))
-    return _scatter(row, shown, group)
-
-
-def _scatter(row: ProbeRow, shown: Sequence[int], group: str) -> SeriesPlot:
-    model = row.predicted.mean(axis=0)
-    unknown = [
-        task
-        for number, task in enumerate(row.tasks)
-        if not np.isfinite(row.base_rate[:, number]).all()
-    ]
-    missing = f" Not shown, undefined: {listed(unknown)}." if unknown else ""
-    above = listed(
-        f"{row.attributes[place]} for {int((model[place] > row.base_rate[place]).sum())}"
-        for place in shown
+    number = len(moves.tasks)
+    toned = (
+        *((move, Tone.PLUS) for move in moves.beyond(number)),
+        *((move, Tone.MINUS) for move in reversed(moves.back(number))),
     )
-    return SeriesPlot(
-        name=f"tasks-{row.base}",
-        title=f"P({group}): the model against {row.base}",
+    titles = _SHARE_TITLES[moves.direction]
+    two = len(moves.attributes) == 2
+    own: dict[str, list[ShareLine]] = {group: [] for group in moves.attributes if two}
+    for move, tone in toned:
+        group, task = move.predicted, move.given
+        if moves.direction is Direction.ATTRIBUTE_TO_TASK:
+            group, task = task, group
+        line = ShareLine(task if two else f"{task} ({group})", move.base, move.model, tone)
+        own.setdefault(group if two else "", []).append(line)
+    return tuple(
+        _share_figure(
+            "-".join(filter(None, (name, group))), titles[not two].format(group), sources, lines
+        )
+        for group, lines in own.items()
+        if lines
+    )
+
+
+_SHARE_TITLES = {
+    Direction.TASK_TO_ATTRIBUTE: (
+        "Share of “{}” in the tasks that lean to it",
+        "Share of the group that each task leans to",
+    ),
+    Direction.ATTRIBUTE_TO_TASK: (
+        "Given “{}”: share of the tasks that lean to it",
+        "Share of each task, given the group that it leans to",
+    ),
+}
+
+
+def _share_figure(
+    name: str, title: str, sources: tuple[str, str], lines: Sequence[ShareLine]
+) -> SharePlot:
+    farthest = sorted(lines, key=lambda line: -abs(line.after - line.before))[:MOST_SHARES]
+    shown = [line for line in lines if line in farthest]
+    cut = f", the {len(shown)} of {len(lines)} that move farthest" if shown != [*lines] else ""
+    ends = (
+        f"{line.label} ({format_percent(line.before, 2)} to {format_percent(line.after, 2)})"
+        for line in dict.fromkeys((shown[0], shown[-1]))
+    )
+    before, after = sources
+    return SharePlot(
+        name=name,
+        title=f"{title}{cut}",
         alternative=(
-            f"{plural(len(row.tasks) - len(unknown), 'task')}: the model gives more than "
-            f"{row.base} does to {above} of them.{missing}"
+            f"{plural(len(shown), 'task')}, {before} against {after}: from {' to '.join(ends)}."
         ),
-        x_label=f"P({group} | task) in {row.base}",
-        y_label=f"P({group} | task) by the model",
-        series=tuple(
-            Series(
-                name=row.attributes[place],
-                x=tuple(row.base_rate[place].tolist()),
-                y=tuple(model[place].tolist()),
-                labels=row.tasks,
-                style="points",
-            )
-            for place in shown
-        ),
-        diagonal=True,
-    )
-
-
-def _sorted_tasks(row: ProbeRow, shown: Sequence[int], group: str, even: float) -> DotPlot:
-    model = row.predicted.mean(axis=0)
-    order = np.argsort(-model[0], kind="stable")
-    left_out = max(0, len(order) - _MOST_DOTS)
-    if left_out:
-        half = _MOST_DOTS // 2
-        order = np.concatenate([order[:half], order[-half:]])
-    cut = f" Left out: {plural(left_out, 'task')} between." if left_out else ""
-    low, high = (
-        f"{row.tasks[task]} ({format_number(model[0, task])})" for task in (order[0], order[-1])
-    )
-    return DotPlot(
-        name=f"tasks-{row.base}",
-        title=f"P({group}) of each task by the model, {row.base} the same for all",
-        alternative=(
-            f"The model gives {row.attributes[0]} from {low} to {high}; {row.base} gives "
-            f"{format_number(even)} to every task.{cut}"
-        ),
-        categories=tuple(row.tasks[task] for task in order),
-        dots=tuple(
-            Dots(row.attributes[place], tuple(model[place, order].tolist())) for place in shown
-        ),
-        x_label=f"P({group} | task) by the model",
-        reference=even,
-        reference_label=row.base,
+        lines=tuple(shown),
+        before=before,
+        after=after,
     )

@@ -32,7 +32,7 @@ def finding(result: ProbeResult) -> tuple[Statement, ...]:
         bases.setdefault(row.base, []).append(row)
     for rows in bases.values():
         rows.sort(key=lambda row: DIRECTIONS.index(row.direction))
-    main = min(bases, key=lambda base: (_unsuited(bases[base][0]), [*bases].index(base)))
+    main = leading_row(result).base
     others = [base for base in bases if base != main]
     names = given_names(result.provenance["templates"])
     statements = [
@@ -45,9 +45,12 @@ def finding(result: ProbeResult) -> tuple[Statement, ...]:
     return (*statements, *(Statement(text, _WARNING) for text in mass_warnings(result)))
 
 
-def _unsuited(row: ProbeRow) -> int:
-    """Return how little a base is suited to lead: one with links of its own comes first."""
-    return 2 if row.obstacle is not None else int(row.foreign_lean)
+def leading_row(result: ProbeResult) -> ProbeRow:
+    """Return the row that a report begins with: that of the first base with links of its own."""
+    rows: dict[str, ProbeRow] = {}
+    for row in sorted(result.rows, key=lambda row: DIRECTIONS.index(row.direction)):
+        rows.setdefault(row.base, row)
+    return min(rows.values(), key=lambda row: (row.obstacle is not None, row.foreign_lean))
 
 
 def given_names(templates: Mapping[str, Any]) -> dict[Direction, str]:

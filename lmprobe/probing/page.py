@@ -17,12 +17,12 @@ from lmprobe.probing.exhibits import (
     pair_table,
     part_tables,
     robustness_tables,
-    task_figure,
+    task_figures,
     template_figure,
     verdict_tables,
     words_table,
 )
-from lmprobe.probing.finding import finding
+from lmprobe.probing.finding import finding, leading_row
 from lmprobe.probing.settings import run_again
 from lmprobe.results import (
     Note,
@@ -59,6 +59,8 @@ LIMITS = (
 Rows = Mapping[Direction, list["ProbeRow"]]
 """The rows that have a lean, by direction."""
 
+_VERDICT = ("base", "value", "corrected", "interval", "verdict", "undefined_pairs")
+
 # A reader who wants more templates than these wants them in a file.
 _MOST_LISTED = 500
 
@@ -81,12 +83,8 @@ def probe_page(result: ProbeResult) -> Page:
         ),
         headline=finding(result),
         sections=(
-            *(
-                section
-                for section in _sections(result, rows)
-                if section.tables or section.figures or section.parts or section.notes
-            ),
-            *_closing(result),
+            *(section for section in _sections(result, rows) if section.has_exhibits),
+            *_closing(result, rows),
         ),
         limits=LIMITS,
         source=SOURCE,
@@ -96,8 +94,19 @@ def probe_page(result: ProbeResult) -> Page:
 def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
     """Yield every section, also those that have nothing to show."""
     bases: Mapping[str, Any] = result.provenance["bases"]
+    lead = leading_row(result)
     yield Section(
-        "Verdict",
+        "Task by task",
+        (
+            f"Each ring is the share in {lead.base}, each dot the model's. Orange: moved beyond "
+            f"{lead.base}; blue: moved back. A task leans to a group that has a larger share in it "
+            "than in all tasks together.",
+        ),
+        figures=() if lead.unevenness is not None else task_figures(lead),
+        name="tasks",
+    )
+    yield Section(
+        "Directions",
         (
             "A positive value means that the model exaggerates the links between groups and tasks "
             "that the base shows, a negative value that it weakens them. There is a verdict only "
@@ -105,29 +114,18 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
         ),
         facts={
             base: str(bases.get(base, {}).get("title") or "base rates of your own")
-            for base in _unique([row.base] for row in result.rows)
+            for base in _unique([row.base] for group in rows.values() for row in group)
         },
         parts=tuple(
             Section(
                 direction,
                 (f"{direction.question.capitalize()}.",),
-                tables=verdict_tables(group),
+                tables=tuple(table.select(*_VERDICT) for table in verdict_tables(group)),
                 figures=(interval_figure(group),),
             )
             for direction, group in rows.items()
         ),
-    )
-    yield Section(
-        "Association and preference",
-        (
-            "The value is the sum of two parts. Association is the amplification that remains when "
-            "the model's overall preferences for single words are removed. Preference is the rest: "
-            "it comes from preferring a word in every sentence.",
-            "Strength is how many times as strong the model's links are as the base's: the slope "
-            "of its log odds on those of the base. 1 is the base itself, 0 no links.",
-        ),
-        tables=part_tables(result.rows),
-        name="parts",
+        name="verdict",
     )
     yield Section(
         "Unevenness",
@@ -151,16 +149,6 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
         tables=(metric_table(result.metrics),) if result.metrics else (),
         name="metrics",
     )
-    yield Section("Notes", notes=gathered_notes(result), name="notes")
-    yield Section(
-        "Task by task",
-        (
-            "The probability that the model gives to a group for each task, against the share in "
-            "the base. On the dashed line the two are equal.",
-        ),
-        figures=tuple(map(task_figure, rows.get(Direction.TASK_TO_ATTRIBUTE, ()))),
-        name="tasks",
-    )
     number = len(result.templates)
     yield Section(
         "Template by template",
@@ -169,20 +157,8 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
             if number > MOST_DOTS
             else "Each dot is one template, the bar is their mean. If a few sentences decide the "
             "result, it is visible here.",
-            "SD is the standard deviation over templates, not an interval. “Without one template” "
-            "is the range of the value when any one template is left out. “Other sign” is the "
-            "share of templates whose value has the opposite sign. “Verdict flips” counts the "
-            "families of templates and the tasks each of which would change the verdict if it were "
-            "left out. The standard errors are what the choice of templates and of tasks adds.",
         ),
-        parts=tuple(
-            Section(
-                direction,
-                tables=robustness_tables(direction, group),
-                figures=(template_figure(group, result.templates),),
-            )
-            for direction, group in rows.items()
-        ),
+        figures=tuple(template_figure(group, result.templates) for group in rows.values()),
         name="templates",
     )
     measured = [row for row in result.rows if row.unevenness is None]
@@ -196,6 +172,44 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
         figures=tuple(map(pair_figure, rows.values())),
         searchable=True,
         name="pairs",
+    )
+
+
+def _details(result: ProbeResult, rows: Rows) -> Iterator[Section]:
+    """Yield what a reader may want to look up."""
+    lead = leading_row(result)
+    others = [row for row in rows.get(lead.direction, ()) if row is not lead]
+    yield Section(
+        "Task by task, other bases",
+        figures=tuple(figure for row in others for figure in task_figures(row)),
+        name="other-bases",
+    )
+    yield Section(
+        "Association, preference and strength",
+        (
+            "The value is the sum of two parts. Association is the amplification that remains when "
+            "the model's overall preferences for single words are removed. Preference is the rest: "
+            "it comes from preferring a word in every sentence.",
+            "Strength is how many times as strong the model's links are as the base's: the slope "
+            "of its log odds on those of the base. 1 is the base itself, 0 no links.",
+        ),
+        tables=part_tables(result.rows),
+        name="parts",
+    )
+    yield Section(
+        "Dependence on single templates and tasks",
+        (
+            "SD is the standard deviation over templates, not an interval. “Without one template” "
+            "is the range of the value when any one template is left out. “Other sign” is the "
+            "share of templates whose value has the opposite sign. “Verdict flips” counts the "
+            "families of templates and the tasks each of which would change the verdict if it were "
+            "left out. The standard errors are what the choice of templates and of tasks adds.",
+        ),
+        parts=tuple(
+            Section(direction, tables=robustness_tables(direction, group))
+            for direction, group in rows.items()
+        ),
+        name="robustness",
     )
     yield _measured(result)
 
@@ -258,7 +272,7 @@ def _source_facts(result: ProbeResult, name: str) -> dict[str, str]:
     return facts | ({"lean": f"from {listed(sorted(leans))}"} if leans else {})
 
 
-def _closing(result: ProbeResult) -> tuple[Section, ...]:
+def _closing(result: ProbeResult, rows: Rows) -> tuple[Section, ...]:
     """Return what the probe was made of, and the command that runs it again."""
     facts = result.provenance
     row = result.rows[0]
@@ -269,7 +283,8 @@ def _closing(result: ProbeResult) -> tuple[Section, ...]:
         "lean": f"{row.lean_weighting} weighting",
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
     }
-    return closing_sections(facts=shown, command=run_again(result))
+    details = (section for section in _details(result, rows) if section.has_exhibits)
+    return closing_sections(gathered_notes(result), shown, run_again(result), details)
 
 
 def _unique(several: Iterable[Iterable[str]]) -> list[str]:

@@ -150,7 +150,9 @@ def page_html(page: Page) -> str:
     sections = [_section(section, anchors) for section in page.sections]
     if page.limits:
         limits: dict[str, Any] = {"id": _anchor("limits", anchors), "title": LIMITS_TITLE}
-        sections.insert(min(1, len(sections)), limits)
+        limits["collapsed"] = False
+        closed = (number for number, part in enumerate(page.sections) if part.collapsed)
+        sections.insert(next(closed, len(sections)), limits)
     style, script = _style(), _asset("tables.js")
     template = _environment().get_template("page.html")
     text = template.render(

@@ -23,6 +23,7 @@ from lmprobe.report.svg import (
     mark,
     picture,
     scale,
+    shortened,
     text,
     text_width,
     tick_label,
@@ -38,11 +39,13 @@ from lmprobe.results.content import (
     HeatMap,
     IntervalLine,
     IntervalPlot,
+    ShareLine,
+    SharePlot,
     Sides,
     Strip,
     StripPlot,
 )
-from lmprobe.results.format import format_interval, format_signed
+from lmprobe.results.format import format_interval, format_percent, format_signed
 
 _NAMES = 0.4
 """The names take no more of the width than this."""
@@ -220,7 +223,7 @@ def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
     """Return the picture; lines join the marks of a category, so that its spread shows."""
     width = width_of(standalone)
     names, height = legend([(series.name, "points") for series in figure.dots], 18, width)
-    top = 14 + height + (20 if figure.reference_label else 4)
+    top = 18 + height
     bottom = top + _ROW * len(figure.categories) + 4
     values = [value for series in figure.dots for value in series.values]
     values += [] if figure.reference is None else [figure.reference]
@@ -229,10 +232,6 @@ def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
     if figure.reference is not None:
         x = across(figure.reference)
         body.append(line(x, top - 4, x, bottom, "guide"))
-        if figure.reference_label:
-            half = text_width(figure.reference_label) / 2
-            anchor = min(max(x, half + 6), width - half - 6)
-            body.append(text(anchor, top - 9, figure.reference_label, "muted", "middle"))
     for number, category in enumerate(figure.categories):
         y = top + _ROW * (number + 0.5) + 2
         body.append(_row_name(category, across.start - 12, y))
@@ -249,6 +248,57 @@ def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
             body.append(mark(across(value), y, 4.2, index, hover(words)))
     body.append(x_label(figure.x_label, across, bottom, width))
     return picture(figure, (width, bottom + 46), *body, standalone=standalone)
+
+
+_SHARE = 40.0
+"""Room for a share that is written beside its mark."""
+
+
+@draw.register
+def share_plot(figure: SharePlot, *, standalone: bool) -> Markup:
+    """Return the picture: a ring for the share before, a dot for that after, both written."""
+    width = width_of(standalone)
+    longest = max((text_width(row.label) for row in figure.lines), default=0.0)
+    left = 16 + min(_NAMES * width, longest)
+    values = [share for row in figure.lines for share in (row.before, row.after)]
+    across = scale(values, left + _SHARE, width - _SHARE - 6)
+    key, height = _share_key(figure, width)
+    top = 14 + height
+    bottom = top + _ROW * len(figure.lines) + 4
+    body = [*key, *x_axis(across, top, bottom, label=format_percent)]
+    for number, row in enumerate(figure.lines):
+        y = top + _ROW * (number + 0.5) + 2
+        body.append(_row_name(row.label, left, y))
+        if math.isfinite(row.before) and math.isfinite(row.after):
+            body += _shares(row, across, y)
+    return picture(figure, (width, bottom + 28), *body, standalone=standalone)
+
+
+def _share_key(figure: SharePlot, width: float) -> tuple[list[Markup], float]:
+    """Return which mark is whose, beside each other if there is room, and the height of that."""
+    parts: list[Markup] = []
+    x, y = 14.0, 14.0
+    for name, kind in ((figure.before, "ring"), (figure.after, "even dot")):
+        if parts and x + 22 + text_width(name) > width:
+            x, y = 14.0, y + _ROW
+        parts.append(dot(x, y - 4.5, 4.5, kind))
+        parts.append(text(x + 12, y, shortened(name, width - 30), "muted"))
+        x += 36 + text_width(name)
+    return parts, y
+
+
+def _shares(row: ShareLine, across: Scale, y: float) -> Iterator[Markup]:
+    tone = row.tone.value
+    first, last = across(row.before), across(row.after)
+    before, after = (format_percent(share, digits=2) for share in (row.before, row.after))
+    way = 1 if last >= first else -1
+    yield line(first, y, last, y, f"{tone} bar")
+    yield dot(first, y, 4.5, "ring")
+    yield dot(last, y, 4.5, f"{tone} dot", hover(f"{row.label}: {before} to {after}"))
+    # Each on the far side of its mark: they cannot meet.
+    anchors = ("end", "start") if way == 1 else ("start", "end")
+    yield text(first - 8 * way, y + 4, before, "small", anchors[0])
+    yield text(last + 8 * way, y + 4, after, f"{tone} small strong", anchors[1])
 
 
 _NARROWEST, _WIDEST = 17.0, 48.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, singledispatch
 from pathlib import Path
@@ -363,7 +363,13 @@ def tick_label(value: float) -> str:
 
 
 def x_axis(
-    across: Scale, top: float, bottom: float, kind: str = "grid", *, whole: bool = False
+    across: Scale,
+    top: float,
+    bottom: float,
+    kind: str = "grid",
+    *,
+    whole: bool = False,
+    label: Callable[[float], str] = tick_label,
 ) -> Iterator[Markup]:
     """Draw a line from top to bottom at every tick, and the numbers that have room below.
 
@@ -373,7 +379,7 @@ def x_axis(
     for tick in across.ticks():
         if whole and tick != int(tick):
             continue
-        x, words = across(tick), tick_label(tick)
+        x, words = across(tick), label(tick)
         yield line(x, top, x, bottom, kind)
         half = text_width(words) / 2
         if x - half > end:

@@ -18,6 +18,8 @@ from lmprobe.results.content import (
     Section as Section,
     Series as Series,
     SeriesPlot as SeriesPlot,
+    ShareLine as ShareLine,
+    SharePlot as SharePlot,
     Sides as Sides,
     Statement as Statement,
     Strip as Strip,

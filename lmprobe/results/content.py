@@ -359,11 +359,30 @@ class DotPlot(Figure):
     x_label: str
     reference: float | None = None
     """Where to draw a line to compare with."""
-    reference_label: str = ""
 
     def __post_init__(self) -> None:
         """Check that every series has a value for every category."""
         assert all(len(series.values) == len(self.categories) for series in self.dots), self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLine:
+    """A share before and after; the tone colours the way between them."""
+
+    label: str
+    before: float
+    after: float
+    tone: Tone = Tone.EVEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharePlot(Figure):
+    """Shares before and after, such as those of a base and of a model, one below the other."""
+
+    lines: tuple[ShareLine, ...]
+    before: str
+    """Whose shares the first ones are."""
+    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +421,11 @@ class Section:
     name: str = ""
     """The anchor of the section on a page; by default made of the title."""
 
+    @property
+    def has_exhibits(self) -> bool:
+        """Whether there is more to show than text."""
+        return bool(self.tables or self.figures or self.parts or self.items or self.facts)
+
     def walk(self) -> Iterator[Section]:
         """Yield this section and all its parts, in reading order."""
         yield self
@@ -410,23 +434,31 @@ class Section:
 
 
 def closing_sections(
-    notes: Iterable[Note] = (), facts: Mapping[str, Any] | None = None, command: str = ""
+    notes: Iterable[Note] = (),
+    facts: Mapping[str, Any] | None = None,
+    command: str = "",
+    details: Iterable[Section] = (),
 ) -> tuple[Section, ...]:
-    """Return the end of every page: notes, provenance, and the command to run it again.
+    """Return the end of every page: notes, the command to run it again, and collapsed details.
 
-    What is empty is left out. Of the provenance the plain values are shown.
+    What is empty is left out. Notes that change nothing in the reading are details, and so is the
+    provenance, of which the plain values are shown.
     """
     shown = {
         name.replace("_", " "): str(value)
         for name, value in (facts or {}).items()
         if isinstance(value, str | int | float) and value != ""
     }
+    unique = dict.fromkeys(notes)
+    method = tuple(note for note in unique if note.kind.is_detail)
     sections = (
-        Section("Notes", notes=tuple(dict.fromkeys(notes)), name="notes"),
-        Section("Provenance", facts=shown, collapsed=True, name="provenance"),
+        Section("Notes", notes=tuple(n for n in unique if n not in method), name="notes"),
         Section("Run it again", commands=(command,) if command else (), name="again"),
+        *(replace(section, collapsed=True) for section in details),
+        Section("Assumptions and method", notes=method, collapsed=True, name="method"),
+        Section("Provenance", facts=shown, collapsed=True, name="provenance"),
     )
-    return tuple(part for part in sections if part.notes or part.facts or part.commands)
+    return tuple(part for part in sections if part.has_exhibits or part.notes or part.commands)
 
 
 @dataclass(frozen=True, slots=True)

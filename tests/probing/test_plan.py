@@ -216,8 +216,9 @@ def test_the_page() -> None:
     note = Note(NoteKind.METHOD, "normal")
     rows = (RowsPlan("exact", 9, 0.05, "x"),)
     page = PlanResult(PlanQuestion.ROWS, rows, 0.05, 0.9, (note,), {"seed": 3}).page()
-    assert [section.title for section in page.sections] == ["Plan", "Notes", "Provenance"]
-    assert [section.title for section in page.sections if section.collapsed] == ["Provenance"]
+    titles = ["Plan", "Assumptions and method", "Provenance"]
+    assert [section.title for section in page.sections] == titles
+    assert [section.title for section in page.sections if section.collapsed] == titles[1:]
     assert page.sections[2].facts == {"seed": "3"}
     assert page.notes == (note,)
     assert page.subtitle == "at a confidence of 0.9 and a power of 0.8"

@@ -16,15 +16,16 @@ from lmprobe.probing.exhibits import (
     pair_table,
     part_tables,
     robustness_tables,
-    task_figure,
+    task_figures,
     template_figure,
 )
+from lmprobe.probing.finding import finding
 from lmprobe.probing.model_card import eval_results
-from lmprobe.probing.page import gathered_notes, headline
+from lmprobe.probing.page import gathered_notes
 from lmprobe.probing.result import GroupedWord, Margin, ProbeResult
 from lmprobe.probing.settings import RunSettings, run_again, settings_of
 from lmprobe.report.terminal import table_text
-from lmprobe.results import DotPlot, Estimate, Interval, Note, NoteKind, SeriesPlot, Verdict
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Tone, Verdict
 from lmprobe.stats.verdicts import Robustness, Unevenness
 from lmprobe.templates import load_templates
 from tests.probing.made_rows import made_result, made_row
@@ -137,7 +138,7 @@ def test_pairs_come_by_size_and_undefined_ones_last() -> None:
 
 def test_every_figure_of_a_probe_can_be_drawn_by_name(result: ProbeResult) -> None:
     names = [figure.name for figure in result.figures()]
-    assert len(names) == len(set(names)) == 2 + 4 + 2 + 2
+    assert len(names) == len(set(names)) == 2 * 4 + 2 + 2 + 2
     for name in names:
         assert result.figure(name).svg().startswith("<svg")
 
@@ -160,26 +161,52 @@ def test_figures_of_a_direction_have_the_numbers_of_the_rows(result: ProbeResult
                     assert block.values[number][column] == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(("groups", "shown"), [(2, ["he"]), (3, ["he", "she", "they"])])
-def test_of_two_groups_the_first_is_drawn_and_of_more_all(groups: int, shown: list[str]) -> None:
-    cells = np.arange(2 * groups * 2).reshape(2, groups, 2) / 100
-    even = task_figure(made_row(cells, 0.3))
-    assert isinstance(even, DotPlot)
-    assert [dots.name for dots in even.dots] == shown
-    row = made_row(cells, [[0.2, 0.4]] * groups)
-    uneven = task_figure(row)
-    assert isinstance(uneven, SeriesPlot)
-    assert [series.name for series in uneven.series] == shown
-    for number, series in enumerate(uneven.series):
-        assert series.x == pytest.approx(row.base_rate[number])
-        assert series.y == pytest.approx(row.predicted.mean(axis=0)[number])
+LEAN = np.array([[1.0, 1.0, -1.0, 1.0], [-1.0, -1.0, 1.0, -1.0]])
+RATES = np.array([[0.6, 0.7, 0.2, NAN], [0.4, 0.3, 0.8, NAN]])
+MOVED = np.array([[-0.1, 0.2, -0.15, 0.1], [0.1, -0.2, 0.15, -0.1]])
+JOBS = ("cook", "guard", "nurse", "vet")
 
 
-def test_tasks_without_a_base_rate_are_named_and_not_counted() -> None:
-    rates = [[0.2, NAN, 0.4, 0.1], [0.8, 0.5, 0.6, 0.9]]
-    cells = [[0.1, 0.1, 0.1, -0.05], [-0.1, -0.1, -0.1, 0.05]]
-    words = task_figure(made_row(cells, rates, tasks=("cook", "nurse", "vet", "clerk"))).alternative
-    assert "he for 2 of them. Not shown, undefined: nurse." in words
+def test_each_of_two_groups_has_a_picture_of_the_tasks_that_lean_to_it() -> None:
+    """The task that moves farthest beyond comes first; one without a base rate has no line."""
+    he, she = task_figures(made_row(MOVED, RATES, lean=LEAN, tasks=JOBS))
+    assert (he.name, she.name) == ("tasks-labor-he", "tasks-labor-she")
+    assert "“he”" in he.title
+    lines = [(line.label, line.before, line.after, line.tone) for line in (*he.lines, *she.lines)]
+    assert lines == [
+        ("guard", pytest.approx(0.7), pytest.approx(0.9), Tone.PLUS),
+        ("cook", pytest.approx(0.6), pytest.approx(0.5), Tone.MINUS),
+        ("nurse", pytest.approx(0.8), pytest.approx(0.95), Tone.PLUS),
+    ]
+    assert he.alternative.endswith("from guard (70% to 90%) to cook (60% to 50%).")
+
+
+def test_given_the_group_the_share_is_that_of_the_task() -> None:
+    he, _ = task_figures(made_row(MOVED, RATES, lean=LEAN, tasks=JOBS, direction=BACKWARD))
+    assert he.title.startswith("Given “he”")
+    assert [line.label for line in he.lines] == ["guard", "cook"]
+
+
+def test_of_more_groups_each_task_names_its_own() -> None:
+    rates = np.vstack([RATES / 2, RATES.sum(axis=0, keepdims=True) / 2])
+    lean, moved = np.vstack([LEAN, -np.ones((1, 4))]), np.vstack([MOVED, np.zeros((1, 4))])
+    (figure,) = task_figures(made_row(moved, rates, lean=lean, tasks=JOBS))
+    assert [line.label for line in figure.lines] == ["guard (he)", "nurse (she)", "cook (he)"]
+
+
+def test_of_very_many_tasks_those_that_move_farthest_are_drawn() -> None:
+    number = 100
+    moved = np.linspace(-0.3, 0.3, number)
+    tasks = tuple(f"task {place}" for place in range(number))
+    lean = np.array([np.ones(number), -np.ones(number)])
+    (figure,) = task_figures(made_row(np.array([moved, -moved]), lean=lean, tasks=tasks))
+    assert "the 24 of 100 that move farthest" in figure.title
+    ends = [f"task {place}" for place in (*range(99, 87, -1), *range(11, -1, -1))]
+    assert [line.label for line in figure.lines] == ends
+
+
+def test_where_nothing_leans_no_task_is_drawn() -> None:
+    assert task_figures(made_row(MOVED, RATES, lean=np.zeros((2, 4)), tasks=JOBS)) == ()
 
 
 def row(base: str = "labor", **options: Any) -> Any:
@@ -238,15 +265,13 @@ def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -
         assert card.task_type == ("fill-mask" if masks else "text-generation")
 
 
-def test_two_rows_are_said_and_more_are_counted() -> None:
-    rows = [row(), row("corpus"), row("wiki")]
-    alone, shares = headline(rows[:1])
-    assert "the links in labor (+0.2500, 95% interval +0.1000 to +0.3000)" in alone.text
+def test_every_base_has_a_sentence() -> None:
+    first, *rest = finding(made_result(row(), row("corpus"), row("wiki")))
+    assert "the links in labor (Table of labor)" in first.text
+    assert first.verdict is Verdict.AMPLIFIES
     # Without a strength, how far the shares are from those of the base.
-    assert shares.text == "Shares are 25 points from those of labor on average."
-    counted, *_ = headline(rows)
-    assert counted.text.endswith("in all 3 comparisons.")
-    assert counted.verdict is Verdict.AMPLIFIES
+    assert "Shares are 25 points from those of labor on average." in [item.text for item in rest]
+    assert sum("the links in it" in item.text for item in rest) == 2
 
 
 def command(facts: dict[str, Any], base: str = "labor", **options: Any) -> str:

@@ -24,6 +24,8 @@ from lmprobe.results import (
     Section,
     Series,
     SeriesPlot,
+    ShareLine,
+    SharePlot,
     Sides,
     Statement,
     Strip,
@@ -105,7 +107,12 @@ def every_figure(word: str) -> tuple[Figure, ...]:
             dots=(Dots(word, (0.5,)), Dots(word, (nan,))),
             x_label=word,
             reference=0.1,
-            reference_label=word,
+        ),
+        SharePlot(
+            **named,
+            lines=(ShareLine(word, 0.0, 1.0, Tone.PLUS), ShareLine(word, 0.5, nan)),
+            before=word,
+            after=word,
         ),
     )
 

@@ -27,6 +27,8 @@ from lmprobe.results import (
     IntervalPlot,
     Series,
     SeriesPlot,
+    ShareLine,
+    SharePlot,
     Sides,
     Strip,
     StripPlot,
@@ -197,12 +199,33 @@ def test_the_heat_map_has_a_cell_per_value_and_frames_the_undefined() -> None:
 def test_a_dot_plot_has_a_mark_per_series_and_category() -> None:
     dots = (Dots("he", (0.7, 0.2, math.nan)), Dots("she", (0.2, 0.3, 0.4)))
     jobs = ("nurse", "cook", "baker")
-    reference = {"reference": 0.5, "reference_label": "uniform"}
-    root = parsed(svg(DotPlot(**NAMED, categories=jobs, dots=dots, x_label="share", **reference)))
+    root = parsed(svg(DotPlot(**NAMED, categories=jobs, dots=dots, x_label="share", reference=0.5)))
+    assert len(find_all(root, "line", "guide")) == 1
     key = 1
     assert len(find_all(root, "circle", "dot")) == 2 + key
     assert len(find_all(root, "path", "dot")) == 3 + key
-    assert {*jobs, "uniform", "he", "she"} <= set(words_of(root))
+    assert {*jobs, "he", "she"} <= set(words_of(root))
+
+
+def test_shares_are_written_on_the_far_sides_of_their_marks() -> None:
+    lines = (
+        ShareLine("baker", 0.65, 0.8, Tone.PLUS),
+        ShareLine("nurse", 0.9, 0.899, Tone.MINUS),
+        ShareLine("cook", math.nan, 0.5),
+    )
+    root = parsed(svg(SharePlot(**NAMED, lines=lines, before="labor", after="the model")))
+    assert {"labor", "the model", "baker", "nurse", "cook"} <= set(words_of(root))
+    labels = find_all(root, "text", "small")
+    assert [label.text for label in labels] == ["65%", "80%", "90%", "90%"]
+    assert [label.get("text-anchor", "start") for label in labels] == [
+        "end", "start", "start", "end",
+    ]  # fmt: skip
+    rings, dots = find_all(root, "circle", "ring"), find_all(root, "circle", "dot")
+    # The first of each is in the key.
+    across = [float(mark.get("cx", "")) for mark in (*rings[1:], *dots[1:])]
+    assert len(across) == 4
+    assert across[0] < across[2] < across[3] < across[1]
+    assert [dot.get("class", "").split()[0] for dot in dots[1:]] == ["plus", "minus"]
 
 
 def test_curves_are_told_apart_without_colour() -> None:

@@ -142,16 +142,17 @@ def test_the_headline_has_every_group_and_what_components_claim() -> None:
 def test_the_page() -> None:
     page = replace(RESULT, provenance={**RESULT.provenance, "command": "lmprobe x"}).page()
     sections = {section.title: section for section in page.sections}
-    assert list(sections) == ["Groups", "Notes", "Provenance", "Run it again"]
-    assert [note.text for note in sections["Notes"].notes] == [
+    details = ["Assumptions and method", "Provenance"]
+    assert list(sections) == ["Groups", "Run it again", *details]
+    assert [note.text for note in sections[details[0]].notes] == [
         "of all", "of a, equalized_odds", "of a, tpr_difference", "of a, fpr_difference",
     ]  # fmt: skip
     assert sections["Provenance"].facts == {"subject": "loans.csv", "seed": "3"}
-    assert [section.title for section in page.sections if section.collapsed] == ["Provenance"]
+    assert [section.title for section in page.sections if section.collapsed] == details
     assert sections["Run it again"].commands == ("lmprobe x",)
     assert (page.title, page.limits) == ("Disparity of loans.csv", LIMITS)
     plain = DisparityResult((PLAIN,)).page()
-    assert [section.title for section in plain.sections] == ["Groups", "Notes"]
+    assert [section.title for section in plain.sections] == ["Groups", details[0]]
     assert plain.title == "Disparity of predictions"
 
 

@@ -60,4 +60,3 @@ document.querySelectorAll(".searchable").forEach((part) => {
   controls.hidden = false;
   show();
 });
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
