@@ -269,7 +269,7 @@ NOTEBOOK: tuple[tuple[str, str], ...] = (
     ),
     ("markdown", "Figures are drawn when asked for, and saved as SVG, PNG or PDF."),
     ("code", "[figure.name for figure in result.figures()]"),
-    ("code", 'result.figure("tasks-labor")'),
+    ("code", 'result.figure("tasks-labor-she")'),
     (
         "code",
         'for form in ("svg", "png", "pdf"):\n'
