@@ -73,7 +73,11 @@ if TYPE_CHECKING:
         decide as decide,
     )
     from lmprobe.results.result import Result as Result
-    from lmprobe.results.settings import Settings as Settings, setting as setting
+    from lmprobe.results.settings import (
+        OptionGroup as OptionGroup,
+        Settings as Settings,
+        setting as setting,
+    )
     from lmprobe.sources.counting.engines import Engine as Engine, engines as engines
     from lmprobe.sources.counting.lexicon import Lexicon as Lexicon
     from lmprobe.sources.counting.rules import Rule as Rule, rules as rules

@@ -96,10 +96,14 @@ def test_a_package_adds_a_command(
     sys.modules.pop("lmprobe_weather")
     assert run_main(monkeypatch, "--help") == 0
     listed = capsys.readouterr().out
-    assert "From the package weather-for-lmprobe." in listed
+    assert "\nCommands of packages\n  weather    From the package weather-for-lmprobe.\n" in listed
     assert "lmprobe_weather" not in sys.modules
     # A command of lmprobe's own cannot be taken over.
     assert listed.count("From the package") == 1
+    assert run_main(monkeypatch, "weather", "--help") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: lmprobe weather [OPTIONS] CITY\n\nSay what the weather is.\n")
+    assert "\nOptions\n      --warm, --no-warm" in text
 
 
 def test_a_command_of_a_package_that_fails_is_one_line(

@@ -1,4 +1,4 @@
-"""`lmprobe check`: compares a saved result with a limit or with another result, for CI."""
+"""`lmprobe check`: compares a saved result with a limit or with another one."""
 
 from __future__ import annotations
 

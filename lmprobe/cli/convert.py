@@ -1,4 +1,4 @@
-"""`lmprobe convert`: converts published annotation files to a table for `lmprobe amplify`."""
+"""`lmprobe convert`: converts published annotation files to a table."""
 
 from __future__ import annotations
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 from typer.core import TyperCommand
 
 Rows = Sequence[tuple[str, str]]
-"""Names of an option or a command, and what it does; both may hold markup of rich."""
+"""Names of an option or a command, and what it does, which may hold markup of rich."""
 
 _INDENT = 2
 # What stays on one line: a command or option in quotes, an example, and a default.
@@ -43,13 +44,14 @@ class GroupedCommand(TyperCommand):
 def print_help(usage: str, text: str, *blocks: Mapping[str, Rows]) -> None:
     """Print a help text: the usage, what the command does, then blocks of aligned sections."""
     console = Console(highlight=False)
-    _print(console, Text.assemble(("Usage: ", "bold"), usage), hanging=len("Usage: "))
+    _print(console, Text.assemble(("Usage: ", "bold")), escape(usage))
     in_examples = False
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         is_example = paragraph.startswith("[bold]")
         if not (is_example and in_examples):
             console.print()
-        _print(console, _text(paragraph.replace("\n", " ")), indent=_INDENT if is_example else 0)
+        indent = " " * _INDENT if is_example else ""
+        _print(console, Text(indent), paragraph.replace("\n", " "))
         in_examples = is_example or paragraph.startswith("Example")
     for sections in blocks:
         width = max((len(names) for rows in sections.values() for names, _ in rows), default=0)
@@ -57,8 +59,8 @@ def print_help(usage: str, text: str, *blocks: Mapping[str, Rows]) -> None:
             if rows:
                 console.print(f"\n[bold]{title}[/bold]")
             for names, meaning in rows:
-                line = Text(" " * _INDENT).append(f"{names:<{width}}", style="cyan").append("  ")
-                _print(console, line.append_text(_text(meaning)), hanging=_INDENT + width + 2)
+                start = Text(" " * _INDENT).append(f"{names:<{width}}", style="cyan").append("  ")
+                _print(console, start, meaning)
 
 
 def option_sections(command: Any, ctx: Any, *, help_group: str = _OPTIONS) -> dict[str, Rows]:
@@ -112,15 +114,17 @@ def _in_usage(argument: Any) -> str:
     return f"{name}{several}" if argument.required else f"[{name}{several}]"
 
 
-def _text(markup: str) -> Text:
-    return Text.from_markup(_WHOLE.sub(lambda part: part[0].replace(" ", _UNBROKEN), markup))
+def _print(console: Console, start: Text, markup: str) -> None:
+    """Print `start` and lines broken between words, each under the first."""
+    width = max(console.width - len(start), 20)
 
+    def whole(part: re.Match[str]) -> str:
+        fits = len(Text.from_markup(part[0])) <= width
+        return part[0].replace(" ", _UNBROKEN) if fits else part[0]
 
-def _print(console: Console, text: Text, *, indent: int = 0, hanging: int = 0) -> None:
-    """Print lines broken between words; those after the first are indented by `hanging`."""
-    first, rest = text[:hanging], text[hanging:]
-    for number, line in enumerate(rest.wrap(console, console.width - indent - hanging)):
+    text = Text.from_markup(_WHOLE.sub(whole, markup))
+    for line in text.wrap(console, width):
         line.rstrip()
         line.plain = line.plain.replace(_UNBROKEN, " ")
-        start = Text(" " * indent) + (Text(" " * hanging) if number else first)
         console.print(start + line, soft_wrap=True)
+        start = Text(" " * len(start))

@@ -1,4 +1,4 @@
-"""`lmprobe leak`: measures how well the group can be guessed from labels or predictions."""
+"""`lmprobe leak`: measures how well labels or predictions reveal the group."""
 
 from __future__ import annotations
 
