@@ -198,13 +198,14 @@ def _table(rows: list[ReproducedRow], way: str, direction: Direction) -> Table:
     columns = (
         ColumnOf("model", lambda row: row.details["model"]),
         ColumnOf("value", "value", ColumnKind.SIGNED),
-        ColumnOf("95% interval", "interval", ColumnKind.INTERVAL, "interval"),
+        ColumnOf("95% interval", "interval", ColumnKind.INTERVAL, "interval", essential=False),
         ColumnOf("change", change(0), ColumnKind.SIGNED),
         ColumnOf("interval of the change", change(1), ColumnKind.INTERVAL, "change_interval"),
         ColumnOf("verdict", change(2), ColumnKind.VERDICT),
     )
     name = f"{way.replace(' ', '_')}_{direction.slug}"
-    return table_of(name, own, columns, title=f"{direction.value}, {way}")
+    title = f"{direction.value}, {way}"
+    return table_of(name, own, columns, title=title, detail=way != "as published")
 
 
 def _answer(rows: list[ReproducedRow]) -> str:

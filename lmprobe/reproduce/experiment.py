@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -15,23 +16,35 @@ from lmprobe.io.tables import read_columns
 from lmprobe.io.work import Progress, silent
 from lmprobe.registry import Registry
 from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.status import (
+    Reason,
+    Status,
+    Tally,
+    add_tallies,
+    count_statuses,
+    decide_status,
+)
 from lmprobe.results import (
     Cell,
     Column,
     ColumnKind,
+    ColumnOf,
     Figure,
     Interval,
     Note,
     NoteKind,
     Page,
     Section,
+    Statement,
     Table,
     Verdict,
     json_field,
+    table_of,
 )
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.document import SCHEMA
 from lmprobe.results.estimate import Claim
+from lmprobe.results.format import plural
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line
 
@@ -39,16 +52,23 @@ _FOLDER = Path(__file__).parent / "data"
 LIMITS = (
     "Our numbers next to those of the paper: agreement shows that the same quantity is "
     "computed, not that the finding generalises to other models, data or groups.",
+    "A number is reproduced if ours rounds to it, or lies within the spread printed beside it.",
     "A dash under `paper` means that the paper printed no number.",
 )
 OURS = Column("ours", ColumnKind.NUMBER, key="value")
 INTERVAL = Column("interval", ColumnKind.RANGE)
 PAPER = Column("paper", ColumnKind.NUMBER)
+STATUS = Column("status")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReproducedRow:
     """One number: ours, what the paper printed (None if nothing), and what else belongs to it."""
+
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "name", "value", "paper", "decimals", "paper_spread", "status", "reason", "interval",
+        "verdict", "details",
+    )  # fmt: skip
 
     name: str
     value: float
@@ -57,6 +77,28 @@ class ReproducedRow:
     verdict: Verdict | None = json_field(default=None, optional=True)
     details: Mapping[str, Any] = json_field(default_factory=dict, flat=True)
     """Further keys of the JSON row, such as the base and the direction."""
+    decimals: int | None = json_field(default=None, optional=True)
+    """How many decimals the paper printed; by default as many as `paper` needs."""
+    paper_spread: float | None = json_field(default=None, optional=True)
+    """The standard deviation over repetitions that the paper printed beside the number."""
+    reason: Reason | None = json_field(default=None, optional=True)
+    """Why the row cannot be compared with the paper."""
+
+    def __post_init__(self) -> None:
+        """Give the reason that needs no telling."""
+        if self.paper is None:
+            object.__setattr__(self, "reason", Reason.NOTHING_PRINTED)
+
+    @property
+    def status(self) -> Status:
+        """Whether the published number is reproduced."""
+        return decide_status(
+            self.value,
+            self.paper,
+            decimals=self.decimals,
+            spread=self.paper_spread,
+            reason=self.reason,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +109,8 @@ class Reproduction(Result):
     schema: ClassVar[str] = SCHEMA
     # Within a set, too, each experiment is a document of its own.
     json_keys: ClassVar[tuple[str, ...]] = (
-        "schema", "kind", "name", "title", "paper", "rows", "notes", "printed", "drawn", "details",
+        "schema", "kind", "name", "title", "paper", "finding", "rows", "notes", "printed", "drawn",
+        "details",
     )  # fmt: skip
 
     name: str = json_field(key="experiment")
@@ -77,10 +120,17 @@ class Reproduction(Result):
     rows: tuple[ReproducedRow, ...] = json_field()
     printed: tuple[Table, ...] = json_field(key="tables")
     """The tables that people read, made of the rows."""
+    finding: str = json_field(default="", optional=True)
+    """What the rows say, in a sentence or two."""
     notes: tuple[Note, ...] = ()
     drawn: tuple[Figure, ...] = json_field(default=(), key="figures")
     details: Mapping[str, Any] = json_field(default_factory=dict, flat=True)
     """Further keys of the JSON document, such as the provenance."""
+
+    @property
+    def tally(self) -> Tally:
+        """How many published numbers are reproduced."""
+        return count_statuses(self.rows)
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimates of the rows that have an interval."""
@@ -100,7 +150,7 @@ class Reproduction(Result):
         """Return the experiment as one section of a page."""
         return Section(
             self.title,
-            text=(self.paper,),
+            text=(*self._said(), f"Published in {self.paper}."),
             commands=(command_line("reproduce", [self.name]),),
             tables=self.printed,
             notes=self.notes,
@@ -111,7 +161,11 @@ class Reproduction(Result):
     def page(self) -> Page:
         """Return the report."""
         section = replace(self.section(), title="Our numbers and the paper's", text=())
-        return _page(self.title, self.paper, section)
+        subtitle = f"{self.title}. {self.paper}."
+        return _page(f"Reproduction of {self.name}", subtitle, self._said(), section)
+
+    def _said(self) -> tuple[str, ...]:
+        return (str(self.tally), *filter(None, [self.finding]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,16 +185,27 @@ class ReproductionSet(Result):
         )
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables of all experiments, each under the experiment's name."""
-        return tuple(
-            replace(table, name=f"{result.name}-{table.name}", title=table.title or result.title)
+        """Return the summary, and as details the tables of all experiments under their names."""
+        details = (
+            replace(
+                table,
+                name=f"{result.name}-{table.name}",
+                title=table.title or result.title,
+                detail=True,
+            )
             for result in self.experiments
             for table in result.printed
         )
+        return (self.summary(), *details)
+
+    def summary(self) -> Table:
+        """Return a line for each experiment: how many published numbers are reproduced."""
+        lines = [(result.name, result.tally) for result in self.experiments]
+        return table_of("summary", lines, _SUMMARY, caption=_SUMMARY_CAPTION)
 
     def page(self) -> Page:
         """Return one page with a section per experiment; no two figures have the same name."""
-        sections = []
+        sections = [Section("Summary", tables=(self.summary(),), name="summary")]
         for result in self.experiments:
             figures = (replace(plot, name=f"{result.name}-{plot.name}") for plot in result.drawn)
             sections.append(replace(result.section(), figures=tuple(figures)))
@@ -151,12 +216,28 @@ class ReproductionSet(Result):
             for entry in about["experiment"]
         )
         last = Section(about["title"], text=(about["text"],), parts=parts, name="out-of-reach")
-        subtitle = "our numbers next to those of the papers"
-        return _page("Published experiments, run again", subtitle, *sections, last)
+        said = (str(add_tallies(result.tally for result in self.experiments)),)
+        subtitle = f"{plural(len(self.experiments), 'published experiment')}, run again"
+        return _page("Published experiments, run again", subtitle, said, *sections, last)
 
 
-def _page(title: str, subtitle: str, *sections: Section) -> Page:
-    return Page(title, subtitle, (), sections, limits=LIMITS, topic="Reproduction")
+def _page(title: str, subtitle: str, said: Iterable[str], *sections: Section) -> Page:
+    headline = tuple(map(Statement, said))
+    return Page(title, subtitle, headline, sections, limits=LIMITS, topic="Reproduction")
+
+
+_SUMMARY = (
+    ColumnOf("experiment", itemgetter(0)),
+    ColumnOf("published numbers", lambda line: line[1].printed, ColumnKind.COUNT, "published"),
+    ColumnOf("reproduced", lambda line: line[1].reproduced, ColumnKind.COUNT),
+    ColumnOf("differ", lambda line: line[1].differ, ColumnKind.COUNT),
+    ColumnOf("not comparable", lambda line: line[1].not_comparable, ColumnKind.COUNT),
+    ColumnOf("reason", lambda line: line[1].why or None),
+)
+_SUMMARY_CAPTION = (
+    "`lmprobe reproduce EXPERIMENT` shows the rows of one. An experiment without published "
+    "numbers is one of which the paper shows curves or examples, or which it suggests."
+)
 
 
 def shipped_table(name: str) -> tuple[Any, dict[str, Any]]:
@@ -190,21 +271,29 @@ def reproduction(
 ) -> Reproduction:
     """Return an experiment that data/published.toml describes, its texts filled with `values`."""
     about = published(name)
+
+    def filled(key: str) -> list[str]:
+        return [text.format(**values) for text in about.get(key, ())]
+
     return Reproduction(
         name=name,
         title=about["title"].format(**values),
         paper=about["paper"],
         rows=tuple(rows),
         printed=tables or (comparison_table(rows),),
-        notes=texts_as_notes(*(text.format(**values) for text in about["notes"])),
+        finding=about.get("finding", "").format(**values),
+        notes=(
+            *texts_as_notes(*filled("reading"), kind=NoteKind.COMPARISON),
+            *texts_as_notes(*filled("notes")),
+        ),
         drawn=drawn,
         details=details or {},
     )
 
 
-def texts_as_notes(*texts: str) -> tuple[Note, ...]:
-    """Return what an experiment has to say as notes about its method."""
-    return tuple(Note(NoteKind.METHOD, text) for text in texts)
+def texts_as_notes(*texts: str, kind: NoteKind = NoteKind.METHOD) -> tuple[Note, ...]:
+    """Return what an experiment has to say as notes, by default about its method."""
+    return tuple(Note(kind, text) for text in texts)
 
 
 def comparison_table(
@@ -212,16 +301,20 @@ def comparison_table(
 ) -> Table:
     """Return one line per row; a column shows the row's attribute or detail of its name.
 
-    By default ours, the interval where a row has one, and what the paper printed.
+    By default ours, the interval, what the paper printed, and the status. A column without a
+    cell is left out.
     """
-    bounded = any(row.interval is not None for row in rows)
-    shown = tuple(columns) or (OURS, *((INTERVAL,) if bounded else ()), PAPER)
-    heads = (Column("", key="name"), *shown)
-    lines = (tuple(_cell(row, column.name) for column in heads) for row in rows)
-    return Table(name, heads, tuple(lines))
+    heads = (Column("", key="name"), *(columns or (OURS, INTERVAL, PAPER, STATUS)))
+    filled = tuple(
+        column for column in heads if any(_cell(row, column.name) is not None for row in rows)
+    )
+    lines = (tuple(_cell(row, column.name) for column in filled) for row in rows)
+    return Table(name, filled, tuple(lines))
 
 
 def _cell(row: ReproducedRow, key: str) -> Cell:
+    if key == STATUS.name:
+        return None if row.paper is None else row.status
     cell: Cell = getattr(row, key) if hasattr(row, key) else row.details.get(key)
     return cell
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.reproduce.experiment import (
     INTERVAL,
     PAPER,
+    STATUS,
     ReproducedRow,
     Reproduction,
     comparison_table,
@@ -33,13 +35,17 @@ from lmprobe.reproduce.experiment import (
     texts_as_notes,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.results import Column, ColumnKind, Figure, Series, SeriesPlot, Table
+from lmprobe.reproduce.status import Reason, Status
+from lmprobe.results import Column, ColumnKind, Figure, NoteKind, Series, SeriesPlot, Table
 from lmprobe.results.codec import to_json
 from lmprobe.results.format import format_number
 from lmprobe.sources import MissingLabels, Source
 from lmprobe.stats.verdicts import IntervalSettings
 
 PAPERS_MODEL = "bert-base-uncased"
+HUB_ID = f"google-bert/{PAPERS_MODEL}"
+# The paper prints four decimals, zeros at the end included.
+DECIMALS = 4
 # The mean distance of the labour shares from one half: what T->A must differ by when the
 # base changes from uniform (2) to labour, since the lean of every pair stays the same.
 LABOUR_DISTANCE = 0.26215625
@@ -70,14 +76,14 @@ def fitbert_iclr(settings: ExperimentSettings, progress: Progress = silent) -> R
 
 def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> Reproduction:
     """Run the presets that the settings ask for; the experiment's name is its template set's."""
-    model, texts = _model(settings.model)
+    model, advice = _model(settings.model, name)
     bases = _bases(settings.wikipedia or "wikipedia")
     results: dict[str, ProbeResult] = {}
     for preset, options in PRESETS.items():
         if settings.preset in (None, preset):
             options = options | {"attributes": THREE, "seed": settings.seed, "progress": progress}
             results[preset] = lmprobe.probe(model, name, bases, **options)
-    identities = []
+    identities, texts, warnings = [], [], []
     if "paper" in results:
         likeliest, seed = name == "fitbert-iclr", settings.seed
         own = (_as_published(row, bases[2], likeliest, seed) for row in results["paper"].rows)
@@ -85,16 +91,22 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
         identities = _identities(results["paper"])
     for identity in identities:
         value, expected = (format_number(identity[key], 8) for key in ("value", "expected"))
-        holds = "holds" if identity["holds"] else "FAILS"
-        texts += (f"Identity: {identity['name']} is {value}, must be {expected}: {holds}.",)
+        text = f"Identity: {identity['name']} is {value}, must be {expected}"
+        if identity["holds"]:
+            texts.append(f"{text}: holds.")
+        else:
+            warnings.append(f"{text}: FAILS.")
     distorted = _distorted(**results) if len(results) == 2 else []
     if distorted:
         words = ", ".join(f"{word['word']} x{word['ratio']:.3g}" for word in distorted)
         what = f"Scoring the first piece only changes P(word) of {len(distorted)} split words"
-        texts += (f"{what}: {words}.",)
+        texts.append(f"{what}: {words}.")
     last = list(results.values())[-1]
     rows = [
-        _row(preset, label, row, *published(name)["printed"][label])
+        replace(
+            _row(preset, label, row, *published(name)["printed"][label]),
+            reason=_reason(settings, preset, row.base, another_model=bool(advice)),
+        )
         for preset, result in results.items()
         for label, row in _by_label(result).items()
     ]
@@ -111,34 +123,61 @@ def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> R
         },
         model=model.name,
     )
-    headings, *others = done.notes
-    return replace(done, notes=(headings, *texts_as_notes(*texts), *others, *last.notes))
+    notes = (*texts_as_notes(*warnings, kind=NoteKind.COMPARISON), *done.notes)
+    return replace(done, finding=advice, notes=(*notes, *texts_as_notes(*texts), *last.notes))
+
+
+def _reason(
+    settings: ExperimentSettings, preset: str, base: str, *, another_model: bool
+) -> Reason | None:
+    """Return why a row cannot be compared with the printed one, if it cannot."""
+    if another_model:
+        return Reason.ANOTHER_MODEL
+    if preset != "paper":
+        return Reason.ANOTHER_METHOD
+    # The paper counted WikiText-103, which is not shipped.
+    return Reason.MISSING_DATA if base == "wikipedia" and not settings.wikipedia else None
 
 
 def _row(
     preset: str, label: str, row: ProbeRow, printed: float, deviation: float | None = None
 ) -> ReproducedRow:
+    # Over templates, not over repetitions: it is no room for a difference.
     details = {"preset": preset, "paper_sd": deviation, **to_json(row)}
-    return ReproducedRow(label, row.value, printed, row.interval, row.verdict, details)
+    return ReproducedRow(
+        label, row.value, printed, row.interval, row.verdict, details, decimals=DECIMALS
+    )
 
 
 def _by_label(result: ProbeResult) -> dict[str, ProbeRow]:
     return {f"{LABELS[row.base, row.attributes]} {row.direction.short}": row for row in result.rows}
 
 
-def _model(name: str | None) -> tuple[Any, tuple[str, ...]]:
-    """Load the model, or the bundled one where the paper's is out of reach; say which."""
-    orientation = "the paper's column is for orientation only"
+def _model(name: str | None, experiment: str) -> tuple[Any, str]:
+    """Load the model, or the bundled one where the paper's cannot be loaded.
+
+    If it is not the paper's, say so, and how to get that one.
+    """
+    advice = (
+        f"To compare with the paper, fetch {PAPERS_MODEL} where there is a network, with `hf "
+        f"download {HUB_ID} --local-dir {PAPERS_MODEL}` or from https://huggingface.co/{HUB_ID}, "
+        f"and name its folder: `lmprobe reproduce {experiment} --model {PAPERS_MODEL}`."
+    )
     if name is not None:
-        other = f"The model is {name}, not the paper's {PAPERS_MODEL}: {orientation}."
-        return lmprobe.load_model(name), () if name.split("/")[-1] == PAPERS_MODEL else (other,)
+        other = f"The model is {name}, not the paper's {PAPERS_MODEL}. {advice}"
+        return lmprobe.load_model(name), "" if _is_papers_model(name) else other
     try:
-        return lmprobe.load_model(PAPERS_MODEL), ()
+        return lmprobe.load_model(PAPERS_MODEL), ""
     except ModelError:
-        return lmprobe.load_model("reference:amplified"), (
-            f"{PAPERS_MODEL} cannot be loaded here, so this is the bundled reference:amplified: "
-            f"{orientation}. With the model at hand: --model {PAPERS_MODEL}, or its folder.",
-        )
+        model = lmprobe.load_model("reference:amplified")
+        return model, f"{PAPERS_MODEL} is not here; the model is {model.name}. {advice}"
+
+
+def _is_papers_model(name: str) -> bool:
+    """Tell whether a hub id or a folder, of the hub's cache too, is named after the model."""
+    *folders, last = Path(name).parts
+    cached = any(part.endswith(f"--{PAPERS_MODEL}") for part in folders)
+    return cached or last == PAPERS_MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +248,24 @@ def _comparison(rows: Sequence[ReproducedRow]) -> Table:
     """Return one line per base and direction: the paper's number and ours."""
     lines: dict[str, ReproducedRow] = {}
     for row in rows:
-        # Rounded as the paper rounds what it prints.
-        difference = {"diff": round(row.value - (row.paper or 0.0), 4)}
+        difference = {}
+        if row.paper is not None and row.status is not Status.NOT_COMPARABLE:
+            # Rounded as the paper rounds what it prints.
+            difference = {"diff": round(row.value - row.paper, DECIMALS)}
         line = lines.setdefault(row.name, replace(row, details=difference))
-        heading = "published" if row.details["preset"] == "paper" else "corrected"
+        heading = "ours" if row.details["preset"] == "paper" else "corrected"
         details = {**line.details, heading: row.value}
         lines[row.name] = replace(line, interval=row.interval, details=details)
     number = ColumnKind.NUMBER
-    ours = (Column("published", number), Column("corrected", number))
-    columns = (PAPER, *ours, Column("diff", number, essential=False), INTERVAL)
+    interval = replace(INTERVAL, essential=False)
+    columns = (
+        PAPER,
+        Column("ours", number),
+        Column("diff", number),
+        STATUS,
+        Column("corrected", number),
+        interval,
+    )
     return comparison_table(list(lines.values()), columns)
 
 

@@ -15,7 +15,6 @@ from lmprobe.reproduce.captions import MODELS, caption_data
 from lmprobe.reproduce.experiment import (
     INTERVAL,
     OURS,
-    PAPER,
     ReproducedRow,
     Reproduction,
     comparison_table,
@@ -55,7 +54,7 @@ def leakage_coco(
         f1 = f1_score(objects, wrong)
         rows.append(_row(f"{name}: {SAME_ERRORS}", same, name, f1, same_errors=True))
         progress(number + 1, len(models))
-    columns = (OURS, INTERVAL, Column("F1", ColumnKind.NUMBER, key="f1"), PAPER)
+    columns = (OURS, INTERVAL, Column("F1", ColumnKind.NUMBER, key="f1"))
     return reproduction(
         "leakage-coco",
         rows,

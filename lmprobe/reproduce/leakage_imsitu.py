@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from lmprobe.leakage.rounds import (
 from lmprobe.reproduce.experiment import (
     OURS,
     PAPER,
+    STATUS,
     ReproducedRow,
     Reproduction,
     comparison_table,
@@ -33,6 +34,7 @@ from lmprobe.reproduce.experiment import (
     shipped_table,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.status import Reason
 from lmprobe.results import Column, ColumnKind
 
 # Images of each gender in train, dev and test: what the authors' published code draws,
@@ -96,8 +98,10 @@ def leakage_imsitu(
     rounds: int = 5,
 ) -> Reproduction:
     """Measure how well gender can be guessed from imSitu's verbs, in four splits."""
-    training = f"The attacker is {attacker}."
-    if attacker is None:
+    training, reason = f"The attacker is {attacker}.", None
+    if attacker is not None:
+        reason = Reason.ANOTHER_METHOD
+    else:
         by_letter = settings.preset == "paper"
         attacker = Mlp() if by_letter else LARGE_BATCHES
         training = published("leakage-imsitu")["training"]["paper" if by_letter else "scaled"]
@@ -113,14 +117,16 @@ def leakage_imsitu(
     rows = []
     for number, (split, part) in enumerate(zip(TABLE_1, splits, strict=True)):
         own = slice(number * rounds, (number + 1) * rounds)
-        rows.append(_row(images, split, part, trials[own], guesses[own], exact[own]))
+        row = _row(images, split, part, trials[own], guesses[own], exact[own])
+        rows.append(replace(row, reason=reason))
     rows += [_balanced_test(images, split, rounds, seed) for split in TABLE_1[1:]]
     columns = (
         OURS,
         Column("±", ColumnKind.NUMBER, key="spread"),
-        Column("exact", ColumnKind.NUMBER),
+        Column("exact", ColumnKind.NUMBER, essential=False),
         PAPER,
         Column("± paper", ColumnKind.NUMBER, key="paper_spread"),
+        STATUS,
     )
     return reproduction(
         "leakage-imsitu",
@@ -164,7 +170,6 @@ def _row(
         split["leakage"],
         details={
             "spread": 100 * float(np.std(values)),
-            "paper_spread": split["paper_spread"],
             "low": 100 * interval.low,
             "high": 100 * interval.high,
             "rounds": [100 * value for value in values],
@@ -174,6 +179,8 @@ def _row(
             "paper_men": split["paper_men"],
             "paper_women": split["paper_women"],
         },
+        decimals=2,
+        paper_spread=split["paper_spread"],
     )
 
 

@@ -47,6 +47,7 @@ def shortcomings(settings: ExperimentSettings, progress: Progress = silent) -> R
             value,
             scenario["printed"].get(metric),
             details={"scenario": scenario["name"], "metric": metric},
+            decimals=scenario["decimals"],
         )
         for scenario in scenarios
         for metric, value in values[scenario["name"]].items()

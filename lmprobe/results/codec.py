@@ -238,7 +238,8 @@ def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]
     for key in keys:
         source = around if key.inherited else document
         if key.flat:
-            values[key.name] = _read_flat(key, keys, document, where, around)
+            # Written properties are no part of a mapping that takes all other keys.
+            values[key.name] = _read_flat(key, _keys(kind), document, where, around)
         elif key.key in source:
             path = f"{where}.{key.key}"
             values[key.name] = _read(key.hint, source[key.key], path, document)
@@ -251,7 +252,11 @@ def _read_object(kind: Any, document: Any, where: str, around: Mapping[str, Any]
 
 
 def _read_flat(
-    key: _Key, keys: list[_Key], document: Mapping[str, Any], where: str, around: Mapping[str, Any]
+    key: _Key,
+    keys: tuple[_Key, ...],
+    document: Mapping[str, Any],
+    where: str,
+    around: Mapping[str, Any],
 ) -> Any:
     if typing.get_origin(key.hint) is None:
         return _read(key.hint, document, where, around)
