@@ -208,7 +208,9 @@ class ReproductionSet(Result):
         sections = [Section("Summary", tables=(self.summary(),), name="summary")]
         for result in self.experiments:
             figures = (replace(plot, name=f"{result.name}-{plot.name}") for plot in result.drawn)
-            sections.append(replace(result.section(), figures=tuple(figures)))
+            # Of one experiment among others, all but the summary is a detail.
+            notes = texts_as_notes(*(note.text for note in result.notes), scope=result.name)
+            sections.append(replace(result.section(), figures=tuple(figures), notes=notes))
         # What cannot be run from here, and how to run it elsewhere.
         about = published("out-of-reach")
         parts = tuple(
@@ -232,12 +234,9 @@ _SUMMARY = (
     ColumnOf("reproduced", lambda line: line[1].reproduced, ColumnKind.COUNT),
     ColumnOf("differ", lambda line: line[1].differ, ColumnKind.COUNT),
     ColumnOf("not comparable", lambda line: line[1].not_comparable, ColumnKind.COUNT),
-    ColumnOf("reason", lambda line: line[1].why or None),
+    ColumnOf("reason", lambda line: line[1].why),
 )
-_SUMMARY_CAPTION = (
-    "`lmprobe reproduce EXPERIMENT` shows the rows of one. An experiment without published "
-    "numbers is one of which the paper shows curves or examples, or which it suggests."
-)
+_SUMMARY_CAPTION = "`lmprobe reproduce EXPERIMENT` shows its rows, and what is missing."
 
 
 def shipped_table(name: str) -> tuple[Any, dict[str, Any]]:
@@ -291,9 +290,11 @@ def reproduction(
     )
 
 
-def texts_as_notes(*texts: str, kind: NoteKind = NoteKind.METHOD) -> tuple[Note, ...]:
+def texts_as_notes(
+    *texts: str, kind: NoteKind = NoteKind.METHOD, scope: str = ""
+) -> tuple[Note, ...]:
     """Return what an experiment has to say as notes, by default about its method."""
-    return tuple(Note(kind, text) for text in texts)
+    return tuple(Note(kind, text, scope) for text in texts)
 
 
 def comparison_table(

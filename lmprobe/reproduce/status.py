@@ -92,6 +92,8 @@ class Tally:
     @property
     def why(self) -> str:
         """The reasons in words, with their counts where there are several."""
+        if not self.printed:
+            return Reason.NOTHING_PRINTED.value
         if len(self.reasons) == 1:
             return next(iter(self.reasons)).value
         return ", ".join(f"{count} {reason}" for reason, count in self.reasons.most_common())

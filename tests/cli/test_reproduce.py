@@ -39,7 +39,7 @@ def test_json_is_one_document_with_ours_beside_the_papers(run: Run, name: str) -
     assert result["experiment"] == name
     assert result["rows"]
     for row in result["rows"]:
-        assert row.keys() >= {"name", "value", "paper"}
+        assert row.keys() >= {"name", "value", "paper", "status"}
 
 
 def test_files_are_written(run: Run, tmp_path: Path) -> None:
@@ -52,9 +52,21 @@ def test_files_are_written(run: Run, tmp_path: Path) -> None:
     assert all(name in err for name in ("result.json", "report.html", "values.csv"))
 
 
-def test_quiet_leaves_the_notes_out(run: Run) -> None:
-    assert "* " in run("shortcomings", "--verbose")[2]
+def test_notes_of_details_are_for_verbose_and_quiet_leaves_all_out(run: Run) -> None:
+    detail = "The attribute is predicted perfectly"
+    assert detail not in run("shortcomings")[2]
+    assert detail in run("shortcomings", "--verbose")[2]
     assert run("shortcomings", "--verbose", "--quiet")[2] == ""
+
+
+def test_how_many_numbers_are_reproduced_is_said_first(run: Run) -> None:
+    _, out, err = run("bernstein")
+    first = " ".join(out.split("\n\n")[0].split())
+    assert first == (
+        "1 of 11 published numbers is reproduced, 1 differs, 9 are not comparable (missing data)."
+    )
+    assert "Coverage is not comparable" in err
+    assert run("figure-2")[1].startswith("The paper prints no numbers to compare with.\n")
 
 
 def test_the_tables_of_fitbert_come_first() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lmprobe.cli.output import emit
 from lmprobe.reproduce.captions import MODELS, caption_data, captions
 from lmprobe.reproduce.experiment import Reproduction
 from lmprobe.reproduce.leakage_coco import SAME_ERRORS, as_wrong, leakage_coco
@@ -65,6 +66,21 @@ def test_the_claim_of_figure_3(result: Reproduction) -> None:
     paired = rows["as published: Equalizer A->T"].details["change_interval"]
     assert paired["high"] - paired["low"] < 0.8 * np.hypot(*(interval.width for interval in alone))
     assert Reproduction.from_json(result.to_json()).to_json() == result.to_json()
+
+
+def test_a_terminal_shows_the_published_way_alone(
+    result: Reproduction, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    emit(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 80
+    # One line for each model and direction: nothing is stacked or wrapped.
+    assert sum(line.startswith("confusion ") for line in lines) == 2
+    assert not any("all images kept" in line for line in lines)
+    emit(result, verbose=True)
+    assert "task->attribute, all images kept" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from lmprobe.models.scorers import SplitWordWarning
 from lmprobe.reproduce.experiment import Reproduction, reproduce
 from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.status import Reason
 
 MEN = ["janitor", "cook", "mover", "laborer", "constructor", "chief", "developer", "carpenter",
        "lawyer", "farmer", "driver", "salesperson", "physician", "guard", "analyst",
@@ -191,7 +195,8 @@ def test_the_papers_preset_agrees_with_plain_loops(
         assert row["template_sd"] == pytest.approx(deviation, abs=1e-6)
     assert [identity["holds"] for identity in document["identities"]] == [True, True]
     assert {entry["word"] for entry in document["distorted_words"]} == SPLIT
-    assert any("orientation only" in note["text"] for note in document["notes"])
+    assert {row["status"] for row in document["rows"]} == {"not comparable"}
+    assert {row["reason"] for row in document["rows"]} == {"another model"}
 
 
 @pytest.mark.slow
@@ -227,3 +232,40 @@ def test_occupations_that_the_counts_lack_are_left_out(checkpoint: Path, tmp_pat
     tasks = {row.details["base"]: row.details["tasks"] for row in done.rows}
     assert tasks["wikipedia"] == ["cook", "nurse", "baker"]
     assert len(tasks["labor"]) == 32
+
+
+@pytest.mark.filterwarnings("ignore::lmprobe.models.scorers.SplitWordWarning")
+def test_without_the_papers_model_there_is_no_difference_and_it_says_what_to_do(
+    command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    code, out, _ = command("reproduce", columns=80)("fitbert-iclr", "--preset", "paper")
+    assert code == 0
+    said = " ".join(out.split())
+    assert said.startswith(
+        "0 of 8 published numbers are reproduced, 8 are not comparable (another model)."
+    )
+    assert "hf download google-bert/bert-base-uncased" in said
+    assert "lmprobe reproduce fitbert-iclr --model bert-base-uncased" in said
+    assert "diff" not in said
+
+
+@pytest.mark.parametrize(
+    "folder", ["bert-base-uncased", "models--google-bert--bert-base-uncased/snapshots/86b5e0"]
+)
+def test_the_papers_model_is_compared(checkpoint: Path, tmp_path: Path, folder: str) -> None:
+    model = tmp_path / folder
+    model.parent.mkdir(parents=True, exist_ok=True)
+    model.symlink_to(checkpoint)
+    done = reproduce("fitbert-iclr", ExperimentSettings(model=str(model), preset="corrected"))
+    assert {row.reason for row in done.rows} == {Reason.ANOTHER_METHOD}
+    with pytest.warns(SplitWordWarning):
+        done = reproduce("fitbert-iclr", ExperimentSettings(model=str(model)))
+    assert done.tally.reasons == {Reason.MISSING_DATA: 2}
+    assert done.tally.printed == 8
+    (table,) = done.tables()
+    lines = {row[0]: row for row in table.to_frame().itertuples(index=False)}
+    for label, line in lines.items():
+        assert math.isnan(line.diff) == label.startswith("Wikipedia")

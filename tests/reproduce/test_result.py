@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -22,6 +24,7 @@ from lmprobe.reproduce.experiment import (
     published,
     texts_as_notes,
 )
+from lmprobe.reproduce.status import Reason, Status, count_statuses
 from lmprobe.results import Column, ColumnKind, Figure, Interval, Series, SeriesPlot, Table, Verdict
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_cell
@@ -73,14 +76,105 @@ def words(table: Table) -> list[list[str]]:
 
 
 def test_ours_stands_beside_the_papers(both: ReproductionSet) -> None:
-    listed, grid = both.tables()
-    assert [column.heading for column in listed.columns] == ["", "ours", "interval", "paper"]
+    _, listed, grid = both.tables()
+    headings = [column.heading for column in listed.columns]
+    assert headings == ["", "ours", "interval", "paper", "status"]
     assert words(listed) == [
-        ["a|b", "0.2500", "0.1000 to ∞", "0.3000"],
-        ["c", "undefined", "–", "–"],
+        ["a|b", "0.2500", "0.1000 to ∞", "0.3000", "reproduced"],
+        ["c", "undefined", "–", "–", ""],
     ]
     assert words(grid) == [["1", "0.5000", "1.5000"], ["2", "1.0000", "3.0000"]]
     assert (listed.name, grid.name) == ("one-comparison", "two-values")
+
+
+@given(
+    st.floats(-1e6, 1e6, allow_nan=False),
+    st.integers(0, 6),
+    st.integers(-1000, 1000).filter(bool),
+)
+def test_a_number_is_reproduced_if_and_only_if_it_rounds_to_the_printed_one(
+    value: float, decimals: int, units: int
+) -> None:
+    printed = round(value, decimals)
+    assert ReproducedRow("", value, printed, decimals=decimals).status is Status.REPRODUCED
+    other = round(printed + units * 10.0**-decimals, decimals)
+    # Half a unit away it is a tie, and may be rounded to either.
+    if abs(other - value) > 0.5001 * 10.0**-decimals:
+        assert ReproducedRow("", value, other, decimals=decimals).status is Status.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("value", "paper", "facts", "status"),
+    [
+        (0.0974, 0.0975, {}, Status.DIFFERS),
+        (0.0333, 0.033, {}, Status.REPRODUCED),
+        (0.1252, 0.125, {}, Status.REPRODUCED),
+        (0.1252, 0.125, {"decimals": 4}, Status.DIFFERS),
+        (11_903, 11_903, {}, Status.REPRODUCED),
+        (11_904, 11_903, {}, Status.DIFFERS),
+        (68.42, 68.26, {}, Status.DIFFERS),
+        (68.42, 68.26, {"paper_spread": 0.31}, Status.REPRODUCED),
+        (68.58, 68.26, {"paper_spread": 0.31}, Status.DIFFERS),
+        # A spread smaller than the printed digits asks for no more than these.
+        (68.264, 68.26, {"paper_spread": 0.001}, Status.REPRODUCED),
+        (float("nan"), 0.1, {}, Status.DIFFERS),
+        (0.1, None, {}, Status.NOT_COMPARABLE),
+        *((0.1, 0.1, {"reason": reason}, Status.NOT_COMPARABLE) for reason in Reason),
+    ],
+)
+def test_the_status_of_a_row(
+    value: float, paper: float | None, facts: dict[str, Any], status: Status
+) -> None:
+    row = ReproducedRow("", value, paper, **facts)
+    assert row.status is status
+    assert (row.reason is None) == (status is not Status.NOT_COMPARABLE)
+    assert to_json(row)["status"] == status.value
+    assert from_json(ReproducedRow, to_json(row)).status is status
+
+
+def test_the_summary_counts_published_numbers_once() -> None:
+    rows = (
+        ReproducedRow("a", 0.25, 0.25),
+        # A second row of the same number, such as that of a corrected preset.
+        ReproducedRow("a", 0.5, 0.25, reason=Reason.ANOTHER_METHOD),
+        ReproducedRow("b", 0.5, 0.25),
+        ReproducedRow("c", 0.5, 0.25, reason=Reason.ANOTHER_MODEL),
+        ReproducedRow("d", 0.5, 0.25, reason=Reason.MISSING_DATA),
+        ReproducedRow("e", 0.5, 0.25, reason=Reason.MISSING_DATA),
+        ReproducedRow("ours alone", 0.5),
+    )
+    assert str(count_statuses(rows)) == (
+        "1 of 5 published numbers is reproduced, 1 differs, "
+        "3 are not comparable (2 missing data, 1 another model)."
+    )
+    assert str(count_statuses(rows[:1])) == "1 of 1 published number is reproduced."
+    assert str(count_statuses(rows[3:4])) == (
+        "0 of 1 published number are reproduced, 1 is not comparable (another model)."
+    )
+    assert str(count_statuses(rows[-1:])) == "The paper prints no numbers to compare with."
+
+
+def test_several_experiments_begin_with_their_summary(both: ReproductionSet) -> None:
+    assert both.page().headline[0].text == "1 of 1 published number is reproduced."
+    summary, *others = both.tables()
+    assert not summary.detail
+    assert all(table.detail for table in others)
+    assert words(summary) == [
+        ["one", "1", "1", "0", "0", ""],
+        ["two", "0", "0", "0", "0", "no number printed"],
+    ]
+    text = both.to_markdown()
+    assert text.index("| one | 1 |") < text.index("First")
+
+
+def test_rows_of_earlier_documents_get_their_status(both: ReproductionSet) -> None:
+    document = both.experiments[0].to_dict()
+    for row in document["rows"]:
+        row.pop("status")
+        row.pop("reason", None)
+    again = Reproduction.from_json(json.dumps(document))
+    assert again.to_json() == both.experiments[0].to_json()
+    assert again.rows[0].details == {"base": "labor"}
 
 
 def test_the_page_of_several_is_one_file(both: ReproductionSet) -> None:
