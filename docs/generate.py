@@ -44,21 +44,18 @@ def cli() -> str:
     }
     uses = Counter(row for rows in options.values() for row in rows.items())
     shared = {item for item, number in uses.items() if number > 1 and item[0].startswith("-")}
-    lines = ["## Options of several commands", "", *_OPTIONS_HEAD]
+    lines = ["## Options of several commands", ""]
     lines += [row for _, row in sorted(shared)]
     lines.append("")
     for name, command in commands.items():
         lines += [f"## lmprobe {name}", "", _prose(command.help or ""), ""]
         own = [item[1] for item in options[name].items() if item not in shared]
         if own:
-            lines += [*_OPTIONS_HEAD, *own, ""]
+            lines += [*own, ""]
         others = [f"`{first}`" for first, row in options[name].items() if (first, row) in shared]
         if others:
             lines += [f"Also: {', '.join(others)}.", ""]
     return "\n".join(lines)
-
-
-_OPTIONS_HEAD = ["| option | meaning |", "|---|---|"]
 
 
 def _prose(text: str) -> str:
@@ -77,10 +74,10 @@ def _option(option: Any) -> str:
     given = default_of(option)
     default = "" if given is None else f" Default: `{given}`."
     needed = " Required." if option.required else ""
-    said = re.sub(r"\s+", " ", option.help or "").strip().replace("|", "\\|").replace("<", "&lt;")
+    said = re.sub(r"\s+", " ", option.help or "").strip().replace("<", "&lt;")
     said = said if not said or said.endswith((".", "?", "!")) else f"{said}."
     names = ", ".join(f"`{name}`" for name in _names(option))
-    return f"| {names} | {said}{default}{needed} |"
+    return f"- {names}: {said}{default}{needed}"
 
 
 def api() -> str:
@@ -94,8 +91,7 @@ def api() -> str:
         title = page.splitlines()[0]
         names = re.findall(r"^\.\. auto(?:function|class):: lmprobe\.(\w+)$", page, re.MULTILINE)
         lines += [f"## {title}", "", f"[Parameters and attributes](reference/{path.name})", ""]
-        lines += ["| name | what it is or does |", "|---|---|"]
-        lines += [f"| `{name}` | {_first_line(getattr(lmprobe, name))} |" for name in names]
+        lines += [f"- `{name}`: {_first_line(getattr(lmprobe, name))}" for name in names]
         lines.append("")
     return "\n".join(lines)
 

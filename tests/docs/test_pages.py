@@ -190,8 +190,8 @@ def test_the_generated_parts_are_up_to_date(name: str, generate: ModuleType) -> 
 
 def test_the_page_of_commands_has_their_options(generate: ModuleType) -> None:
     shared, *sections = re.split(r"^## lmprobe ", generate.cli(), flags=re.MULTILINE)
-    assert "| `--json` |" in shared
-    assert "| `--quiet`, `-q` |" in shared
+    assert "- `--json`:" in shared
+    assert "- `--quiet`, `-q`:" in shared
     also = {section.split()[0]: section.rpartition("\nAlso: ")[2] for section in sections}
     assert [name for name, listed in also.items() if "`--json`" not in listed] == [
         "convert",
@@ -207,7 +207,7 @@ def test_every_command_has_a_question() -> None:
 
 
 def test_every_public_name_has_a_topic(generate: ModuleType) -> None:
-    names = re.findall(r"^\| `(\w+)` \|", generate.api(), re.MULTILINE)
+    names = re.findall(r"^- `(\w+)`:", generate.api(), re.MULTILINE)
     assert sorted(names) == sorted(lmprobe.__all__)
 
 
