@@ -1,11 +1,12 @@
 """Writes the generated pages: `python docs/generate.py NAME...`.
 
-Names: cli, api, appendix/life-of-a-sentence, reproduction, coverage, notebook, picture, training.
+Names: cli, api, appendix/life-of-a-sentence, help, reproduction, coverage, notebook, picture,
+training; help is the texts of `--help` in tests/cli/golden.
 
 Without a name it writes all but the picture of the README, which needs Chromium, and the training
 curve of docs/appendix/reference-models.md, for which a model is trained.
 
-tests/docs/test_pages.py fails when a page and its generator disagree.
+tests/docs/test_pages.py and tests/cli/test_help.py fail when a text and its generator disagree.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from lmprobe.cli.help import default_of
 from lmprobe.cli.main import app
 
 DOCS = Path(__file__).parent
+HELP_TEXTS = DOCS.parent / "tests" / "cli" / "golden"
 BEGIN, END = "<!-- generated: do not edit below -->", "<!-- end of the generated part -->"
 
 
@@ -78,6 +80,28 @@ def _option(option: Any) -> str:
     said = said if not said or said.endswith((".", "?", "!")) else f"{said}."
     names = ", ".join(f"`{name}`" for name in _names(option))
     return f"- {names}: {said}{default}{needed}"
+
+
+def help_texts() -> dict[str, str]:
+    """Return what `--help` prints at 80 columns, by command; `lmprobe` is that of the program."""
+    from typer.testing import CliRunner
+
+    group: Any = typer.main.get_command(app)
+    words = {"lmprobe": ["--help"]} | {name: [name, "--help"] for name in group.commands}
+    runner = CliRunner(env={"COLUMNS": "80"})
+    return {name: runner.invoke(app, call).stdout for name, call in words.items()}
+
+
+def write_help_texts() -> None:
+    """Write the help texts that tests/cli/test_help.py compares, and remove those of no command."""
+    HELP_TEXTS.mkdir(exist_ok=True)
+    texts = help_texts()
+    for path in HELP_TEXTS.glob("*.txt"):
+        if path.stem not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        (HELP_TEXTS / f"{name}.txt").write_text(text, encoding="utf-8")
+    print(f"wrote {HELP_TEXTS}")
 
 
 def api() -> str:
@@ -336,9 +360,10 @@ PARTS = {"cli": cli, "api": api, "appendix/life-of-a-sentence": life}
 
 def main(wanted: list[str]) -> None:
     """Write the pages that were asked for, or all."""
-    for name in wanted or [*PARTS, "reproduction", "coverage", "notebook"]:
+    for name in wanted or [*PARTS, "help", "reproduction", "coverage", "notebook"]:
         writers = {
             "picture": picture,
+            "help": write_help_texts,
             "coverage": coverage,
             "notebook": notebook,
             "training": training,

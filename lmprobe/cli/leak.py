@@ -88,14 +88,14 @@ def command(
     templates: Annotated[
         str | None,
         typer.Option(
-            help="Template set for --model.", rich_help_panel=OptionGroup.INPUT, metavar="NAME"
+            help="Template set for --model.", rich_help_panel=OptionGroup.MODEL, metavar="NAME"
         ),
     ] = None,
     base: Annotated[
         str | None,
         typer.Option(
             help=f"Base rates for --model; {DEFAULT_BASE}.",
-            rich_help_panel=OptionGroup.INPUT,
+            rich_help_panel=OptionGroup.MODEL,
             metavar="NAME",
         ),
     ] = None,

@@ -36,7 +36,7 @@ class LeakageSettings(Settings):
         "auto",
         "The attacker that guesses the group: see `lmprobe ls attackers`; auto counts (exact) "
         "where labels have few combinations, and is logistic elsewhere.",
-        group=OptionGroup.MODEL,
+        group=OptionGroup.STATISTICS,
     )
     layers: int | None = setting(
         None, "Layers of the attacker mlp, 4 in the paper.", group=OptionGroup.EXPERT

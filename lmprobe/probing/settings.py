@@ -56,6 +56,7 @@ class QuestionSettings(WordSettings):
         None,
         "Ask in one direction alone: T->A or A->T; both by default.",
         group=OptionGroup.COMPARED,
+        metavar="DIRECTION",
     )
     lean: str | None = setting(
         None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from lmprobe.cli.main import app
 Run = Callable[..., tuple[int, str, str]]
 
 GROUP: Any = typer.main.get_command(app)
-COMMANDS = tuple(GROUP.list_commands(None))
+COMMANDS = tuple(GROUP.commands)
+GOLDEN = Path(__file__).parent / "golden"
 TITLES = (
     *("Arguments", "Input", "What to compare", "Statistics", "Model", "Output"),
     "Expert options",
@@ -79,3 +81,15 @@ def test_commands_are_listed_in_groups(help_of: Callable[..., str]) -> None:
     files = {module.name for module in pkgutil.iter_modules(cli.__path__)}
     listed = re.findall(r"^  ([a-z]+)  +[A-Z]", text, flags=re.MULTILINE)
     assert sorted(listed) == sorted(files - {"help", "main", "options", "output"})
+
+
+@pytest.mark.parametrize("name", ["lmprobe", *COMMANDS])
+def test_the_help_is_as_it_was(name: str, help_of: Callable[..., str]) -> None:
+    path = GOLDEN / f"{name}.txt"
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    shown = help_of() if name == "lmprobe" else help_of(name)
+    assert shown == before, "if this is meant, run `python docs/generate.py help`"
+
+
+def test_no_help_text_is_of_a_command_that_is_gone() -> None:
+    assert {path.stem for path in GOLDEN.iterdir()} <= {"lmprobe", *COMMANDS}
