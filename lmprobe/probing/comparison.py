@@ -283,7 +283,7 @@ class ComparisonResult(Result):
     def page(self) -> Page:
         """Return the whole report."""
         names = [str(name) for name in self.provenance["names"]]
-        probed = self.provenance["probes"][0]
+        probed = next(iter(self.provenance.get("probes", ())), {})
         # What the intervals assume comes first.
         notes = sorted(
             dict.fromkeys(note for row in self.rows for note in row.notes),
@@ -297,7 +297,7 @@ class ComparisonResult(Result):
             if len(names) == 2
             else f"{plural(len(names), 'model')} compared",
             subtitle=f"Difference: the value of {_minuend(self.rows)}.",
-            headline=tuple(_finding(self.rows, given_names(probed["templates"]))),
+            headline=tuple(_finding(self.rows, given_names(probed.get("templates", {})))),
             sections=(
                 Section("Differences", tables=(_difference_table(self.rows),), name="verdict"),
                 Section("With their intervals", figures=figures, name="differences"),

@@ -32,6 +32,8 @@ _NOISE = 1e-12
 _MOST_DIGITS = 12
 # A number nearer to zero than this is written with its power of ten, an end as zero.
 _FINE = 7
+# A share below this is written as being below it.
+_LEAST_SHARE = 1e-6
 # A column of a table has at most so many decimals, and no powers of ten.
 _MOST_DECIMALS = 6
 
@@ -125,11 +127,13 @@ def describe_strength(strength: Estimate, base: str) -> str:
 def format_percent(share: float, digits: int = 3) -> str:
     """Return a share in percent: so many digits, more where 100% would be untrue.
 
-    >>> format_percent(0.95), format_percent(0.0042), format_percent(0.9996)
-    ('95%', '0.42%', '99.96%')
+    >>> format_percent(0.95), format_percent(0.0042), format_percent(0.9996), format_percent(1e-9)
+    ('95%', '0.42%', '99.96%', '<0.0001%')
     """
     if not math.isfinite(share):
         return UNDEFINED
+    if 0 < share < _LEAST_SHARE:
+        return f"<{100 * _LEAST_SHARE:.4f}%"
     while share < 1 and digits < _MOST_DIGITS and float(f"{100 * share:.{digits}g}") >= 100:
         digits += 1
     written = f"{100 * share:.{digits}g}"

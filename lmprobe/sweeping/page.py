@@ -126,7 +126,7 @@ def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
     together = sum(len(group) > 1 for group in order.groups)
     rest = "the two can be told apart" if number == 2 else f"all {number} can be told apart"
     if together:
-        rest = f"{plural(together, 'group')} of models cannot be told apart within"
+        rest = f"within {plural(together, 'group')} of them the models cannot be told apart"
     return Statement(f"{where}, the value is lowest for {first} and highest for {last}; {rest}.")
 
 

@@ -75,9 +75,8 @@ def test_the_document_is_a_result_and_says_how_to_make_it_again(
         "lmprobe compare reference:faithful reference:amplified --templates fitbert "
         f"--base labor --task {','.join(WORDS)}"
     )
-    assert "The value of reference:amplified is higher than that of reference:faithful" in repr(
-        reference
-    )
+    said = "reference:amplified exaggerates the links more than reference:faithful"
+    assert said in again.page().headline[0].text
 
 
 @pytest.mark.parametrize("pairs", ["first", "all"])
@@ -167,7 +166,9 @@ def test_a_base_that_is_not_the_same_for_both_is_told(small: Any) -> None:
             )
             for row in first.rows
         )
-        return notes(compare([first, replace(first, rows=rows)], interval=QUICK), NoteKind.BASE)
+        return notes(
+            compare([first, replace(first, rows=rows)], interval=QUICK), NoteKind.COMPARISON
+        )
 
     assert changed() == [], "undefined pairs are the same too"
     assert len(changed(base_rate=lambda rates: rates[:, ::-1])) == 1

@@ -145,12 +145,14 @@ def test_documents_of_earlier_versions_and_without_rows() -> None:
 
 
 WHOLE = """\
-task->attribute: given the task, the model predicts the group
-model  base     difference  95% interval           p  verdict
-─────────────────────────────────────────────────────────────────────────
-b      labor       +0.2000  +0.1000 to +0.3000  0.01  higher
-c      labor       +0.2000  +0.1000 to +0.3000   0.9  not enough evidence
-b      uniform     +0.2000  +0.1000 to +0.3000  0.01  higher
+Differences
+model  base     direction        difference  95% interval        verdict
+────────────────────────────────────────────────────────────────────────────────
+b      labor    task->attribute     +0.2000  +0.1000 to +0.3000  higher
+c      labor    task->attribute     +0.2000  +0.1000 to +0.3000  not enough
+                                                                 evidence
+b      uniform  task->attribute     +0.2000  +0.1000 to +0.3000  higher
+not shown at this width: p
 
 Tasks that differ
                                                                            p
@@ -167,11 +169,55 @@ def test_a_whole_terminal() -> None:
     assert "\n".join(map(str.rstrip, str(result(*rows)).splitlines())) + "\n" == WHOLE
 
 
+def said(*rows: ComparisonRow) -> list[str]:
+    return [statement.text for statement in result(*rows).page().headline]
+
+
+@pytest.mark.parametrize(
+    ("values", "middle", "claim"),
+    [
+        ((0.1, 0.4), 0.25, "b exaggerates the links more than a"),
+        ((0.4, 0.1), 0.25, "a exaggerates the links more than b"),
+        ((0.4, -0.1), 0.15, "a exaggerates the links more than b"),
+        ((-0.1, -0.4), -0.25, "b weakens the links more than a"),
+        ((-0.4, -0.1), -0.25, "a weakens the links more than b"),
+        # The mean of both may be on either side of the base.
+        ((-0.1, 0.2), 0.05, "the value of b is higher than that of a"),
+        ((0.2, -0.1), 0.05, "the value of b is lower than that of a"),
+    ],
+)
+def test_the_model_that_is_farther_from_the_base_is_named(
+    values: tuple[float, float], middle: float, claim: str
+) -> None:
+    ends = Interval(middle - 0.1, middle + 0.1, 0.95, "bootstrap")
+    made = replace(row(value=values[1] - values[0]), values=values, middle=ends)
+    assert said(made) == [f"Against labor: given the task, {claim}."]
+    both = said(made, replace(made, direction=BACKWARD))
+    assert both == [f"Against labor, {claim}, in both directions."]
+    foreign = said(replace(made, foreign_lean=True))
+    assert ("links" in foreign[0]) is False
+
+
+def test_a_base_that_tells_models_apart_comes_first_and_its_tasks_are_named() -> None:
+    alike = row(p_value=0.9)
+    moved = row(base="town", tasks=(task("cook", 0.1), task("vet", -0.3), task("nurse", 0.2, 0.9)))
+    assert said(alike, moved) == [
+        "Against town: given the task, the value of b is higher than that of a.",
+        "Against labor: given the task, b shows no clear difference from a.",
+        "Given the task, they differ most in vet (−0.30) and cook (+0.10).",
+    ]
+    many = said(*(row(base=f"base {number}") for number in range(7)))
+    assert many[-1] == "The table has 3 more comparisons."
+
+
 def test_a_table_names_the_models_where_there_are_several_pairs() -> None:
-    two = result(row(confidence=0.9), row(direction=BACKWARD, value=0.3)).tables()
-    assert [table.rows[0][:2] for table in two] == [("labor", 0.2), ("labor", 0.3)]
+    (two,) = result(row(confidence=0.9), row(direction=BACKWARD, value=0.3)).tables()
+    assert [cells[:3] for cells in two.rows] == [
+        ("labor", FORWARD, 0.2),
+        ("labor", BACKWARD, 0.3),
+    ]
     (three,) = result(row(), row(second="c", value=0.4)).tables()
-    assert [cells[:3] for cells in three.rows] == [("b", "labor", 0.2), ("c", "labor", 0.4)]
+    assert [cells[:2] for cells in three.rows] == [("b", "labor"), ("c", "labor")]
     complete = result(row(), row(second="c"), row("b", "c"))
     pairs = ["b minus a", "c minus a", "c minus b"]
     assert [cells[0] for cells in complete.tables()[0].rows] == pairs
@@ -188,7 +234,7 @@ def test_five_tasks_of_each_direction_that_can_be_claimed_are_shown_the_largest_
         *(("b", f"t{number}") for number in (5, 4, 3, 2, 1)), ("c", "u1"), ("c", "u0"),
     ]  # fmt: skip
     assert table.caption.startswith("8 of 9 differences of tasks can be claimed")
-    assert result(row(tasks=few[2:])).tables()[-1].name == "task_to_attribute"
+    assert result(row(tasks=few[2:])).tables()[-1].name == "differences"
 
 
 def test_the_command_has_the_templates_and_bases_of_what_was_not_saved() -> None:

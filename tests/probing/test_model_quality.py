@@ -290,9 +290,10 @@ def test_next_to_no_mass_is_in_the_headline_in_a_check_and_in_the_card(kind: str
         assert row.tiny_mass
         assert row.verdict is not Verdict.UNINFORMED
         (text,) = [note.text for note in row.notes if note.kind is NoteKind.MASS]
-        said = f"{row.direction}: {text}."
+        given = {"task": "occupation", "attribute": "pronoun"}[row.direction.given]
+        said = f"Given the {given}, {text}."
         assert said in [statement.text for statement in again.page().headline]
-        assert f"- {said}" in model_card(again).replace("\\", "")
+        assert said in model_card(again).replace("\\", "")
         (checked,) = again.check(max=0.5, direction=row.direction).rows
         assert checked.explanation.endswith(text)
     enough = probed(ScriptedModel(OTHERS, kind=kind))

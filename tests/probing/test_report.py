@@ -19,7 +19,6 @@ from lmprobe.probing.exhibits import (
     task_figures,
     template_figure,
 )
-from lmprobe.probing.finding import finding
 from lmprobe.probing.model_card import eval_results
 from lmprobe.probing.page import gathered_notes
 from lmprobe.probing.result import GroupedWord, Margin, ProbeResult
@@ -43,35 +42,36 @@ WORDS = (
     GroupedWord("task", "women", "nurse", 1.0),
 )
 WHOLE = """\
-task->attribute: given the task, the model predicts the group
-                                                                       association                     preference
-base     value  corrected  95% interval        verdict    association  interval            preference  interval            undefined
-────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-labor  +0.2500    +0.1250  +0.1000 to +0.3000  amplifies      +0.2500  +0.2000 to +0.3000     +0.7500  +0.2000 to +0.3000  0 of 4
-town   +0.2667          –  +0.1000 to +0.3000  amplifies            –  –                            –  –                   1 of 4
+base   direction          value  corrected  95% interval        verdict    undefined
+────────────────────────────────────────────────────────────────────────────────────
+labor  task->attribute  +0.2500    +0.1250  +0.1000 to +0.3000  amplifies  0 of 4
+town   task->attribute  +0.2667          –  +0.1000 to +0.3000  amplifies  1 of 4
+labor  attribute->task  +0.2500          –  +0.1000 to +0.3000  amplifies  0 of 4
+“corrected” is the value without the bias that the noise of the base causes: the interval and the
+verdict belong to it.
 
-attribute->task: given the group, the model predicts the task
-                                                            association
-base     value  95% interval        verdict    association  interval            undefined
-─────────────────────────────────────────────────────────────────────────────────────────
-labor  +0.2500  +0.1000 to +0.3000  amplifies      +0.2500  +0.2000 to +0.3000  0 of 4
+No lean is known: the size alone
+base     direction        absolute  95% interval         p  verdict
+───────────────────────────────────────────────────────────────────
+uniform  task->attribute    0.2000  0.1000 to 0.3000  0.02  uneven
 
-task->attribute: given the task, the model predicts the group; no lean is known, so only its size
-base     absolute  95% interval         p  verdict
-──────────────────────────────────────────────────
-uniform    0.2000  0.1000 to 0.3000  0.02  uneven
+race alone
+base  direction          value  95% interval        verdict
+─────────────────────────────────────────────────────────────
+r     task->attribute  +0.2500  +0.1000 to +0.3000  amplifies
 
-race alone: task->attribute: given the task, the model predicts the group
-base    value  95% interval        verdict
-────────────────────────────────────────────
-r     +0.2500  +0.1000 to +0.3000  amplifies
+direction        base   part           value  95% interval        verdict
+───────────────────────────────────────────────────────────────────────────
+task->attribute  labor  association  +0.2500  +0.2000 to +0.3000  amplifies
+task->attribute  labor  preference   +0.7500  +0.2000 to +0.3000  amplifies
+attribute->task  labor  association  +0.2500  +0.2000 to +0.3000  amplifies
 
 words behind the groups, and the part of the group's probability that each carried
 axis       group  word  share
 ─────────────────────────────
 attribute  men    he      75%
 attribute  men    him     25%
-"""  # noqa: E501
+"""
 
 
 def test_a_whole_terminal() -> None:
@@ -89,7 +89,7 @@ def test_a_whole_terminal() -> None:
         margins=(Margin("race", made_row(PLAIN, base="r")),),
         words=WORDS,
     )
-    text = "\n".join(table_text(table, 140) for table in result.tables())
+    text = "\n".join(table_text(table, 100) for table in result.tables())
     assert "\n".join(line.rstrip() for line in text.splitlines()) + "\n" == WHOLE
 
 
@@ -263,15 +263,6 @@ def test_the_mass_is_told_by_direction_and_the_perplexity_as_the_kind_has_it() -
         assert gathered_notes(other)[-1].text.startswith("pseudo-") is masks
         card = eval_results(other)[0]
         assert card.task_type == ("fill-mask" if masks else "text-generation")
-
-
-def test_every_base_has_a_sentence() -> None:
-    first, *rest = finding(made_result(row(), row("corpus"), row("wiki")))
-    assert "the links in labor (Table of labor)" in first.text
-    assert first.verdict is Verdict.AMPLIFIES
-    # Without a strength, how far the shares are from those of the base.
-    assert "Shares are 25 points from those of labor on average." in [item.text for item in rest]
-    assert sum("the links in it" in item.text for item in rest) == 2
 
 
 def command(facts: dict[str, Any], base: str = "labor", **options: Any) -> str:

@@ -16,6 +16,7 @@ from lmprobe.probing.rows import baseline, preferred, probe_rows
 from lmprobe.probing.scores import Scores
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, NoteKind, Verdict
+from lmprobe.results.format import format_signed
 from lmprobe.sources import align_base_rates
 from lmprobe.sources.source import BaseTable, Sampling, table_of
 
@@ -124,8 +125,12 @@ def test_the_preferred_candidate_by_a_loop(direction: Direction) -> None:
 
 def test_a_note_names_the_group_that_is_preferred() -> None:
     (text,) = notes(rows(source(), JOINT * np.array([[1.0], [0.02]]))[0], NoteKind.PREFERENCE)
-    assert text.startswith("the value (")
-    assert "mostly because the model prefers “he” in all sentences" in text
+    row = rows(source(), JOINT * np.array([[1.0], [0.02]]))[0]
+    association, value = (format_signed(part) for part in (parts(row)[0].value, row.value))
+    assert text == (
+        "without its preference for “he” in all sentences the value would be "
+        f"{association} instead of {value}"
+    )
     # Not where the model prefers nothing, or where the preference is less than half the value.
     for power, factor in ((1.8, 1.0), (4.0, 10.0)):
         row = rows(source(), JOINT**power * np.array([[1.0], [factor]]), interval="t")[0]
@@ -144,6 +149,7 @@ def test_a_counted_base_is_corrected_and_says_how_many_sentences_would_do() -> N
         assert 0.0 in row.interval
         assert row.verdict is Verdict.UNDECIDED
         assert row.estimate.claimed == row.corrected
+        assert "noise of 400 sentences" in notes(row, NoteKind.METHOD)[0]
         (text,) = notes(row, NoteKind.BASE)
         assert "counted in 400 sentences" in text
         assert text.endswith(" would show 90%")
@@ -156,7 +162,7 @@ def test_a_counted_base_is_corrected_and_says_how_many_sentences_would_do() -> N
 
 
 def test_many_sentences_need_no_more_and_few_allow_no_verdict() -> None:
-    assert "would show" not in notes(rows(source(100_000))[0], NoteKind.BASE)[0]
+    assert notes(rows(source(100_000))[0], NoteKind.BASE) == []
     row = rows(source(40), JOINT**4.0, confidence=0.1)[0]
     assert row.base_reliability is not None
     assert row.base_reliability < 0.5
@@ -174,7 +180,7 @@ def test_standard_errors_are_a_noise_as_well() -> None:
     for row in rows(base):
         assert row.corrected is not None
         assert row.base_reliability == 1.0
-        assert "standard errors" in notes(row, NoteKind.BASE)[0]
+        assert "standard errors" in notes(row, NoteKind.METHOD)[0]
     row = rows(base)[0]
     assert row.corrected is not None
     assert row.corrected > row.value

@@ -85,7 +85,7 @@ def test_every_status_has_one_wording() -> None:
         (ColumnKind.TEXT, None, ""),
         (ColumnKind.NUMBER, None, "–"),
         (ColumnKind.NUMBER, math.nan, "undefined"),
-        (ColumnKind.NUMBER, -0.00000000013, "−1.3e−10"),
+        (ColumnKind.NUMBER, -0.00000000013, "0.0000"),
         (ColumnKind.INTERVAL, Interval(0.1, 0.25, 0.95, "t"), "+0.1000 to +0.2500"),
         (ColumnKind.RANGE, Interval(0.1, 0.25, 0.95, "t"), "0.1000 to 0.2500"),
         (ColumnKind.DIRECTION, Direction.TASK_TO_ATTRIBUTE, "task->attribute"),

@@ -39,8 +39,8 @@ def test_the_table_fits_80_columns_and_says_everything(result: ProbeResult) -> N
             for splitline in text.splitlines()
             if format_interval(row.interval) in splitline
         ]
-        assert line.split()[:2] == [row.base, format_signed(row.value)]
-        assert row.verdict.label in line
+        assert line.split()[:3] == [row.base, row.direction, format_signed(row.value)]
+        assert row.verdict.label.split()[0] in line
     assert "2 of 64" in text
     assert "left out: they" in text
     assert "scored whole: mover (2), cashier (2)" in text

@@ -363,7 +363,8 @@ def test_a_note_says_where_an_interval_is_not_to_be_trusted() -> None:
     # Cochran: forty tasks are too few where one of them stands out.
     skewed = moved / 10
     skewed[:, 0] = 0.4
-    assert few(skewed) == [f"40 tasks{end}"]
+    assert few(skewed) == []
+    assert f"40 tasks{end}" in notes(moved_tables(skewed))[NoteKind.ASSUMPTION]
     for lonely, name in ((moved[:1], "template"), (moved[:, :1], "task")):
         (text,) = notes(moved_tables(lonely))[NoteKind.NO_INTERVAL]
         assert text == f"no interval: with one {name} the spread cannot be estimated"
@@ -383,15 +384,14 @@ def test_standard_errors_say_what_templates_and_tasks_add() -> None:
 def test_higher_or_lower_and_nearer_or_farther() -> None:
     """The faithful model is nearer to the labour market from either side."""
     names = ["reference:faithful", "reference:amplified"]
-    for pair, verdict, place in (
-        (names, Verdict.HIGHER, "farther from"),
-        (names[::-1], Verdict.LOWER, "nearer to"),
-    ):
+    for pair, verdict in ((names, Verdict.HIGHER), (names[::-1], Verdict.LOWER)):
         result = compare(pair, base="labor")
-        for row, sentence in zip(result.rows, result.page().headline, strict=True):
+        for row in result.rows:
             assert (row.verdict, row.nearer) == (verdict, "reference:faithful")
-            said = f"{pair[1]} is {verdict.value} than that of {pair[0]}, {place} the base"
-            assert said in sentence.text
+        assert result.page().headline[0].text == (
+            f"Against labor, {names[1]} exaggerates the links more than {names[0]}, in both "
+            "directions."
+        )
         assert list(result.to_frame()["nearer"]) == ["reference:faithful"] * 2
 
 

@@ -100,14 +100,14 @@ def sentences(result: SweepResult) -> list[str]:
     ("groups", "said"),
     [
         (["abc"], "no two of 3 models can be told apart."),
-        (["a", "b", "c"], "from a (+0.1000) to c (+0.3000); all can be told apart."),
-        (["ab", "bc"], "; 2 groups of models that cannot be told apart."),
+        (["a", "b", "c"], "for a (+0.1000) and highest for c (+0.3000); all 3 can be told apart."),
+        (["ab", "bc"], "; within 2 groups of them the models cannot be told apart."),
     ],
 )
 def test_a_question_has_a_sentence(groups: list[str], said: str) -> None:
     rows = [plain_row(name, number / 10) for number, name in enumerate("abc", start=1)]
     (sentence,) = sentences(plain_sweep(*rows, groups=groups))
-    assert sentence.startswith("fitbert, labor, task->attribute: ")
+    assert sentence.startswith("Given the task, against labor, ")
     assert sentence.endswith(said)
 
 
@@ -117,7 +117,10 @@ def test_a_training_run_is_told_from_its_first_to_its_last_step() -> None:
     names = tuple(row.model for row in reversed(rows))
     band = (Interval(0.0, 1.0, 0.95, "t"),) * 3
     curves = [TrainingCurve(rows[0].question, "run", names, band, {})]
-    said = "fitbert, labor, task->attribute: from +0.0100 at step 10 to +1.0000 at step 1,000"
+    said = (
+        "Given the task, against labor, the value goes from +0.0100 at step 10 to +1.0000 at step "
+        "1,000"
+    )
     told_apart = plain_sweep(*rows, groups=[names[:2], names[2:]], curves=curves)
     assert sentences(told_apart) == [f"{said}."]
     alike = plain_sweep(*rows, groups=[names], curves=curves)

@@ -76,18 +76,21 @@ def test_the_subtitle_counts_rows_and_runs() -> None:
     assert page.subtitle == "12,345 rows in 2 training runs of a.csv, b.csv"
 
 
+def headline(*rows: Any, **options: Any) -> list[str]:
+    return [item.text for item in made_up_amplification(*rows, **options).page().headline]
+
+
 def test_the_headline_says_what_the_prediction_does() -> None:
     both = (ROW, made_up_row([[0.2, 0.1]], direction=T_TO_A))
-    first, second = made_up_amplification(*both).page().headline
-    assert first.text.startswith("attribute->task: the prediction ")
-    assert second.text.startswith("task->attribute: the prediction ")
-    assert "the label" in first.text
-    trained = made_up_amplification(ROW, settings=chosen(train="t.csv")).page()
-    assert "the train table" in trained.headline[0].text
-    plain = made_up_amplification(ROW, settings=chosen(interval="none")).page()
-    assert plain.headline[0].text == (
-        "attribute->task: +0.1500; without an interval there is no verdict."
-    )
+    claims = [text for text in headline(*both) if text.startswith("Given")]
+    assert claims == [
+        "Given t, the prediction of sex exaggerates the links in the labels.",
+        "Given sex, the prediction of t exaggerates the links in the labels.",
+    ]
+    trained = headline(ROW, settings=chosen(train="t.csv"))
+    assert trained[0].endswith("exaggerates the links in the train table.")
+    plain = headline(ROW, settings=chosen(interval="none"))
+    assert plain[0] == "Given sex, the value is +0.1500; without an interval there is no verdict."
 
 
 def test_which_sections_there_are() -> None:
@@ -341,10 +344,14 @@ def test_a_strength_is_in_the_table_and_in_the_headline() -> None:
     result = made_up_amplification(made_up_row([[0.2, 0.1]], strength=STRONG))
     frame = result.to_frame()
     assert frame[["strength", "strength_low", "strength_high"]].iloc[0].tolist() == [2, 1.5, 2.5]
-    assert "its links are 2.00 times as strong" in result.page().headline[0].text
+    said = "Its links are 2.00 times as strong as those of the labels (90% interval 1.50 to 2.50)."
+    assert said in headline(made_up_row([[0.2, 0.1]], strength=STRONG))
     few = Estimate(math.nan, Interval.too_few_units(0.9, "bootstrap-moments"), Verdict.UNDECIDED)
     withheld = made_up_amplification(made_up_row([[0.2, 0.1]], strength=few))
-    assert "strong" not in withheld.page().headline[0].text
+    assert "strong" not in repr(withheld.page().headline)
+    wide = replace(STRONG, interval=replace(STRONG.interval, low=-3.0, high=9.0))
+    (text,) = [text for text in headline(replace(ROW, strength=wide)) if "strong" in text]
+    assert text.endswith("stays open: the 90% interval is −3.00 to 9.00.")
     assert withheld.to_dict()["rows"][0]["strength"]["value"] is None
 
 
@@ -352,7 +359,7 @@ def test_without_a_lean_the_headline_says_how_uneven_the_predictions_are() -> No
     notes = (Note(NoteKind.TIE, "the labels show no link"),)
     row = made_up_row([[0.2, 0.1]], unevenness=UNEVEN, notes=notes)
     (statement,) = made_up_amplification(row).page().headline
-    assert statement.text == "attribute->task: the labels show no link."
+    assert statement.text == "Given sex, the labels show no link."
     small = replace(ROW, estimate=replace(ROW.estimate, obstacle=Obstacle.SMALL_BASE))
     (statement,) = made_up_amplification(small).page().headline
     assert Obstacle.SMALL_BASE.reason in statement.text
