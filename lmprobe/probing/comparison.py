@@ -283,7 +283,7 @@ class ComparisonResult(Result):
     def page(self) -> Page:
         """Return the whole report."""
         names = [str(name) for name in self.provenance["names"]]
-        probed = next(iter(self.provenance.get("probes", ())), {})
+        probed: Mapping[str, Any] = next(iter(self.provenance.get("probes", ())), {})
         # What the intervals assume comes first.
         notes = sorted(
             dict.fromkeys(note for row in self.rows for note in row.notes),

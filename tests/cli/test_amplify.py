@@ -183,7 +183,7 @@ def test_the_json_comes_back_whole(run: Run, file: Path, tmp_path: Path) -> None
     assert result.to_json() == out
     assert result.row("A->T").value == actual["rows"][0]["value"]
     assert result.figure("curves").figure.series[0].name == "hired"
-    again = result.page().sections[-1].commands[0]
+    (again,) = (command for part in result.page().walk() for command in part.commands)
     assert again == f"lmprobe amplify {file} " + " ".join(
         ["--attribute sex --task hired --score score --threshold all"]
     )
