@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
 from lmprobe.cli.help import GroupedCommand, option_sections, print_help
-from lmprobe.errors import LmprobeError, refuse_unnamable, shortened
+from lmprobe.errors import LmprobeError, printable, refuse_unnamable, shortened
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.
@@ -149,7 +149,7 @@ def main() -> None:
             # Here a full disk can still be reported; when Python ends it is a traceback.
             sys.stdout.flush()
     except LmprobeError as problem:
-        _fail(str(problem))
+        _fail(str(problem), *getattr(problem, "__notes__", ()))
     except BrokenPipeError:
         # The reader has what it wanted, as in `lmprobe ls templates | head -1`.
         _discard_output()
@@ -167,11 +167,16 @@ def main() -> None:
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str) -> NoReturn:
-    """Say in one line what is wrong, as far as anything can be written, and exit with 2."""
+def _fail(message: str, *files: str) -> NoReturn:
+    """Say in one line what is wrong, as far as anything can be written, and exit with 2.
+
+    `files` are texts of files that would help; they are shown below the line.
+    """
     _discard_output()
     with suppress(OSError):
         print(f"lmprobe: {message}", file=sys.stderr)
+        for line in "\n".join(files).splitlines():
+            print(printable(line), file=sys.stderr)
     raise SystemExit(2) from None
 
 

@@ -9,10 +9,11 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings
+from lmprobe.templates.own_words import choose_words
 from lmprobe.templates.reader import Contents, Line, read_set
 from lmprobe.templates.template import (
     LexiconEntry,
@@ -73,6 +74,10 @@ class TemplateSet:
     """For crossed attributes: the value of each, by the name of the intersection."""
     file: str = ""
     """The name of the file, of a set that does not come with lmprobe."""
+    own_words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of the words that were chosen and that the file does not have: as they were given."""
+    contents: Contents = field(default_factory=Contents, repr=False)
+    """What the file says, before it is expanded."""
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -93,14 +98,33 @@ class TemplateSet:
     ) -> TemplateSet:
         """Return the set with these attributes and tasks; by default those that it has.
 
-        >>> neutral = load_templates("neutral").with_words(["she", "they"], ["nurse", "cook"])
-        >>> next(neutral.sentences()).text
-        'She became a nurse.'
+        A word that the set does not know is added where its templates can take it: a noun or a
+        name, with its forms as in "man/men" where they write several. What is spelt nearly as a
+        known word is refused, unless it begins with a plus sign.
+
+        >>> neutral = load_templates("neutral").with_words(["she", "man"], ["nurse", "pilot"])
+        >>> [sentence.text for sentence in neutral.sentences()][:2]
+        ['She became a nurse.', 'The man became a nurse.']
         """
+        chosen = [
+            [self.own_words.get(role, {}).get(label, label) for label in labels]
+            if given is None
+            else list(given)
+            for role, given, labels in (
+                ("attributes", attributes, self.attributes),
+                ("tasks", tasks, self.tasks),
+            )
+        ]
+        contents, who, what = choose_words(self.contents, *chosen)
+        own = {"attributes": who.own, "tasks": what.own}
+        added = {role: words for role, words in own.items() if words}
+        made = _made(contents, file=self.file) if added or self.own_words else self
         return replace(
-            self,
-            attributes=_checked(attributes, self.attributes, self.all_attributes, "attribute"),
-            tasks=_checked(tasks, self.tasks, self.tasks, "task"),
+            made,
+            attributes=who.labels,
+            tasks=what.labels,
+            own_words=added,
+            contents=self.contents,
         )
 
     def sentences(self) -> Iterator[FilledSentence]:
@@ -176,22 +200,6 @@ def _spread(items: Sequence[T], count: int) -> list[T]:
     return [items[place * len(items) // count % len(items)] for place in range(count)]
 
 
-def _checked(
-    words: Sequence[str] | None, default: tuple[str, ...], known: tuple[str, ...], kind: str
-) -> tuple[str, ...]:
-    """Return the words to compare, or say which the template set has."""
-    chosen = default if words is None else tuple(words)
-    for word in chosen:
-        if word not in known:
-            hint = did_you_mean(word, known)
-            raise InputError(f'the template set has no {kind} "{word}"; {hint}')
-    if len(set(chosen)) != len(chosen) or len(chosen) < 2:
-        raise InputError(
-            f"a probe compares at least two different {kind}s, found: {', '.join(chosen)}"
-        )
-    return chosen
-
-
 def load_templates(name_or_path: str | Path) -> TemplateSet:
     """Load a bundled template set by name, or one of your own by path.
 
@@ -201,6 +209,12 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     path = find_shipped(name_or_path, "templates", ".toml")
     contents, findings = check_set(path)
     findings.raise_any()
+    shipped = path.parent == shipped_folder("templates")
+    return _made(contents, file="" if shipped else path.name)
+
+
+def _made(contents: Contents, *, file: str) -> TemplateSet:
+    """Return the set of a file, expanded."""
     attributes, tasks = (contents.slots[slot] for slot in contents.roles)
     words = tuple(dict.fromkeys(entry.label for entry in attributes))
     return TemplateSet(
@@ -225,7 +239,8 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         }
         if contents.crossed
         else {},
-        file="" if path.parent == shipped_folder("templates") else path.name,
+        file=file,
+        contents=contents,
     )
 
 

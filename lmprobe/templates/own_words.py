@@ -1,0 +1,360 @@
+"""Words of one's own in the slots of a template set: where they fit, and the file where not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from lmprobe.errors import InputError, did_you_mean
+from lmprobe.templates.checks import check_sentences
+from lmprobe.templates.lexicon import Findings, read_entries
+from lmprobe.templates.reader import Contents
+from lmprobe.templates.template import LexiconEntry, english, fields, words_by_label
+
+NEW = "+"
+"""Before a word that is new although it is spelt nearly as a known one: +waiter, beside writer."""
+
+_ALIKE = 0.85
+"""From this ratio of `difflib` on, words are spelt nearly the same."""
+
+# Where a set has pronouns, a noun needs an article ("the man"), unless it is a name, has a
+# determiner, or is a pronoun of the third person itself.
+_PRONOUNS = frozenset(
+    ("he", "she", "it", "they", "one", "xe", "ze", "zie", "ey", "ve", "fae", "thon", "someone")
+)
+_OTHER_PERSONS = frozenset(("i", "you", "we"))
+_DETERMINERS = frozenset(
+    ("the", "a", "an", "this", "that", "some", "any", "every", "each", "no")
+    + ("my", "your", "his", "her", "its", "our", "their")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The labels that are compared in a role, and those that the set did not know, as given."""
+
+    labels: tuple[str, ...]
+    own: Mapping[str, str]
+
+
+class _DoesNotFitError(InputError):
+    """A word that the templates cannot take as it is; a file can say what is missing."""
+
+
+def choose_words(
+    contents: Contents, attributes: Sequence[str], tasks: Sequence[str]
+) -> tuple[Contents, Choice, Choice]:
+    """Return the set with the words that it did not know, and what is chosen in each role.
+
+    Such words join those of the set, or take their place if none of these is chosen.
+    """
+    try:
+        extended, who, what = _extended(contents, attributes, tasks)
+        if who.own or what.own:
+            _check(extended, contents)
+    except _DoesNotFitError as problem:
+        raise _with_file(contents, attributes, tasks, str(problem)) from None
+    return extended, who, what
+
+
+def _extended(
+    contents: Contents, attributes: Sequence[str], tasks: Sequence[str], *, guess: bool = False
+) -> tuple[Contents, Choice, Choice]:
+    """Return the set with the words of both roles.
+
+    The attributes come first, because the forms of a task follow those that are compared. With
+    `guess` the forms and the agreement that nobody gave are guessed.
+    """
+    contents, who = _with_words(
+        contents, "attribute", attributes, contents.attribute_entries, guess
+    )
+    compared = [entry for entry in contents.attribute_entries if entry.label in who.labels]
+    contents, what = _with_words(contents, "task", tasks, compared, guess)
+    return contents, who, what
+
+
+def _with_words(
+    contents: Contents,
+    role: str,
+    given: Sequence[str],
+    compared: Sequence[LexiconEntry],
+    guess: bool,
+) -> tuple[Contents, Choice]:
+    """Return the set with the words of one role; words agree with the attributes compared."""
+    slot = contents.attribute if role == "attribute" else contents.task
+    entries = contents.slots[slot]
+    members = words_by_label(entries)
+    # A word that is marked as new and is none counts as known.
+    given = [
+        word.removeprefix(NEW) if word.removeprefix(NEW) in members else word for word in given
+    ]
+    new = [word for word in given if word not in members]
+    alone = len(new) == len(given)
+    names = _form_names(contents, slot, compared)
+    items = [_item(word, role, contents, names, alone=alone, guess=guess) for word in new]
+    if guess and role == "attribute":
+        agreements = sorted({entry.agree for entry in entries if entry.agree})
+        for place, item in enumerate(items if agreements else ()):
+            item.setdefault("agree", agreements[::-1][place % len(agreements)])
+    findings = Findings(Path(contents.name))
+    added = read_entries(items, f"slots.{slot}", findings)
+    for problem in findings.problems:
+        raise InputError(f"the {role}s {', '.join(new)}: {problem.message}")
+    label_of = dict(zip(new, (entry.label for entry in added), strict=True))
+    labels = tuple(label_of.get(word, word) for word in given)
+    if len(set(labels)) != len(labels) or len(labels) < 2:
+        raise InputError(
+            f"a probe compares at least two different {role}s, found: {', '.join(labels)}"
+        )
+    if new:
+        slots = {**contents.slots, slot: (*(() if alone else entries), *added)}
+        contents = replace(contents, slots=slots)
+        if role == "attribute":
+            # What crossed attributes say of every word is not known of these.
+            contents = replace(contents, crossed=(), default=())
+    return contents, Choice(labels, {label: word for word, label in label_of.items()})
+
+
+def _item(
+    given: str,
+    role: str,
+    contents: Contents,
+    names: Sequence[str],
+    *,
+    alone: bool,
+    guess: bool,
+) -> dict[str, Any]:
+    """Return a word that the set does not know, as an entry of its file."""
+    slot = contents.attribute if role == "attribute" else contents.task
+    entries = contents.slots[slot]
+    word, *forms = (part.strip() for part in given.removeprefix(NEW).split("/"))
+    groups = words_by_label(entries)
+    for entry in entries:
+        if entry.word != word or forms:
+            continue
+        if not alone or len(groups[entry.label]) == 1:
+            raise InputError(
+                f'"{word}" is a word of the {role} "{entry.label}" in {contents.name}; choose '
+                f'"{entry.label}"' + (", or words alone" if len(groups[entry.label]) > 1 else "")
+            )
+        return entry_table(replace(entry, group=None, values={}))
+    pronouns = contents.language == "en" and any(entry.word in _PRONOUNS for entry in entries)
+    deliberate = forms or given.startswith(NEW) or (pronouns and word in _PRONOUNS)
+    _refuse_misspelt(word, role, entries, deliberate=bool(deliberate))
+    if not guess and role == "attribute" and any(entry.agree for entry in entries):
+        raise _DoesNotFitError(
+            f'{contents.name}: other words agree with the attribute, and how they do with "{word}" '
+            "is not known"
+        )
+    item: dict[str, Any] = {"word": word}
+    asked = [name for name in names if name != "singular"]
+    if pronouns and not forms:
+        item, forms = _noun_phrase(word, asked, deliberate=given.startswith(NEW))
+    if len(forms) != len(asked):
+        if not guess:
+            raise InputError(_about_forms(given, word, asked, contents.name))
+        forms = [word] * len(asked)
+    if names:
+        written = dict(zip(asked, forms, strict=True))
+        item["forms"] = {name: written.get(name, item["word"]) for name in names}
+    return item
+
+
+def _form_names(contents: Contents, slot: str, compared: Sequence[LexiconEntry]) -> tuple[str, ...]:
+    """Return the names of the forms in which the templates write the known words of a slot."""
+    is_attribute = slot == contents.attribute
+    places = [place for line in contents.lines for place in fields(line.pattern)]
+    used = {
+        entry.best_form(place.form, who.agree, who.number)
+        for place in places
+        if place.slot == slot
+        for entry in contents.slots[slot]
+        for who in ([entry] if is_attribute else compared)
+    }
+    known = dict.fromkeys(name for entry in contents.slots[slot] for name in entry.forms)
+    return tuple(name for name in known if name in used)
+
+
+def _about_forms(given: str, word: str, names: Sequence[str], name: str) -> str:
+    """Return what is wrong with the number of forms."""
+    if not names:
+        return f'"{given}": the templates of {name} write a word in one form only; give {word}'
+    how = "/".join([word, *(form.upper() for form in names)])
+    return (
+        f'"{given}": the templates of {name} also write a word as {", ".join(names)}; give the '
+        f"forms in this order: {how}"
+    )
+
+
+def _refuse_misspelt(
+    word: str, role: str, entries: Sequence[LexiconEntry], *, deliberate: bool
+) -> None:
+    """Raise if a word is spelt nearly as a known one or as one of its forms."""
+    for entry in entries:
+        for known in dict.fromkeys((entry.label, entry.word, *entry.forms.values())):
+            same = word.casefold() == known.casefold()
+            if same or (not deliberate and nearly_the_same(word, known)):
+                hint = did_you_mean(entry.label, dict.fromkeys(entry.label for entry in entries))
+                is_form = "" if known == entry.label else f' ("{known}" is a word of it)'
+                own = "" if same else f"; a word of your own is written {NEW}{word}"
+                message = f'the template set has no {role} "{word}"; {hint}{is_form}{own}'
+                raise InputError(message)
+
+
+def nearly_the_same(first: str, second: str) -> bool:
+    """Tell whether one word may be the other, misspelt.
+
+    >>> [nearly_the_same("nurse", word) for word in ("nurze", "nurs", "nusre", "purser", "cook")]
+    [True, True, True, False, False]
+    """
+    first, second = first.casefold(), second.casefold()
+    if SequenceMatcher(None, first, second).ratio() >= _ALIKE:
+        return True
+    # One letter more, less or another one, or two that changed places.
+    first, second = _without_common_start(first, second)
+    first, second = _without_common_start(first[::-1], second[::-1])
+    return max(len(first), len(second)) <= 1 or (len(first) == 2 and first == second[::-1])
+
+
+def _without_common_start(first: str, second: str) -> tuple[str, str]:
+    pairs = enumerate(zip(first, second, strict=False))
+    end = min(len(first), len(second))
+    start = next((place for place, (left, right) in pairs if left != right), end)
+    return first[start:], second[start:]
+
+
+def _noun_phrase(
+    word: str, names: Sequence[str], *, deliberate: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the entry of a noun or a name where a set has English pronouns, and its forms."""
+    first = word.split(" ")[0]
+    if word in _PRONOUNS:
+        return {"word": word}, []
+    bare = first[:1].islower() and first not in _DETERMINERS
+    singular = english().singular_noun(word) if bare else False
+    plural = singular and singular != word and not deliberate
+    if plural or word.casefold() in _OTHER_PERSONS:
+        remedy = f'such as "{singular}"; a singular is written {NEW}{word}' if plural else "a name"
+        raise InputError(
+            f'the templates have verbs for the third person singular, and "{word}" is another; '
+            f"give a noun in the singular, {remedy}"
+        )
+    phrase = f"the {word}" if bare else word
+    derived = {"object": phrase, "possessive": f"{phrase}'s"}
+    item = {"word": phrase} | ({"key": word} if bare else {})
+    return item, [derived[name] for name in names] if set(names) <= set(derived) else []
+
+
+def _check(extended: Contents, contents: Contents) -> None:
+    """Raise if a sentence cannot take the words, or would tell what is hidden."""
+    before, after = Findings(Path(contents.name)), Findings(Path(contents.name))
+    check_sentences(contents, before)
+    check_sentences(extended, after)
+    known = {warning.key for warning in before.warnings}
+    new = [warning for warning in after.warnings if warning.key not in known]
+    for problem in (*after.problems, *new):
+        raise _DoesNotFitError(f"{contents.name}: {problem.message}")
+
+
+def _with_file(
+    contents: Contents, attributes: Sequence[str], tasks: Sequence[str], reason: str
+) -> InputError:
+    """Return the error that says which file to write, with the file as its note.
+
+    Sentences that cannot take the words are left out of the file.
+    """
+    draft, who, what = _extended(contents, attributes, tasks, guess=True)
+    findings = Findings(Path(contents.name))
+    check_sentences(draft, findings)
+    bad = {problem.key for problem in (*findings.problems, *findings.warnings)}
+    lines = tuple(line for line in draft.lines if line.key not in bad)
+    used = {place.slot for line in lines for place in fields(line.pattern)}
+    labels = {draft.attribute: who.labels, draft.task: what.labels}
+    slots = {
+        slot: tuple(entry for entry in entries if slot not in labels or entry.label in labels[slot])
+        for slot, entries in draft.slots.items()
+        if slot in used
+    }
+    name = f"{contents.name}-own"
+    draft = replace(draft, name=name, lines=lines, slots=slots, crossed=(), default=())
+    findings = Findings(Path(contents.name))
+    check_sentences(draft, findings)
+    if findings.problems or not lines:
+        return InputError(reason)
+    without = " (it leaves such sentences out)" if bad else ""
+    error = InputError(
+        f"{reason}; write {name}.toml as below{without}, correct its words and their forms, and "
+        "give it as the template set"
+    )
+    error.add_note(template_text(draft))
+    return error
+
+
+def template_text(contents: Contents) -> str:
+    """Return the file of a template set, its lexicons written out."""
+    keys = ("name", "description", "source", "language", "attribute", "task")
+    lines = [f"{key} = {_toml(getattr(contents, key))}" for key in keys]
+    lines.append("sentences = [")
+    for line in contents.lines:
+        family = {} if line.family is None else {"family": line.family}
+        lines.append(f"    {_toml({**family, 'text': line.text} if family else line.text)},")
+    lines += ["]", "", "[slots]"]
+    for slot, entries in contents.slots.items():
+        lines.append(f"{_key(slot)} = [")
+        lines += [f"    {_toml(item)}," for item in _items(entries)]
+        lines.append("]")
+    return "\n".join(lines) + "\n"
+
+
+def _items(entries: Sequence[LexiconEntry]) -> list[Any]:
+    """Return entries as a file lists them: groups of words together."""
+    labels: dict[str, list[LexiconEntry]] = {}
+    for entry in entries:
+        labels.setdefault(entry.label, []).append(entry)
+    items: list[Any] = []
+    for label, members in labels.items():
+        if len(members) > 1:
+            words = [_short(entry_table(replace(entry, group=None))) for entry in members]
+            items.append({"group": label, "words": words})
+        else:
+            items.append(_short(entry_table(members[0])))
+    return items
+
+
+def entry_table(entry: LexiconEntry) -> dict[str, Any]:
+    """Return an entry as a file writes it."""
+    table = {
+        "key": entry.group,
+        "word": entry.word,
+        "number": None if entry.number == "singular" else entry.number,
+        "agree": entry.agree,
+        "noun_gender": entry.noun_gender,
+        "article": dict(entry.articles),
+        "forms": dict(entry.forms),
+        "tags": list(entry.tags),
+    }
+    return {name: value for name, value in table.items() if value}
+
+
+def _short(table: dict[str, Any]) -> Any:
+    return table["word"] if list(table) == ["word"] else table
+
+
+def _toml(value: Any) -> str:
+    """Return a text, a list or a table as TOML, which is JSON but for tables."""
+    if isinstance(value, Mapping):
+        return (
+            "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
