@@ -75,7 +75,7 @@ Templates = Annotated[
         rich_help_panel=OptionGroup.COMPARED,
     ),
 ]
-DEFAULT_BASE = "by default labor, or uniform if labor has none of the tasks"
+DEFAULT_BASE = "by default labor, or uniform if labor lacks the groups or all tasks"
 Base = Annotated[
     list[str] | None,
     typer.Option(

@@ -85,9 +85,10 @@ def probe(
     base
         The base rates to compare with: a name, the path of a table, a DataFrame, an object with
         the `Source` protocol, or a list of these. The model is run once for all bases. By default
-        "labor", or "uniform" if it has none of the tasks.
+        "labor", or "uniform" if it lacks the groups or all tasks.
     attributes, tasks
-        The words to compare; by default those of the template set.
+        The words to compare; by default those of the template set. Others are added where the
+        templates can take them, see `TemplateSet.with_words`.
     direction
         `T->A` or `A->T`: the only direction in which the model is asked; by default both.
     lean
@@ -274,7 +275,8 @@ def _provenance(
             "attribute": templates.attribute_slot,
             "task": templates.task_slot,
         }
-        | ({"file": templates.file} if templates.file else {}),
+        | ({"file": templates.file} if templates.file else {})
+        | ({"own_words": templates.own_words} if templates.own_words else {}),
         "bases": leans | bases,
         "settings": settings.to_dict(),
         "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},

@@ -36,13 +36,13 @@ class WordSettings(Settings):
 
     attributes: tuple[str, ...] | None = setting(
         None,
-        "The groups to compare, such as he,she,they; by default those of the template set.",
+        "The groups to compare, such as he,she or man,woman; by default those of the template set.",
         flags=("--attribute", "--attributes"),
         group=OptionGroup.COMPARED,
     )
     tasks: tuple[str, ...] | None = setting(
         None,
-        "The tasks to compare, such as nurse,cook; by default those of the template set.",
+        "The tasks to compare, such as nurse,pilot; by default those of the template set.",
         flags=("--task", "--tasks"),
         group=OptionGroup.COMPARED,
     )
@@ -192,11 +192,17 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     facts = result.provenance
     option = templates_option(facts["templates"])
     settings, templates = settings_of(facts), _templates(option)
+    own = facts["templates"].get("own_words", {})
     # What the set has anyway is not written.
     if templates is not None and settings.attributes == templates.attributes:
         settings = replace(settings, attributes=None)
     if templates is not None and settings.tasks == templates.tasks:
         settings = replace(settings, tasks=None)
+    settings = replace(
+        settings,
+        attributes=_as_given(settings.attributes, own.get("attributes", {})),
+        tasks=_as_given(settings.tasks, own.get("tasks", {})),
+    )
     if settings.lean is not None:
         settings = replace(settings, lean=source_option(settings.lean))
     # How the model was loaded, without the device, which is the machine's; results before
@@ -212,6 +218,11 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
         settings.words(),
         loaded.words() if model is None else [],
     )
+
+
+def _as_given(labels: tuple[str, ...] | None, own: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return words as the command line takes them: those of the user's own with their forms."""
+    return None if labels is None else tuple(own.get(label, label) for label in labels)
 
 
 def _templates(name: str) -> TemplateSet | None:

@@ -101,7 +101,7 @@ def load_base_rates(source: Any, *, model: Any = None) -> Source:
 def default_base(attributes: Sequence[str], tasks: Sequence[str]) -> str:
     """Return the base rates to compare with where none are named.
 
-    They are "labor", or "uniform" for tasks none of which is one of its occupations.
+    They are "labor", or "uniform" if it has none of the tasks or fewer than two of the groups.
 
     >>> default_base(["he", "she"], ["nurse"]), default_base(["he", "she"], ["friendly"])
     ('labor', 'uniform')
@@ -109,7 +109,8 @@ def default_base(attributes: Sequence[str], tasks: Sequence[str]) -> str:
     try:
         find_source("labor").association(attributes, tasks)
     except MissingLabels as lacking:
-        if set(tasks) <= set(lacking.tasks):
+        groups = set(attributes) - set(lacking.attributes)
+        if len(groups) < 2 or set(tasks) <= set(lacking.tasks):
             return "uniform"
     return "labor"
 

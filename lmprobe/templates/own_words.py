@@ -29,8 +29,7 @@ _PRONOUNS = frozenset(
 )
 _OTHER_PERSONS = frozenset(("i", "you", "we"))
 _DETERMINERS = frozenset(
-    ("the", "a", "an", "this", "that", "some", "any", "every", "each", "no")
-    + ("my", "your", "his", "her", "its", "our", "their")
+    "the a an this that some any every each no my your his her its our their".split()  # noqa: SIM905
 )
 
 
@@ -144,8 +143,8 @@ def _item(
             )
         return entry_table(replace(entry, group=None, values={}))
     pronouns = contents.language == "en" and any(entry.word in _PRONOUNS for entry in entries)
-    deliberate = forms or given.startswith(NEW) or (pronouns and word in _PRONOUNS)
-    _refuse_misspelt(word, role, entries, deliberate=bool(deliberate))
+    marked = given.startswith(NEW)
+    _refuse_misspelt(word, role, entries, deliberate=marked or bool(forms))
     if not guess and role == "attribute" and any(entry.agree for entry in entries):
         raise _DoesNotFitError(
             f'{contents.name}: other words agree with the attribute, and how they do with "{word}" '
@@ -154,7 +153,7 @@ def _item(
     item: dict[str, Any] = {"word": word}
     asked = [name for name in names if name != "singular"]
     if pronouns and not forms:
-        item, forms = _noun_phrase(word, asked, deliberate=given.startswith(NEW))
+        item, forms = _noun_phrase(word, asked, deliberate=marked)
     if len(forms) != len(asked):
         if not guess:
             raise InputError(_about_forms(given, word, asked, contents.name))
@@ -274,12 +273,11 @@ def _with_file(
     bad = {problem.key for problem in (*findings.problems, *findings.warnings)}
     lines = tuple(line for line in draft.lines if line.key not in bad)
     used = {place.slot for line in lines for place in fields(line.pattern)}
-    labels = {draft.attribute: who.labels, draft.task: what.labels}
-    slots = {
-        slot: tuple(entry for entry in entries if slot not in labels or entry.label in labels[slot])
-        for slot, entries in draft.slots.items()
-        if slot in used
-    }
+    chosen = {draft.attribute: who.labels, draft.task: what.labels}
+    slots = {slot: entries for slot, entries in draft.slots.items() if slot in used}
+    for slot, labels in chosen.items():
+        entries = [entry for entry in draft.slots[slot] if entry.label in labels]
+        slots[slot] = tuple(sorted(entries, key=lambda entry: labels.index(entry.label)))
     name = f"{contents.name}-own"
     draft = replace(draft, name=name, lines=lines, slots=slots, crossed=(), default=())
     findings = Findings(Path(contents.name))
