@@ -25,7 +25,7 @@ _OPTIONS = "Options"
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help lists its options by group; every command gets it, plug-ins too."""
+    """A command whose help lists its options by group; those of packages have it too."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help; the formatter is unused, as in typer's own help with rich."""
@@ -104,7 +104,7 @@ def _names(param: Any) -> str:
 
 def _meaning(param: Any) -> str:
     default = default_of(param) if param.show_default else None
-    shown = f" [dim]\\[default: {default}][/dim]" if default else ""
+    shown = f" [dim]\\[default: {escape(default)}][/dim]" if default else ""
     return f"{param.help or ''}{shown}{' [dim](required)[/dim]' if param.required else ''}"
 
 

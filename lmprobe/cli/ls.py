@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from lmprobe.cli.options import Json
-from lmprobe.errors import InputError, LmprobeError, did_you_mean
+from lmprobe.errors import InputError, LmprobeError, did_you_mean, printable
 from lmprobe.plugins import REGISTRIES
 
 Row = Mapping[str, Any]
@@ -23,7 +23,8 @@ def _print(rows: list[Row]) -> None:
     names = max((len(row["name"]) for row in rows), default=0)
     room = shutil.get_terminal_size().columns - names - 2
     for row in rows:
-        shown = textwrap.shorten(row["description"], max(room, 20), placeholder=" ...")
+        words = printable(row["description"])
+        shown = textwrap.shorten(words, max(room, 20), placeholder=" ...")
         typer.echo(f"{row['name']:<{names}}  {shown}")
     if not rows:
         typer.echo("none")
@@ -52,7 +53,11 @@ def _print_wrapped(text: str) -> None:
     indent = " " * 6
     typer.echo(
         textwrap.fill(
-            text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            printable(text),
+            columns,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     )
 

@@ -143,6 +143,18 @@ def test_a_broken_table_of_the_user_breaks_only_its_own_line(
     assert '"many" is not a number' in " ".join(run("ls", "base-rates", "mine").stdout.split())
 
 
+def test_a_table_of_the_user_commands_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMPROBE_BASE_RATES", str(tmp_path))
+    (tmp_path / "mine.csv").write_text("task,he,she\nnurse,1,2\n")
+    (tmp_path / "mine.toml").write_text('title = "\\u001b[31mred"\n')
+    for words in (["ls", "base-rates"], ["ls", "base-rates", "mine"]):
+        shown = run(*words).stdout
+        assert "[31mred" in shown
+        assert "\x1b" not in shown
+
+
 def test_ls_as_json_has_a_name_and_a_description_for_each() -> None:
     listed = json.loads(run("ls", "--json").stdout)
     assert set(listed) == set(KINDS)
