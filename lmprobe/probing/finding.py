@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 # Bases that have a sentence of their own.
 _BASES = 3
 _WARNING = Verdict.UNINFORMED
+# A base without a lean of its own is left in one direction or the other of another table's.
+_DEPARTS = {
+    Verdict.FOLLOWS: "the way {lean} does",
+    Verdict.OPPOSES: "the other way than {lean} does",
+}
 
 
 def finding(result: ProbeResult) -> tuple[Statement, ...]:
@@ -89,12 +94,12 @@ def _claim(row: ProbeRow, base: str) -> str:
     """Return the verdict of a row as the rest of a sentence about the model."""
     if row.obstacle is not None and not row.verdict.decisive:
         return f"has no verdict ({row.obstacle.reason})"
+    if row.verdict in _DEPARTS:
+        return f"departs from {base} {_DEPARTS[row.verdict].format(lean=row.lean_source)}"
     claim = row.verdict.predicate.format(base=base)
     if row.unevenness is not None:
         p = format_p_value(row.unevenness.p_value)
         return f"{claim}, {100 * row.absolute:.2g} points from {base} on average (p {p})"
-    if row.foreign_lean and row.verdict.decisive:
-        claim += f" (that of {row.lean_source})"
     return claim
 
 
