@@ -124,7 +124,10 @@ def _strength(row: ProbeRow) -> Iterator[str]:
         if not math.isnan(away) and row.unevenness is None:
             yield f"Shares are {100 * away:.2g} points from those of {row.base} on average."
     elif not math.isnan(row.strength.value):
-        yield describe_strength(row.strength, row.base)
+        text = describe_strength(row.strength, row.base)
+        if row.verdict is Verdict.UNDECIDED and row.strength.verdict.decisive:
+            text += " This does not show in the mean of the shares."
+        yield text
 
 
 def moves_of(row: ProbeRow) -> Moves:

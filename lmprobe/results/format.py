@@ -187,11 +187,23 @@ def listed(parts: Iterable[str]) -> str:
 
 
 def format_table(table: Table) -> list[list[str]]:
-    """Return the words of every cell, row by row; the numbers of a column share their decimals."""
-    digits = [
-        _column_digits([row[number] for row in table.rows], column)
-        for number, column in enumerate(table.columns)
+    """Return the words of every cell, row by row; the numbers of a column share their decimals.
+
+    A value has the decimals of its interval: more would say nothing.
+    """
+    columns = [[row[number] for row in table.rows] for number in range(len(table.columns))]
+    digits = [_column_digits(*column) for column in zip(columns, table.columns, strict=True)]
+    ends = [
+        own
+        for own, column, cells in zip(digits, table.columns, columns, strict=True)
+        if column.kind is ColumnKind.INTERVAL
+        and any(isinstance(cell, Interval) and cell.bounded for cell in cells)
     ]
+    if ends:
+        digits = [
+            max(ends) if column.kind is ColumnKind.SIGNED else own
+            for own, column in zip(digits, table.columns, strict=True)
+        ]
     return [
         [format_cell(*cell) for cell in zip(row, table.columns, digits, strict=True)]
         for row in table.rows

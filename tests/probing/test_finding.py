@@ -55,7 +55,8 @@ def test_a_base_with_links_of_its_own_leads_and_others_follow() -> None:
     uniform = made_row(PLAIN, base="uniform", lean_source="labor")
     sentences = said(uniform, made_row(PLAIN))
     assert sentences[0].endswith(f"{CLAIMED}.")
-    assert sentences[-1].startswith("Against uniform, the model departs from it the way labor does.")
+    departs = "Against uniform, the model departs from it the way labor does."
+    assert sentences[-1].startswith(departs)
     many = said(made_row(PLAIN), *(made_row(PLAIN, base=f"base {n}") for n in range(5)))
     assert many[-1] == "The table has 2 more bases."
     # Without a strength, how far the shares are from those of the base.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lmprobe.metrics.direction import Direction
-from lmprobe.results import Column, ColumnKind, Interval, Verdict
+from lmprobe.results import Column, ColumnKind, Interval, Table, Verdict
 from lmprobe.results.format import (
     describe_interval,
     format_cell,
@@ -19,6 +19,7 @@ from lmprobe.results.format import (
     format_p_value,
     format_percent,
     format_signed,
+    format_table,
     listed,
     plural,
 )
@@ -99,6 +100,35 @@ def test_every_status_has_one_wording() -> None:
 )
 def test_a_cell_is_written_by_its_column(kind: ColumnKind, cell: object, words: str) -> None:
     assert format_cell(cell, Column("x", kind)) == words  # type: ignore[arg-type]
+
+
+values = st.floats(-2, 2) | st.floats(-1e-6, 1e-6)
+
+
+@given(st.lists(st.tuples(values, values, values), min_size=1, max_size=6))
+def test_numbers_of_a_column_share_their_decimals_and_have_no_powers_of_ten(
+    rows: list[tuple[float, float, float]],
+) -> None:
+    cells = tuple((value, Interval(min(ends), max(ends), 0.95, "t")) for value, *ends in rows)
+    columns = Column("value", ColumnKind.SIGNED), Column("interval", ColumnKind.INTERVAL)
+    written = format_table(Table("t", columns, cells))
+    numbers = [
+        word for row in written for cell in row for word in cell.split() if word[-1].isdigit()
+    ]
+    assert not any("e" in number for number in numbers)
+    # Zero may be written without a sign, but has the decimals of the others.
+    assert len({len(number.partition(".")[2]) for number in numbers}) == 1
+    places = len(numbers[0].partition(".")[2])
+    for (value, _), (first, _) in zip(cells, written, strict=True):
+        assert read(first) == pytest.approx(value, abs=0.5001 * 10.0**-places)
+
+
+def test_a_value_has_the_decimals_that_tell_the_ends_of_its_interval() -> None:
+    columns = Column("value", ColumnKind.SIGNED), Column("interval", ColumnKind.INTERVAL)
+    fine = Table("t", columns, ((0.00002, Interval(0.00001, 0.00003, 0.95, "t")),))
+    assert format_table(fine) == [["+0.000020", "+0.000010 to +0.000030"]]
+    coarse = Table("t", columns, ((0.000001, Interval(-0.0002, 0.0002, 0.95, "t")),))
+    assert format_table(coarse) == [["+0.0000", "−0.0002 to +0.0002"]]
 
 
 def test_shares_counts_and_p_values() -> None:
