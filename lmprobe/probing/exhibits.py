@@ -51,10 +51,11 @@ R = TypeVar("R", "ProbeRow", "ComparisonRow")
 SOURCE = "Directional bias amplification: Wang & Russakovsky, ICML 2021."
 
 _SIDES = Sides("weakens", "exaggerates")
-MOST_TASKS = 64
+MOST_TASKS = 40
 """More tasks than this are cut to those with the largest amplification."""
 MOST_SHARES = 24
 """A picture of more shares has those that move farthest."""
+_MOST_GROUPS = 4
 
 _BASE = ColumnOf("base", "base")
 _DIRECTION = ColumnOf("direction", "direction", ColumnKind.DIRECTION)
@@ -361,28 +362,27 @@ def task_figures(row: ProbeRow) -> tuple[SharePlot, ...]:
 def share_figures(moves: Moves, name: str, sources: tuple[str, str]) -> tuple[SharePlot, ...]:
     """Return the shares before and after of the tasks that are moved, farthest beyond first.
 
-    `sources` are whose shares these are. Of two groups each has a picture, of the tasks that lean
-    to it: a share that grows is a link that is exaggerated. Of more, a task names its own group.
+    `sources` are whose shares these are. Each of a few groups has a picture, of the tasks that lean
+    to it: a share that grows is a link that is exaggerated. Of many, a task names its own group.
     """
     number = len(moves.tasks)
-    toned = (
-        *((move, Tone.PLUS) for move in moves.beyond(number)),
-        *((move, Tone.MINUS) for move in reversed(moves.back(number))),
-    )
-    titles = _SHARE_TITLES[moves.direction]
-    two = len(moves.attributes) == 2
-    own: dict[str, list[ShareLine]] = {group: [] for group in moves.attributes if two}
-    for move, tone in toned:
+    moved = (*moves.beyond(number), *moves.back(number))
+    few = len(moves.attributes) <= _MOST_GROUPS
+    groups: dict[str, list[ShareLine]] = {group: [] for group in moves.attributes if few}
+    for move in sorted(moved, key=lambda move: move.base - move.model):
         group, task = move.predicted, move.given
         if moves.direction is Direction.ATTRIBUTE_TO_TASK:
             group, task = task, group
-        line = ShareLine(task if two else f"{task} ({group})", move.base, move.model, tone)
-        own.setdefault(group if two else "", []).append(line)
+        label = task if few else f"{task} ({group})"
+        tone = Tone.PLUS if move.model > move.base else Tone.MINUS
+        line = ShareLine(label, move.base, move.model, tone)
+        groups.setdefault(group if few else "", []).append(line)
+    titles = _SHARE_TITLES[moves.direction]
     return tuple(
         _share_figure(
-            "-".join(filter(None, (name, group))), titles[not two].format(group), sources, lines
+            "-".join(filter(None, (name, group))), titles[not few].format(group), sources, lines
         )
-        for group, lines in own.items()
+        for group, lines in groups.items()
         if lines
     )
 

@@ -27,6 +27,7 @@ from lmprobe.probing.settings import run_again
 from lmprobe.results import (
     Note,
     NoteKind,
+    Obstacle,
     Page,
     Section,
     closing_sections,
@@ -94,17 +95,18 @@ def probe_page(result: ProbeResult) -> Page:
 def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
     """Yield every section, also those that have nothing to show."""
     bases: Mapping[str, Any] = result.provenance["bases"]
-    lead = leading_row(result)
-    yield Section(
-        "Task by task",
-        (
-            f"Each ring is the share in {lead.base}, each dot the model's. Orange: moved beyond "
-            f"{lead.base}; blue: moved back. A task leans to a group that has a larger share in it "
-            "than in all tasks together.",
-        ),
-        figures=() if lead.unevenness is not None else task_figures(lead),
-        name="tasks",
-    )
+    lead = _pictured(result, rows)
+    if lead is not None:
+        yield Section(
+            "Task by task",
+            (
+                f"Each ring is the share in {lead.base}, each dot the model's. Orange: moved "
+                f"beyond {lead.base}; blue: moved back. A task leans to a group that has a larger "
+                "share in it than in all tasks together.",
+            ),
+            figures=task_figures(lead),
+            name="tasks",
+        )
     yield Section(
         "Directions",
         (
@@ -175,12 +177,24 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
     )
 
 
+def _pictured(result: ProbeResult, rows: Rows) -> ProbeRow | None:
+    """Return the row whose shares the report begins with, of the base it begins with."""
+    base = leading_row(result).base
+    of_base = (row for group in rows.values() for row in group if row.base == base)
+    return next((row for row in of_base if row.obstacle is None), None)
+
+
 def _details(result: ProbeResult, rows: Rows) -> Iterator[Section]:
     """Yield what a reader may want to look up."""
-    lead = leading_row(result)
-    others = [row for row in rows.get(lead.direction, ()) if row is not lead]
+    lead = _pictured(result, rows)
+    others = [
+        row
+        for row in rows.get(lead.direction if lead else Direction.TASK_TO_ATTRIBUTE, ())
+        # The shares of an uninformed model mean nothing.
+        if row is not lead and row.obstacle is not Obstacle.UNINFORMED
+    ]
     yield Section(
-        "Task by task, other bases",
+        "Task by task, other bases" if lead else "Task by task",
         figures=tuple(figure for row in others for figure in task_figures(row)),
         name="other-bases",
     )

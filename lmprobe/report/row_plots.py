@@ -250,7 +250,7 @@ def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
     return picture(figure, (width, bottom + 46), *body, standalone=standalone)
 
 
-_SHARE = 40.0
+_SHARE = 54.0
 """Room for a share that is written beside its mark."""
 
 
@@ -290,7 +290,7 @@ def _share_key(figure: SharePlot, width: float) -> tuple[list[Markup], float]:
 def _shares(row: ShareLine, across: Scale, y: float) -> Iterator[Markup]:
     tone = row.tone.value
     first, last = across(row.before), across(row.after)
-    before, after = (format_percent(share, digits=2) for share in (row.before, row.after))
+    before, after = map(_share_label, (row.before, row.after))
     way = 1 if last >= first else -1
     yield line(first, y, last, y, f"{tone} bar")
     yield dot(first, y, 4.5, "ring")
@@ -299,6 +299,13 @@ def _shares(row: ShareLine, across: Scale, y: float) -> Iterator[Markup]:
     anchors = ("end", "start") if way == 1 else ("start", "end")
     yield text(first - 8 * way, y + 4, before, "small", anchors[0])
     yield text(last + 8 * way, y + 4, after, f"{tone} small strong", anchors[1])
+
+
+def _share_label(share: float) -> str:
+    """Return a share in the few letters that have room beside its mark."""
+    if 0 < share < 1e-4:
+        return "<0.01%"
+    return ">99.9%" if 0.9995 < share < 1 else format_percent(share, 1 if share < 1e-3 else 2)
 
 
 _NARROWEST, _WIDEST = 17.0, 48.0
@@ -364,7 +371,7 @@ def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
                 place = x + cell * column, top + _ROW * row
                 body.append(_cell(*place, cell, value, value / largest, words))
     body += _key(largest, any(map(math.isnan, cells)), left, bottom + 14)
-    size = max(end, left + 250, width), bottom + 50
+    size = max(end, left + 234, width), bottom + 50
     return picture(figure, size, *body, standalone=standalone)
 
 

@@ -167,7 +167,7 @@ MOVED = np.array([[-0.1, 0.2, -0.15, 0.1], [0.1, -0.2, 0.15, -0.1]])
 JOBS = ("cook", "guard", "nurse", "vet")
 
 
-def test_each_of_two_groups_has_a_picture_of_the_tasks_that_lean_to_it() -> None:
+def test_each_of_a_few_groups_has_a_picture_of_the_tasks_that_lean_to_it() -> None:
     """The task that moves farthest beyond comes first; one without a base rate has no line."""
     he, she = task_figures(made_row(MOVED, RATES, lean=LEAN, tasks=JOBS))
     assert (he.name, she.name) == ("tasks-labor-he", "tasks-labor-she")
@@ -187,11 +187,20 @@ def test_given_the_group_the_share_is_that_of_the_task() -> None:
     assert [line.label for line in he.lines] == ["guard", "cook"]
 
 
-def test_of_more_groups_each_task_names_its_own() -> None:
-    rates = np.vstack([RATES / 2, RATES.sum(axis=0, keepdims=True) / 2])
-    lean, moved = np.vstack([LEAN, -np.ones((1, 4))]), np.vstack([MOVED, np.zeros((1, 4))])
-    (figure,) = task_figures(made_row(moved, rates, lean=lean, tasks=JOBS))
-    assert [line.label for line in figure.lines] == ["guard (he)", "nurse (she)", "cook (he)"]
+@pytest.mark.parametrize(
+    ("groups", "shown"),
+    [
+        (3, [["guard", "cook"], ["nurse"]]),
+        (6, [["guard (group 0)", "nurse (group 1)", "cook (group 0)"]]),
+    ],
+)
+def test_of_many_groups_each_task_names_its_own(groups: int, shown: list[list[str]]) -> None:
+    more = np.zeros((groups - 2, 4))
+    tables = (np.vstack([MOVED, more]), np.vstack([RATES / 2, more + 0.01]))
+    names = tuple(f"group {number}" for number in range(groups))
+    lean = np.vstack([LEAN, more - 1])
+    figures = task_figures(made_row(*tables, lean=lean, tasks=JOBS, attributes=names))
+    assert [[line.label for line in figure.lines] for figure in figures] == shown
 
 
 def test_of_very_many_tasks_those_that_move_farthest_are_drawn() -> None:
