@@ -31,8 +31,8 @@ def command(
         typer.Option(
             "--task",
             "--tasks",
-            help="A lexicon, a file with a task on each line, or words: nurse,cook. By default "
-            "the 32 occupations of the paper, in the language.",
+            help="A lexicon, a template set, a file with a task on each line, or words: "
+            "nurse,cook. By default the 32 occupations of the paper, in the language.",
             show_default=False,
             rich_help_panel=OptionGroup.INPUT,
             metavar="WORD,WORD",
@@ -43,8 +43,9 @@ def command(
         typer.Option(
             "--attribute",
             "--attributes",
-            help="A lexicon, or names with words: 'he=he,him,his;she=she,her,hers'. "
-            "By default he and she, with the words of the rule and the language.",
+            help="A lexicon, a template set, or names with words: "
+            "'he=he,him,his;she=she,her,hers'. By default he and she, with the words of the rule "
+            "and the language.",
             show_default=False,
             rich_help_panel=OptionGroup.INPUT,
             metavar="WORD,WORD",
@@ -164,7 +165,7 @@ def command(
 
     _check_target(name, output)
     words = count_words(
-        attributes=None if attributes is None else read_words(attributes),
+        attributes=None if attributes is None else read_words(attributes, "attribute"),
         tasks=None if tasks is None else read_words(tasks),
         rule=rule, language=language, plurals=plurals,
     )  # fmt: skip

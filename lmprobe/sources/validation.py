@@ -10,7 +10,7 @@ from lmprobe.errors import LmprobeError
 from lmprobe.io.files import FileProblems, Problem, shipped_folder
 from lmprobe.sources.csv_file import read_table
 from lmprobe.templates.lexicon import read_document, read_lexicon
-from lmprobe.templates.sets import check_set
+from lmprobe.templates.sets import check_set, is_template_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _checked_toml(path: Path) -> CheckedFile:
     table, findings = read_document(path)
     if findings.problems:
         return CheckedFile(path, "unreadable", tuple(findings.problems))
-    if "sentences" in table or "slots" in table:
+    if is_template_set(path):
         findings = check_set(path)[1]
         return CheckedFile(path, "template set", (*findings.problems, *findings.warnings))
     if "entries" in table:

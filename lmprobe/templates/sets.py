@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lmprobe.errors import InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
-from lmprobe.templates.lexicon import Findings
+from lmprobe.templates.lexicon import Findings, read_document
 from lmprobe.templates.own_words import choose_words
 from lmprobe.templates.reader import Contents, Line, read_set
 from lmprobe.templates.template import (
@@ -31,6 +31,10 @@ MOST_TEMPLATES = 100_000
 MOST_SENTENCES = 100_000_000
 
 
+Role = Literal["attribute", "task"]
+
+# Keys of a template set that no other file has.
+_KEYS = {"sentences", "slots"}
 # The columns of an item table that are no attribute.
 _ITEM_COLUMNS = ("task", "template", "family", "item", "cluster")
 
@@ -126,6 +130,15 @@ class TemplateSet:
             own_words=added,
             contents=self.contents,
         )
+
+    def words_and_forms(self, role: Role) -> dict[str, tuple[str, ...]]:
+        """Return every word of each attribute or task that the file has, with its forms.
+
+        >>> load_templates("fitbert").words_and_forms("attribute")["he"]
+        ('he', 'him', 'his', 'himself')
+        """
+        slot = self.attribute_slot if role == "attribute" else self.task_slot
+        return words_by_label(self.contents.slots[slot], forms=True)
 
     def sentences(self) -> Iterator[FilledSentence]:
         """Yield every sentence that a probe scores: by template, then task, then attribute."""
@@ -242,6 +255,14 @@ def _made(contents: Contents, *, file: str) -> TemplateSet:
         file=file,
         contents=contents,
     )
+
+
+def is_template_set(name_or_path: str | Path) -> bool:
+    """Tell whether this is a bundled template set or a file that was meant to be one."""
+    path = Path(name_or_path)
+    if str(name_or_path) in template_names():
+        return True
+    return path.suffix == ".toml" and path.is_file() and bool(_KEYS & set(read_document(path)[0]))
 
 
 def check_set(path: Path) -> tuple[Contents, Findings]:

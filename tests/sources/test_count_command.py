@@ -148,3 +148,33 @@ def test_the_document_is_a_result_that_comes_back(file: Path, tmp_path: Path, ru
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"counts.csv", "counts.toml", "result.json", "report.html"}
     assert result.files == (str(tmp_path / "out" / "counts.csv"),)
+
+
+SET = """
+name = "trades"
+description = "d"
+source = "s"
+attribute = "who"
+task = "trade"
+sentences = ["{who} is {a:trade}."]
+
+[slots]
+who = [{ group = "men", words = ["Al", "Bo"] }, { word = "she", forms = { object = "her" } }]
+trade = ["nurse", { key = "chef", word = "cook", forms = { dative = "cooks" } }]
+"""
+
+
+def test_a_template_set_gives_its_words_and_forms(tmp_path: Path, document: Any, run: Run) -> None:
+    own = tmp_path / "set.toml"
+    own.write_text(SET)
+    text = tmp_path / "text.txt"
+    text.write_text("Al cooks. Bo is a cook. A nurse saw her. She is a nurse. He is a nurse.")
+    assert document(text, "--task", own, "--attribute", own)["rows"] == [
+        {"task": "nurse", "men": 0, "she": 2},
+        {"task": "chef", "men": 2, "she": 0},
+    ]
+    assert len(document(text, "--task", "everyday", "--attribute", "everyday")["rows"]) == 32
+    own.write_text(SET.replace("{a:trade}", "{trode}"))
+    code, out, error = run(text, "--task", own)
+    assert (code, out) == (2, "")
+    assert f"{own}:7: sentences[0]" in error

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from lmprobe.errors import DataFileError, InputError
 from lmprobe.sources.counting.languages import language_of
-from lmprobe.templates import lexicon_names, load_lexicon, words_by_label
+from lmprobe.templates import lexicon_names, load_lexicon, load_templates, words_by_label
+from lmprobe.templates.sets import Role, is_template_set
 from lmprobe.templates.template import english
 
 Words = tuple[str, ...]
@@ -71,8 +72,10 @@ def lexicon(
     return Lexicon(people, doing, language)
 
 
-def read_words(text: str) -> Named:
+def read_words(text: str, role: Role = "task") -> Named:
     """Return the words of "nurse,cook", of "he=he,him;she=she,her", of a file or of a lexicon.
+
+    Of a template set they are those of the slot with that role.
 
     >>> read_words("m=he,him;f=she")
     {'m': ['he', 'him'], 'f': ['she']}
@@ -89,7 +92,7 @@ def read_words(text: str) -> Named:
             raise DataFileError(f"{path}: the words are not UTF-8: {problem.reason}") from None
         return [line.strip() for line in lines if line.strip()]
     try:
-        return _words_and_forms(text)
+        return _words_and_forms(text, role)
     except DataFileError as problem:
         if path.exists():
             raise
@@ -129,7 +132,10 @@ def built_in_attributes(language: str, tasks: Named) -> Named:
     }
 
 
-def _words_and_forms(name: str) -> dict[str, Words]:
+def _words_and_forms(name: str, role: Role = "task") -> dict[str, Words]:
+    """Return the words of a lexicon, or those that a template set has in a role."""
+    if name not in lexicon_names() and is_template_set(name):
+        return load_templates(name).words_and_forms(role)
     return words_by_label(load_lexicon(name).entries, forms=True)
 
 
