@@ -264,8 +264,8 @@ NOTEBOOK: tuple[tuple[str, str], ...] = (
     (
         "markdown",
         "# From a probe to a paper\n\n"
-        "A result in a notebook: its table, its figures, LaTeX. This page is executed by "
-        "`python docs/generate.py notebook`.",
+        "Tutorial. After this page you can take a result in a notebook to the tables and figures "
+        "of a paper. The file is `docs/notebook.ipynb` of the repository.",
     ),
     (
         "code",
@@ -296,7 +296,7 @@ NOTEBOOK: tuple[tuple[str, str], ...] = (
         '    print(result.figure("intervals-task_to_attribute").save(f"intervals.{form}"))',
     ),
     ("markdown", "Tables for a paper, with the rules of booktabs:"),
-    ("code", 'print(result.to_latex("task_to_attribute"))'),
+    ("code", 'print(result.to_latex("verdicts"))'),
     ("markdown", "And the whole report, to send or to keep:"),
     ("code", 'sorted(path.name for path in result.save("out").values())'),
 )
