@@ -8,15 +8,16 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from lmprobe.errors import DataFileError, InputError, refuse_unnamable
-from lmprobe.io.files import csv_text, parse_json, refuse_pipe, replacing
+from lmprobe.io.files import csv_text, parse_json, problem_in, refuse_pipe, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,7 @@ def _column_names(path: Path, form: TableFormat) -> tuple[str, ...]:
 def _csv_names(delimiter: str, path: Path) -> list[str]:
     """Return the names, with one for each column that has none, such as pandas' index."""
     with open_text(path) as lines:
-        cells = next(csv.reader(lines, delimiter=delimiter), None)
+        _, cells = next(csv_rows(lines, delimiter, blank=True), (0, None))
     if cells == []:
         raise DataFileError(f"{path}: the first line is blank; it must name the columns")
     names = list(cells or ())
@@ -227,20 +228,73 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def is_sound_csv(files: TableFiles) -> bool:
-    """Tell whether all quotes of CSV files have an end and all rows as many cells as names.
+class CsvError(csv.Error):
+    """Quotes that do not come in pairs, and the line of the row in which they are."""
 
-    It is slow, and for files that DuckDB could not read.
+    def __init__(self, line: int, text: str) -> None:
+        """Keep the line."""
+        super().__init__(text)
+        self.line = line
+
+
+def csv_rows(
+    lines: Iterable[str], delimiter: str = ",", *, blank: bool = False, strict: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row of a CSV, names included, with the line of the file in which it begins.
+
+    A quoted cell may have line ends in it. Blank lines are no rows, unless `blank`.
     """
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise CsvError(line, str(problem)) from None
+        if cells or blank:
+            yield line, cells
+
+
+def check_csv(files: TableFiles) -> None:
+    """Raise for the first quote without an end, or row with more or fewer cells than names.
+
+    It is slow, and for files that DuckDB could not read: it gives other numbers of lines.
+    """
+    width = len(files.columns)
     for path in files.paths if files.format.delimiter else ():
         with explaining(path), open_text(path) as lines:
-            rows = csv.reader(lines, delimiter=files.format.delimiter, strict=True)
             try:
-                if any(row and len(row) != len(files.columns) for row in rows):
-                    return False
-            except csv.Error:
-                return False
-    return bool(files.format.delimiter)
+                for line, cells in csv_rows(lines, files.format.delimiter, strict=True):
+                    if len(cells) != width:
+                        message = f"found {len(cells)} cells, the header has {width}"
+                        raise problem_in(path, message, line=line)
+            except CsvError as problem:
+                if "limit" in str(problem):  # of Python's reader, which says nothing of the file
+                    return
+                message = (
+                    "a quoted cell has no end, or text after it; a quote within a cell is "
+                    'written ""'
+                )
+                raise problem_in(path, message, line=problem.line) from None
+
+
+def place_of_row(files: TableFiles, path: Path, row: int) -> str:
+    """Return the line of the file in which a row, counted from 0, begins.
+
+    Formats without lines have the number of the row, counted from 1.
+    """
+    with suppress(CsvError, StopIteration), open_text(path) as lines:
+        if files.format.delimiter:
+            # Where there is one column, a blank line is a row without a value.
+            blank = len(files.columns) == 1
+            rows = csv_rows(lines, files.format.delimiter, blank=blank)
+            return f"line {next(islice(rows, row + 1, None))[0]}"
+        if not files.format.typed:
+            numbers = (number for number, line in enumerate(lines, start=1) if line.strip())
+            return f"line {next(islice(numbers, row, None))}"
+    return f"row {row + 1}"
 
 
 @contextmanager
@@ -281,10 +335,8 @@ def explaining(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise DataFileError(f"{path}: no such file") from None
-    except UnicodeDecodeError as problem:
-        raise DataFileError(
-            f"{path}: not UTF-8 at byte {problem.start}; save it as UTF-8"
-        ) from None
+    except UnicodeDecodeError:
+        raise DataFileError(f"{path}: not UTF-8; save it as UTF-8") from None
     except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as problem:
         raise DataFileError(f"{path}: the compressed data is broken: {problem}") from None
     except csv.Error as problem:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from lmprobe.errors import DataFileError, InputError, did_you_mean
 from lmprobe.io.table_files import (
     TableFiles,
+    check_csv,
     explaining,
     find_files,
-    is_sound_csv,
     json_objects,
     name_problem,
+    place_of_row,
 )
 
 if TYPE_CHECKING:
@@ -32,9 +33,8 @@ PEEK = 20_480
 FILE, ROW = "__lmprobe_file", "__lmprobe_row"
 """The number of the file and of the row in it, counted from 0, where a query asks for them."""
 
-# How DuckDB says in which line of a CSV it found a mistake, and which.
+# How DuckDB says that a CSV is to blame; its numbers of lines count rows.
 _CSV_LINE = re.compile(r"CSV Error on Line: (\d+)")
-_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
 _TEXT = "VARCHAR"
 _FLOATS = ("FLOAT", "DOUBLE")
@@ -85,11 +85,32 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCell:
-    """A cell and where it is: the file (or table), the row counted from 1, the value."""
+    """A cell and where it is: the file (or table), its line or row such as "line 7", the value."""
 
     place: str
-    row: int
+    row: str
     value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class LackingRows:
+    """How many rows of a table lack a value, and how many values each column lacks."""
+
+    table: str
+    rows: int
+    of: int
+    by_column: Mapping[str, int]
+
+    def __str__(self) -> str:
+        """Return a sentence such as: people.csv: 2 of 9 rows lack a value ("sex" 2)."""
+        most = 5
+        cells = [f'"{name}" {number:,}' for name, number in self.by_column.items()]
+        more = [f"{len(cells) - most:,} more columns"] if len(cells) > most else []
+        lack = "lacks" if self.rows == 1 else "lack"
+        return (
+            f"{self.table}: {self.rows:,} of {self.of:,} rows {lack} a value "
+            f"({', '.join(cells[:most] + more)})"
+        )
 
 
 def _is_nan(name: str) -> str:
@@ -99,6 +120,27 @@ def _is_nan(name: str) -> str:
     included, and with them `isnan` for false.
     """
     return f"NOT (isfinite({name}) OR isinf({name}))"
+
+
+Mistake = tuple[Callable[[Relation, str], str], str]
+"""A condition on a column, in SQL, and the message about the first row that meets it."""
+
+NOT_A_NUMBER: Mistake = (
+    lambda table, name: f"{table.number(name)} IS NULL",
+    '{row}: {value!r} in the column "{column}" is not a number',
+)
+INFINITE: Mistake = (
+    lambda table, name: f"isinf(({table.number(name)})::DOUBLE)",
+    'the numbers "{column}" must be finite; found {value} in {row}',
+)
+NOT_A_SHARE: Mistake = (
+    lambda table, name: f"{table.number(name)} NOT BETWEEN 0 AND 1",
+    "`{column}` must lie in [0, 1]: found {value} in {row}; turn scores into probabilities first",
+)
+NOT_BINARY: Mistake = (
+    lambda table, name: f"coalesce({table.number(name)} NOT IN (0, 1), true)",
+    'the column "{column}" must be 0 or 1: found {value!r} in {row}',
+)
 
 
 def rows(answer: Any) -> list[dict[str, Any]]:
@@ -131,6 +173,8 @@ class TableSource:
                 raise InputError(f"the table: {problem}")
         # Whether a column of a CSV that has been read is one of numbers.
         self._numeric: dict[str, bool] = {}
+        self.complete: Mapping[str, bool] = {}
+        """Rows that lack a value in these columns are left out; true where they are labels."""
         self._connection = _database(os.getpid()).cursor()
 
     def __enter__(self) -> TableSource:
@@ -163,9 +207,12 @@ class TableSource:
         try:
             return self._answer(columns, build, {*text}, position, fetch)
         except DataFileError:
+            if self.files is None or not self.files.format.delimiter:
+                raise
+            check_csv(self.files)
             # Threads that share a CSV may take a line end within quotes for one of a row. One
             # thread does not, but it also takes a quote without an end for the end of the file.
-            if self.files is None or not self.files.parallel or not is_sound_csv(self.files):
+            if not self.files.parallel:
                 raise
             self.files = replace(self.files, parallel=False)
             return self._answer(columns, build, {*text}, position, fetch)
@@ -180,13 +227,96 @@ class TableSource:
     ) -> Any:
         import duckdb
 
+        read = [*columns, *(name for name in self.complete if name not in columns)]
+        text |= {name for name, label in self.complete.items() if label and name not in columns}
         try:
-            return self._run(build(self._relation(columns, text, place)), fetch)
+            return self._run(build(self._complete(self._relation(read, text, place))), fetch)
         except duckdb.ConversionException as problem:
             if not _CSV_LINE.search(str(problem)):
                 raise
-            self._numeric |= dict.fromkeys(columns, False)
-            return self._run(build(self._relation(columns, text, place)), fetch)
+            self._numeric |= dict.fromkeys(read, False)
+            return self._run(build(self._complete(self._relation(read, text, place))), fetch)
+
+    def _complete(self, table: Relation) -> Relation:
+        """Return the rows that are not left out."""
+        if not self.complete:
+            return table
+        lacks = " OR ".join(_lacks(table, *column) for column in self.complete.items())
+        return replace(table, sql=f"(SELECT * FROM {table.sql} WHERE NOT ({lacks}))")
+
+    def missing_cells(self, labels: Sequence[str], numbers: Sequence[str] = ()) -> LackingRows:
+        """Count the rows that lack a value in one of the columns, and the values by column."""
+        columns = _roles(labels, numbers)
+
+        def build(table: Relation) -> str:
+            lacks = [_lacks(table, *column) for column in columns.items()]
+            counts = [f"count_if({test}) AS c{place}" for place, test in enumerate(lacks)]
+            total = f"count(*) AS n, count_if({' OR '.join(lacks)}) AS bad"
+            return f"SELECT {', '.join([total, *counts])} FROM {table.sql}"
+
+        (counts,) = self.query([*columns], build, text=labels)
+        by_column = {name: counts[f"c{place}"] for place, name in enumerate(columns)}
+        return LackingRows(
+            self.name,
+            counts["bad"],
+            counts["n"],
+            {name: number for name, number in by_column.items() if number},
+        )
+
+    def refuse_missing(self, labels: Sequence[str], numbers: Sequence[str] = ()) -> None:
+        """Raise if a row lacks a value in one of the columns, with how many do."""
+        missing = self.missing_cells(labels, numbers)
+        column = next(iter(missing.by_column), "")
+        first = column and self.first_row(
+            column, lambda table, name: _lacks(table, name, name in labels)
+        )
+        if first:
+            where = first.row if first.place == self.name else f"{first.row} of {first.place}"
+            raise DataFileError(
+                f'{missing}, first "{column}" in {where}; fill it in, or leave such rows out '
+                '(`missing_cells="drop"`, --missing-cells drop)'
+            )
+
+    def leave_out_missing(
+        self, labels: Sequence[str], numbers: Sequence[str] = ()
+    ) -> LackingRows | None:
+        """Leave out the rows that lack a value, from now on; return their number, if there are."""
+        missing = self.missing_cells(labels, numbers)
+        if not missing.rows:
+            return None
+        if missing.rows == missing.of:
+            raise DataFileError(f"{missing}: no row is left")
+        self.complete = _roles(labels, numbers)
+        return missing
+
+    def refuse(self, column: str, *mistakes: Mistake) -> None:
+        """Raise the message of the first mistake that the column has, if any."""
+        for condition, message in mistakes:
+            if first := self.first_row(column, condition):
+                about = message.format(column=column, row=first.row, value=first.value)
+                raise DataFileError(f"{first.place}: {about}")
+
+    def read(self, columns: Sequence[str] | None = None, *, text: Sequence[str]) -> pd.DataFrame:
+        """Return columns in memory, as `read_columns` does."""
+        wanted = list(self.columns if columns is None else dict.fromkeys(columns))
+        cells = ", ".join(
+            f"{quoted(name)}::VARCHAR AS {quoted(name)}" if name in text else quoted(name)
+            for name in wanted
+        )
+        rows = self.query(
+            wanted,
+            lambda table: f"SELECT {cells} FROM {table.sql}",
+            text=wanted,
+            fetch=lambda answer: answer.to_arrow_table(),
+        )
+        if not len(rows):
+            raise DataFileError(f"{self.name}: there is no row below the column names")
+        untyped = self.files is not None and not self.files.format.typed
+        for number, name in enumerate(wanted if untyped else ()):
+            if name not in text:
+                rows = rows.set_column(number, name, _narrowed(rows.column(number)))
+        frame: pd.DataFrame = rows.to_pandas()
+        return frame
 
     def _similar(self, name: str) -> str:
         """Return which columns there are instead."""
@@ -206,8 +336,10 @@ class TableSource:
             return f"SELECT * FROM {table.sql} WHERE {condition(table, column)} ORDER BY {order}"
 
         for row in self.query([column], build, text=[column], position=True):
-            place = self.name if self.files is None else str(self.files.paths[row[FILE]])
-            return LocatedCell(place, int(row[ROW]) + 1, row[column])
+            if self.files is None:
+                return LocatedCell(self.name, f"row {row[ROW] + 1}", row[column])
+            path = self.files.paths[row[FILE]]
+            return LocatedCell(str(path), place_of_row(self.files, path, row[ROW]), row[column])
         return None
 
     def _relation(self, columns: Sequence[str], text: set[str], position: bool) -> Relation:
@@ -330,21 +462,13 @@ def _explained(message: str, name: str) -> str:
     name = place[1].strip() if place else name
     if "utf-8" in message.lower():
         return f"{name}: not UTF-8; save it as UTF-8"
-    line, width = _CSV_LINE.search(message), _WIDTH.search(message)
-    if line and width:
-        return f"{name}: Row #{line[1]}: Expected {width[1]} columns, got {width[2]}"
-    if line and "unterminated quote" in message:
-        return (
-            f"{name}: line {line[1]}: a quoted cell has no end, or text after it; a quote within "
-            'a cell is written ""'
-        )
     if "state machine" in message:
         return (
             f"{name}: not a CSV as RFC 4180 has it: check that all lines end alike (LF or CRLF) "
             "and that quotes come in pairs"
         )
     lines = [text for text in message.splitlines() if text and not text.startswith("Original")]
-    plain = " ".join(lines[: 2 if line else 1])
+    plain = " ".join(lines[: 2 if _CSV_LINE.search(message) else 1])
     return f"{name}: {re.sub(r'^[A-Z][A-Za-z ]* Error: ', '', plain)}"
 
 
@@ -406,57 +530,38 @@ def read_columns(
     missing value, and "NA" or "None" is a word like any other.
     """
     with TableSource(table) as source:
-        wanted = list(source.columns if columns is None else dict.fromkeys(columns))
-        cells = ", ".join(
-            f"{quoted(name)}::VARCHAR AS {quoted(name)}" if name in text else quoted(name)
-            for name in wanted
+        return source.read(columns, text=text)
+
+
+def refuse_unusable(source: TableSource, frame: pd.DataFrame, labels: Sequence[str]) -> None:
+    """Say where a value is missing, a number is infinite, or a word is where numbers are wanted.
+
+    The frame was read from the source; all its columns but the labels are numbers.
+    """
+    columns = [str(name) for name in frame]
+    if frame.isna().to_numpy().any():
+        source.refuse_missing(
+            [name for name in columns if name in labels],
+            [name for name in columns if name not in labels],
         )
-        rows = source.query(
-            wanted,
-            lambda table: f"SELECT {cells} FROM {table.sql}",
-            text=wanted,
-            fetch=lambda answer: answer.to_arrow_table(),
-        )
-        untyped = source.files is not None and not source.files.format.typed
-    if not len(rows):
-        raise DataFileError(f"{source.name}: there is no row below the column names")
-    for number, name in enumerate(wanted if untyped else ()):
-        if name not in text:
-            rows = rows.set_column(number, name, _narrowed(rows.column(number)))
-    frame: pd.DataFrame = rows.to_pandas()
-    return frame
-
-
-def refuse_missing(frame: pd.DataFrame, name: str | Path) -> None:
-    """Say in which column and row a value is missing, or a number is infinite."""
-    for wrong, what in (
-        (frame.isna(), "has no value"),
-        (frame.isin([math.inf, -math.inf]), "is infinite"),
-    ):
-        if wrong.to_numpy().any():
-            column = wrong.any().idxmax()
-            row = int(wrong[column].to_numpy().argmax()) + 1
-            raise DataFileError(
-                f'{name}: the column "{column}" {what} in row {row}; remove or impute it'
-            )
-
-
-def refuse_words(
-    frame: pd.DataFrame, columns: Sequence[str], name: str | Path, wanted: str
-) -> None:
-    """Say in which column and row a word is, where numbers are wanted."""
-    import pandas as pd
-
     for column in columns:
         values = frame[column]
-        if values.dtype.kind in "biuf":
-            continue
-        words = pd.to_numeric(values.astype(str), errors="coerce").isna().to_numpy()
-        row = int(words.argmax())
-        raise DataFileError(
-            f'{name}: the column "{column}" must hold {wanted}: found {values.iloc[row]!r} in row '
-            f"{row + 1}"
-        )
+        if values.dtype.kind == "f" and values.isin([math.inf, -math.inf]).any():
+            source.refuse(column, INFINITE)
+        elif column not in labels and values.dtype.kind not in "biuf":
+            source.refuse(column, NOT_A_NUMBER)
+
+
+def _roles(labels: Sequence[str], numbers: Sequence[str]) -> dict[str, bool]:
+    return dict.fromkeys(labels, True) | {name: name in labels for name in numbers}
+
+
+def _lacks(table: Relation, column: str, label: bool) -> str:
+    """Return the condition that a row has no value; the word nan is none where numbers are."""
+    if label or table.types[column] != _TEXT:
+        return table.missing(column)
+    name = quoted(column)
+    return f"({name} IS NULL OR lower(trim({name})) IN ('nan', '-nan'))"
 
 
 def _narrowed(column: Any) -> Any:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.errors import DataFileError, InputError, check_confidence
-from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
+from lmprobe.errors import InputError, check_confidence
+from lmprobe.io.tables import NOT_BINARY, LackingRows, TableSource, refuse_unusable
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.attackers import AUTO, Attacker, choose_attacker, find_attacker
 from lmprobe.leakage.inputs import (
@@ -50,7 +50,7 @@ from lmprobe.models.forward import resolve_device
 from lmprobe.registry import versions
 from lmprobe.results import Interval, Note, NoteKind
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.stats.rows import runs_note
+from lmprobe.stats.rows import runs_note, with_left_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -316,15 +316,22 @@ def table_leakage(
     tables = (table, *more_runs)
     words = [attribute, *(name for name in (split, run_column) if name)]
     runs: list[tuple[str, pd.DataFrame]] = []
+    left_out: list[LackingRows | None] = []
     for number, data in enumerate(tables, start=1):
         name = f"table {number}" if more_runs else "the table"
         name = str(data) if isinstance(data, str | Path) else name
-        frame = read_columns(data, [*labels, *predictions, *words], text=words)
-        refuse_missing(frame, name)
-        if len(labels) > 1:
-            _refuse_labels(frame, labels, name)
-        if len(predictions) > 1:
-            refuse_words(frame, predictions, name, "numbers (scores, logits or 0/1)")
+        numbers = [*labels, *predictions]
+        with TableSource(data) as source:
+            source.name = name
+            if settings.missing_cells == "drop":
+                left_out.append(source.leave_out_missing(words, numbers))
+            frame = source.read([*numbers, *words], text=words)
+            # One column may hold categories.
+            categories = [part[0] for part in (labels, predictions) if len(part) == 1]
+            refuse_unusable(source, frame, [*words, *categories])
+            for column in labels if len(labels) > 1 else ():
+                if not frame[column].isin((0, 1)).all():
+                    source.refuse(column, NOT_BINARY)
         if run_column is None:
             runs.append((name, frame))
         else:
@@ -375,7 +382,8 @@ def table_leakage(
         options += [word for name in labels for word in ("--labels", name)]
         options += [word for name in predictions for word in ("--predictions", name)]
         provenance["command"] = command_line("leak", subjects, options, settings.words())
-    return dataclasses.replace(_mean_over_runs(results), provenance=provenance)
+    result = dataclasses.replace(_mean_over_runs(results), provenance=provenance)
+    return with_left_out(result, left_out)
 
 
 def _refuse_without_effect(
@@ -389,17 +397,6 @@ def _refuse_without_effect(
         raise InputError("`at` perturbs labels and needs `labels`")
     if settings.threshold is not None and not (labels and predictions):
         raise InputError("`threshold` decides an F1 and needs both `labels` and `predictions`")
-
-
-def _refuse_labels(frame: pd.DataFrame, labels: Sequence[str], name: str) -> None:
-    for column in labels:
-        wrong = ~frame[column].isin((0, 1)).to_numpy()
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise DataFileError(
-                f'{name}: the column "{column}" must be 0 or 1: found {frame[column].iloc[row]!r} '
-                f"in row {row + 1}; one column of labels may hold categories"
-            )
 
 
 def _sized(attacker: Attacker, settings: LeakageSettings) -> Attacker:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from lmprobe.metrics.direction import MissingCells
 from lmprobe.results.settings import OptionGroup, Settings, setting
 
 Average = Literal["macro", "micro"]
@@ -49,6 +50,12 @@ class LeakageSettings(Settings):
     )
     rounds: int = setting(
         5, "Number of rounds, each with newly drawn balanced rows.", group=OptionGroup.STATISTICS
+    )
+    missing_cells: MissingCells = setting(
+        "error",
+        "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
+        recorded=False,
+        group=OptionGroup.INPUT,
     )
     device: str = setting(
         "auto", "The device: auto, cpu, cuda, cuda:1, mps.", group=OptionGroup.EXPERT

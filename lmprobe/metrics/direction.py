@@ -7,6 +7,9 @@ from typing import Literal, get_args
 
 from lmprobe.errors import InputError, did_you_mean
 
+MissingCells = Literal["error", "drop"]
+"""What becomes of the rows of a table that lack a value."""
+
 
 class Direction(StrEnum):
     """A direction of prediction: `task->attribute` (T->A) or `attribute->task` (A->T).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -17,6 +16,7 @@ import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean
 from lmprobe.io.files import FileProblems, Problem, parse_toml, problem_in, write_texts
+from lmprobe.io.table_files import CsvError, csv_rows
 from lmprobe.sources.source import PROVENANCE, UNIT, BaseTable, Sampling, provenance_of
 
 # Narrower than float(): no underscores, no "nan", no "inf", no digits of other scripts.
@@ -163,15 +163,14 @@ def _mistakes(
 
 def _cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each line that is not blank, with its number."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        for cells in reader:
+        for line, cells in csv_rows(io.StringIO(text, newline=""), strict=True):
             # Composed, as the words of templates are, so that the same word is the same.
             stripped = [unicodedata.normalize("NFC", cell.strip()) for cell in cells]
             if any(stripped):
-                yield reader.line_num, stripped
-    except csv.Error as problem:
-        raise problem_in(path, str(problem), line=reader.line_num) from None
+                yield line, stripped
+    except CsvError as problem:
+        raise problem_in(path, str(problem), line=problem.line) from None
 
 
 def _header_mistakes(header: list[str]) -> Iterator[str]:

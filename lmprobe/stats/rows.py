@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import InputError, check_confidence
+from lmprobe.io.tables import LackingRows
 from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
@@ -30,6 +32,7 @@ from lmprobe.results import (
     Verdict,
     decide,
 )
+from lmprobe.results.result import Result
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
 from lmprobe.stats.method import Sample, interval, student
 from lmprobe.stats.resampling import (
@@ -460,3 +463,20 @@ def runs_note(runs: int, units: str) -> Note:
     """Say what the interval of a mean over runs covers."""
     covered = f"both other {units} and other training runs than these {runs}"
     return Note(NoteKind.RUNS, f"the interval covers {covered} (Student's t over runs)")
+
+
+R = TypeVar("R", bound=Result)
+
+
+def with_left_out(result: R, left_out: Sequence[LackingRows | None]) -> R:
+    """Return the result with a note about the rows that were left out, and their number."""
+    answer: Any = result  # of a dataclass with notes and provenance, as every result is
+    for rows in left_out:
+        if rows is not None:
+            notes = (*answer.notes, Note(NoteKind.LEFT_OUT, f"left out: {rows}"))
+            number = {"table": rows.table, "rows": rows.rows, "of": rows.of}
+            numbers = [*answer.provenance.get("rows_left_out", ()), number]
+            facts = {**answer.provenance, "rows_left_out": numbers}
+            answer = replace(answer, notes=notes, provenance=facts)
+    changed: R = answer
+    return changed

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.tables import TableSource
+from lmprobe.io.tables import LackingRows, TableSource
 from lmprobe.io.work import Progress, silent
+from lmprobe.metrics.direction import MissingCells
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.registry import versions
 from lmprobe.results import Note, NoteKind
 from lmprobe.stats.row_sums import RowSums
+from lmprobe.stats.rows import with_left_out
 from lmprobe.tabular.counting import (
     RowCounts,
     calibrated,
@@ -62,6 +64,7 @@ def amplify(
     run_column: str | None = None,
     cluster: str | None = None,
     keep_unseen: bool = AmplifySettings.keep_unseen,
+    missing_cells: MissingCells = AmplifySettings.missing_cells,
     metrics: Names = AmplifySettings.metrics,
     interval: RowInterval | None = AmplifySettings.interval,
     confidence: float = AmplifySettings.confidence,
@@ -92,6 +95,8 @@ def amplify(
         Column that names the cluster of a row; clusters are resampled as a whole.
     keep_unseen
         Count pairs whose label never occurs as 0, as the published code does.
+    missing_cells
+        `error`, or `drop`: leave out the rows that lack a value in a column that is used.
     metrics
         Other metrics to compute too, such as `predictability`; see `lmprobe ls metrics`.
     interval
@@ -113,6 +118,7 @@ def amplify(
         run_column=run_column,
         cluster=cluster,
         keep_unseen=keep_unseen,
+        missing_cells=missing_cells,
         metrics=_columns(metrics),
         interval="none" if interval is None else interval,
         confidence=confidence,
@@ -126,7 +132,9 @@ def amplify(
             for other in (train, validation)
         )
         columns = _resolved_columns(settings, sources)
-        return _OpenTables(settings, columns, sources, train, validation, progress).measure()
+        tables = _OpenTables(settings, columns, sources, train, validation, progress)
+        left_out = tables.leave_out_missing() if settings.missing_cells == "drop" else ()
+        return with_left_out(tables.measure(), left_out)
 
 
 def _tables(table: Any, runs: bool | Sequence[Any] | None) -> list[Any]:
@@ -202,6 +210,19 @@ class _OpenTables:
     train: TableSource | None
     validation: TableSource | None
     progress: Progress
+
+    def leave_out_missing(self) -> list[LackingRows | None]:
+        """Leave out the rows that lack a value of a column that is read."""
+        train_columns = self.columns.labels(self.settings.train_weight)
+        weight = self.columns.weight
+        scores = (*self.columns.score, *([] if weight is None else [weight]))
+        several = len(self.columns.task) > 1
+        read = [(source, Layout(self.columns, several)) for source in self.sources]
+        read += [] if self.train is None else [(self.train, Layout(train_columns, several))]
+        found = [source.leave_out_missing(of.labels, of.measured) for source, of in read]
+        if self.validation is not None:
+            found.append(self.validation.leave_out_missing([], scores))
+        return found
 
     def measure(self) -> AmplificationResult:
         settings, columns = self.settings, self.columns

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.tables import Relation, TableSource, arrays, quoted
+from lmprobe.io.tables import INFINITE, NOT_A_NUMBER, Relation, TableSource, arrays, quoted
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import lean_of_seen
 from lmprobe.metrics.labels import cross
 from lmprobe.metrics.thresholds import AmplificationCurve, Threshold, curve_of_sums
 from lmprobe.stats.row_sums import RowSums, added_by, features
-from lmprobe.tabular.engine import INFINITE, MISSING, NOT_A_NUMBER, Lines, numbers, refuse
+from lmprobe.tabular.engine import Lines, numbers
 from lmprobe.tabular.settings import Columns, Layout
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
@@ -257,7 +257,8 @@ def _calibrated(source: TableSource, score: str, weight: str | None, share: floa
     columns = [score] if weight is None else [score, weight]
     (best,) = source.query(columns, build)
     if best["bad"] or best["score"] is None:
-        refuse(source, score, MISSING, NOT_A_NUMBER, INFINITE)
+        source.refuse_missing([], [score])
+        source.refuse(score, NOT_A_NUMBER, INFINITE)
         missing = "below the column names" if weight is None else "with a positive weight"
         raise DataFileError(f"{source.name}: there is no row {missing}")
     row = float(best["heaviest"] / best["total"])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.io.tables import read_columns, refuse_missing, refuse_words
+from lmprobe.io.tables import NOT_A_SHARE, NOT_BINARY, TableSource, refuse_unusable
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
 from lmprobe.registry import versions
@@ -19,6 +19,7 @@ from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
 from lmprobe.results.settings import command_line
 from lmprobe.stats.method import IntervalMethod, groups_sample, interval, traits_of
 from lmprobe.stats.methods.bounded import checked_group_share
+from lmprobe.stats.rows import with_left_out
 from lmprobe.tabular.disparity_result import Disparity, DisparityResult
 from lmprobe.tabular.settings import DisparitySettings
 
@@ -187,15 +188,21 @@ def table_disparities(
     columns, in_file = list(attribute), isinstance(table, str | Path)
     name = str(table) if in_file else "the table"
     numbers = [prediction, *([label] if label else [])]
-    frame = read_columns(table, [*numbers, *columns], text=columns)
-    refuse_missing(frame, name)
-    refuse_words(frame, numbers, name, "numbers, 0/1 or true/false")
+    drop = settings.missing_cells == "drop"
+    with TableSource(table) as source:
+        left_out = source.leave_out_missing(columns, numbers) if drop else None
+        frame = source.read([*numbers, *columns], text=columns)
+        refuse_unusable(source, frame, columns)
+        if not frame[prediction].between(0, 1).all():
+            source.refuse(prediction, NOT_A_SHARE)
+        if label and not frame[label].isin((0, 1)).all():
+            source.refuse(label, NOT_BINARY)
     result = group_disparities(
         frame[label] if label else None,
         frame[prediction],
         sensitive_features=frame[columns],
         protected=list(protected) or None,
-        **settings.to_dict(),
+        **replace(settings, missing_cells="error").to_dict(),
     )
     provenance = {
         "subject": name if in_file else "a table",
@@ -209,7 +216,7 @@ def table_disparities(
         words += [word for column in columns for word in ("--attribute", column)]
         words += [word for group in protected for word in ("--protected", group)]
         provenance["command"] = command_line("disparity", [name], words, settings.words())
-    return replace(result, provenance=provenance)
+    return with_left_out(replace(result, provenance=provenance), [left_out])
 
 
 def _every_group(sensitive_features: Any) -> list[str]:

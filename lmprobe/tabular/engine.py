@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -19,7 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.tables import FILE, ROW, Relation, TableSource, arrays, quoted
+from lmprobe.io.tables import (
+    FILE,
+    INFINITE,
+    NOT_A_NUMBER,
+    NOT_A_SHARE,
+    ROW,
+    Mistake,
+    Relation,
+    TableSource,
+    arrays,
+    quoted,
+)
 from lmprobe.io.work import map_on_ray
 from lmprobe.metrics.association import Floats
 from lmprobe.tabular.settings import Layout
@@ -72,7 +83,8 @@ class Plan:
         if source.files is None:
             raise InputError('the engine "ray" counts files; use "local" for a table in memory')
         tasks = [
-            (number, str(path), layout, self) for number, path in enumerate(source.files.paths)
+            (number, str(path), source.complete, layout, self)
+            for number, path in enumerate(source.files.paths)
         ]
         parts = dict(map_on_ray(_count_file, tasks, os.cpu_count() or 1))
         # In the order of the files, so that sums are the same however the tasks finish.
@@ -96,11 +108,14 @@ def _added_up(parts: Sequence[Arrays], layout: Layout, plan: Plan) -> Arrays:
     return {name: lines[name].to_numpy() for name in parts[0]}
 
 
-def _count_file(task: tuple[int, str, Layout, Plan]) -> tuple[int, Arrays]:
-    number, path, layout, plan = task
+def _count_file(
+    task: tuple[int, str, Mapping[str, bool], Layout, Plan],
+) -> tuple[int, Arrays]:
+    number, path, complete, layout, plan = task
     # The rows of a file are in the same bins as in the whole table.
     unit = plan.unit and plan.unit.replace(FILE, str(number))
     with TableSource(path) as source:
+        source.complete = complete
         return number, replace(plan, unit=unit).run(source, layout)
 
 
@@ -273,55 +288,25 @@ def _cluster_unit(source: TableSource, cluster: str) -> str:
     return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) % {_BINS} END"
 
 
-Mistake = tuple[Callable[[Relation, str], str], str]
-"""A condition on a column, in SQL, and the message about the first row that meets it."""
-
-MISSING: Mistake = (
-    Relation.missing,
-    'the column "{column}" has no value in row {row}; remove or impute it',
-)
-NOT_A_NUMBER: Mistake = (
-    lambda table, name: f"{table.number(name)} IS NULL",
-    'row {row}: {value!r} in the column "{column}" is not a number',
-)
-INFINITE: Mistake = (
-    lambda table, name: f"isinf(({table.number(name)})::DOUBLE)",
-    'the scores "{column}" must be finite; found {value} in row {row}',
-)
 _WORDS: Mistake = (
     NOT_A_NUMBER[0],
-    'the column "{column}" is one with words in it (row {row}: {value!r}); several tasks need '
+    'the column "{column}" is one with words in it ({row}: {value!r}); several tasks need '
     "columns of 0/1 or probabilities",
-)
-_NOT_A_SHARE: Mistake = (
-    lambda table, name: f"{table.number(name)} NOT BETWEEN 0 AND 1",
-    "`{column}` must lie in [0, 1]: found {value} in row {row}; turn scores into probabilities "
-    "first",
 )
 _NOT_A_WEIGHT: Mistake = (
     lambda table, name: f"{table.number(name)} < 0 OR {INFINITE[0](table, name)}",
-    'the weights "{column}" must be finite numbers that are not negative; found {value} in row '
-    "{row}",
+    'the weights "{column}" must be finite numbers that are not negative; found {value} in {row}',
 )
-
-
-def refuse(source: TableSource, column: str, *mistakes: Mistake) -> None:
-    """Raise the message of the first mistake that the column has, if any."""
-    for condition, message in mistakes:
-        if first := source.first_row(column, condition):
-            about = message.format(column=column, row=first.row, value=first.value)
-            raise DataFileError(f"{first.place}: {about}")
 
 
 def _refuse_mistakes(source: TableSource, layout: Layout) -> NoReturn:
     """Raise the first mistake, column by column; rows may be read once more."""
     columns = layout.columns
-    for column in layout.names:
-        refuse(source, column, MISSING)
+    source.refuse_missing(layout.labels, layout.measured)
     for column in dict.fromkeys(layout.numbers.values()):
-        refuse(source, column, _WORDS if len(columns.task) > 1 else NOT_A_NUMBER, _NOT_A_SHARE)
+        source.refuse(column, _WORDS if len(columns.task) > 1 else NOT_A_NUMBER, NOT_A_SHARE)
     for column in columns.score:
-        refuse(source, column, NOT_A_NUMBER)
+        source.refuse(column, NOT_A_NUMBER)
     if columns.weight is not None:
-        refuse(source, columns.weight, NOT_A_NUMBER, _NOT_A_WEIGHT)
+        source.refuse(columns.weight, NOT_A_NUMBER, _NOT_A_WEIGHT)
     raise DataFileError(f"{source.name}: there is no row below the column names")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmprobe.errors import InputError, check_confidence
-from lmprobe.metrics.direction import DisparityMeasure
+from lmprobe.metrics.direction import DisparityMeasure, MissingCells
 from lmprobe.results.settings import OptionGroup, Settings, setting
 
 TableEngine = Literal["local", "ray"]
@@ -117,6 +117,12 @@ class AmplifySettings(Settings):
         repeated=True,
         group=OptionGroup.EXPERT,
     )
+    missing_cells: MissingCells = setting(
+        "error",
+        "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
+        recorded=False,
+        group=OptionGroup.INPUT,
+    )
     interval: RowInterval = setting(
         "bootstrap", "The interval method.", group=OptionGroup.STATISTICS
     )
@@ -182,6 +188,12 @@ class DisparitySettings(Settings):
         0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
     )
     seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
+    missing_cells: MissingCells = setting(
+        "error",
+        "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
+        recorded=False,
+        group=OptionGroup.INPUT,
+    )
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -267,9 +279,20 @@ class Layout:
     @property
     def names(self) -> tuple[str, ...]:
         """Every column that is read."""
-        more = (self.columns.weight, self.columns.cluster)
-        named = (*self.keys.values(), *self.numbers.values(), *self.scores.values(), *more)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        return tuple(dict.fromkeys((*self.labels, *self.measured)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every column whose cells are names."""
+        cluster = self.columns.cluster
+        return (*self.keys.values(), *([] if cluster is None else [cluster]))
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Every column whose cells are numbers."""
+        weight = self.columns.weight
+        numbers = (*self.numbers.values(), *self.scores.values())
+        return (*numbers, *([] if weight is None else [weight]))
 
 
 def _numbered(letter: str, columns: tuple[str, ...]) -> dict[str, str]:

@@ -85,7 +85,7 @@ class TestDisparity:
         [
             (["-p", "aproved", "-g", "race"], 'did you mean "approved"'),
             (["-p", "approved", "-g", "race", "--protected", "d"], 'no protected group "d"'),
-            (["-p", "race", "-g", "sex"], 'the column "race" must hold numbers'),
+            (["-p", "race", "-g", "sex"], 'in the column "race" is not a number'),
             (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "needs a label"),
             (["-p", "approved", "-g", "race", "--confidence", "95"], "found 95"),
             (["-p", "approved", "-g", "id"], "600 groups are too many to take in turn"),
@@ -106,7 +106,20 @@ class TestDisparity:
         table.to_csv(tmp_path / "holes.csv", index=False)
         code, _, err = run("disparity", tmp_path / "holes.csv", "-p", "approved", "-g", "race")
         assert code == 2
-        assert f'holes.csv: the column "{missing}" has no value in row 2' in err
+        wanted = (
+            f'holes.csv: 1 of 3 rows lacks a value ("{missing}" 1), first "{missing}" in line 3'
+        )
+        assert wanted in err
+        whole = pd.DataFrame({"race": [*"aaab"] * 9, "approved": [1, 0, 0, 1] * 9})
+        pd.concat([table, whole]).to_csv(tmp_path / "holes.csv", index=False)
+        command = ["disparity", tmp_path / "holes.csv", "-p", "approved", "-g", "race"]
+        code, out, err = run(*command, "--missing-cells", "drop", "--json", "--protected", "a")
+        assert code == 0, err
+        result = DisparityResult.from_json(out)
+        assert result.rows[0].group_sizes == (29, 9)
+        assert any("1 of 39 rows lacks a value" in note.text for note in result.notes)
+        assert [table["rows"] for table in result.provenance["rows_left_out"]] == [1]
+        assert "--missing-cells drop" in result.provenance["command"]
 
     def test_no_interval_is_said_in_words(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "same.csv").write_text("g,p\n" + "a,1\nb,1\n" * 20)

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from lmprobe.errors import DataFileError, InputError
-from lmprobe.io.tables import Relation, TableSource, column_names, read_columns, refuse_missing
+from lmprobe.io.tables import NOT_A_NUMBER, Relation, TableSource, column_names, read_columns
 
 FRAME = pd.DataFrame(
     {"name": ["a", "NA", 'quote " and,\ncomma', "d", "e"], "n": [1, 2, 3, 4, 5], "x": [0.5] * 5}
@@ -82,7 +82,9 @@ def test_folders_and_patterns_are_one_table(tmp_path: Path, kind: str) -> None:
     with TableSource(tmp_path) as table:
         result = table.first_row("n", lambda rows, name: f"{rows.number(name)} = 4")
     assert result is not None
-    assert (Path(result.place).parent.name, result.row, int(result.value)) == ("2020", 4, 4)
+    assert (Path(result.place).parent.name, int(result.value)) == ("2020", 4)
+    # A cell before it has a line end in CSV, and Parquet has no lines.
+    assert result.row == {"csv": "line 6", "parquet": "row 4", "jsonl.gz": "line 4"}[kind]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
@@ -133,11 +135,51 @@ def test_rows_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     n = 300_000
     pd.DataFrame({"x": np.arange(n)}).to_csv(tmp_path / "long.csv", index=False)
     pd.DataFrame({"x": np.arange(n)}).to_parquet(tmp_path / "long.parquet", row_group_size=1000)
-    for kind in ("csv", "parquet"):
+    for kind, row in (("csv", "line 250002"), ("parquet", "row 250001")):
         with TableSource(tmp_path / f"long.{kind}") as source:
             result = source.first_row("x", lambda rows, name: f"{rows.number(name)} >= 250000")
         assert result is not None
-        assert result.row == 250_001
+        assert result.row == row
+
+
+def test_a_row_is_named_by_the_line_in_which_it_begins(tmp_path: Path) -> None:
+    """Names, blank lines and quoted line ends count as an editor counts them."""
+    lines = ['"a', 'b",x', "1,0", "", '"two', "", 'lines",1', "", "3,2", "4,"]
+    for end in ("\n", "\r\n"):
+        (tmp_path / "a.csv").write_bytes(end.join(lines).encode())
+        with TableSource(tmp_path / "a.csv") as source:
+            places = {1: "line 5", 2: "line 9"}
+            for value, place in places.items():
+                found = source.first_row(
+                    "x", lambda rows, name, v=value: f"{rows.number(name)}={v}"
+                )
+                assert found is not None
+                assert found.row == place
+            with pytest.raises(DataFileError, match=r'first "x" in line 10; .*--missing-cells'):
+                source.refuse_missing([], ["x"])
+    (tmp_path / "b.csv").write_text("x\n1\n\n2\nno\n")
+    with TableSource(tmp_path / "b.csv") as source:
+        with pytest.raises(DataFileError, match='first "x" in line 3'):
+            source.refuse_missing([], ["x"])
+        source.leave_out_missing([], ["x"])
+        with pytest.raises(DataFileError, match="line 5: 'no' in the column"):
+            source.refuse("x", NOT_A_NUMBER)
+
+
+def test_rows_that_lack_a_value_are_counted_by_column_and_may_be_left_out() -> None:
+    frame = pd.DataFrame({"a": ["x", None, "y", None], "n": [1.0, 2.0, np.nan, np.nan], "z": 1})
+    with TableSource(frame) as source:
+        lacking = source.missing_cells(["a"], ["n"])
+        assert (lacking.rows, lacking.of, dict(lacking.by_column)) == (3, 4, {"a": 2, "n": 2})
+        assert str(lacking) == 'the table: 3 of 4 rows lack a value ("a" 2, "n" 2)'
+        source.leave_out_missing(["a"], ["n"])
+        # Columns that lack nothing are without these rows too.
+        assert source.read(["z", "n"], text=[]).to_dict("list") == {"z": [1], "n": [1.0]}
+    with (
+        TableSource(frame.iloc[1:]) as source,
+        pytest.raises(DataFileError, match="no row is left"),
+    ):
+        source.leave_out_missing(["a"], ["n"])
 
 
 def test_line_ends_within_quotes_wherever_threads_share_the_file(tmp_path: Path) -> None:
@@ -158,8 +200,11 @@ def test_an_empty_field_is_missing_and_a_key_left_out_too(tmp_path: Path) -> Non
     (tmp_path / "a.jsonl").write_text('{"x": 1, "y": "a"}\n{"x": 2}\n')
     missing = read_columns(tmp_path / "a.jsonl")
     assert missing["y"].isna().tolist() == [False, True]
-    with pytest.raises(DataFileError, match='the column "y" has no value in row 2'):
-        refuse_missing(missing, "a.jsonl")
+    with (
+        TableSource(tmp_path / "a.jsonl") as source,
+        pytest.raises(DataFileError, match=r'1 of 2 rows lacks a value \("y" 1\), .* in line 2'),
+    ):
+        source.refuse_missing(["y"])
 
 
 def test_a_column_without_a_name_does_no_harm(tmp_path: Path) -> None:
@@ -190,7 +235,7 @@ def test_endings_in_capitals(tmp_path: Path) -> None:
         ("a.csv", b"x,y\n1,2\r\n1,2\n3,4\n", "all lines end alike"),
         ("a.csv.zst", zstandard.compress(b"x,y\n1,2\n" * 50_000)[:-9], "Truncated"),
         ("a.csv", b"x,y\n", "no row below the column names"),
-        ("a.csv", b"x,y\n1,2\n1\n", "Row #3: Expected 2 columns, got 1"),
+        ("a.csv", b"x,y\n1,2\n1\n", "line 3: found 1 cells, the header has 2"),
         ("a.csv", "x\ncafé\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"x\n" + b"a\n" * 20_000 + b"\xe9\n", "not UTF-8"),
         ("a.jsonl", b'{"x": "\xe9"}\n', "not UTF-8"),

@@ -155,9 +155,9 @@ def test_an_error_names_the_run() -> None:
 @pytest.mark.parametrize(
     ("usual", "wrong", "role", "message"),
     [
-        (1, 2, "labels", "must be 0 or 1: found .*2.* in row 7;"),
-        ("0.5", "x", "predictions", "must hold numbers .*: found 'x' in row 7"),
-        (0.5, np.nan, "predictions", "has no value in row 7"),
+        (1, 2, "labels", 'the column "cell" must be 0 or 1: found .*2.* in ROW'),
+        ("0.5", "x", "predictions", "ROW: 'x' in the column \"cell\" is not a number"),
+        (0.5, np.nan, "predictions", r'1 of 600 rows lacks a value \("cell" 1\), .* in ROW'),
     ],
 )
 def test_a_wrong_cell_is_named_by_file_column_and_row(
@@ -165,9 +165,10 @@ def test_a_wrong_cell_is_named_by_file_column_and_row(
 ) -> None:
     frame = FRAME.assign(cell=[wrong if row == 6 else usual for row in range(600)])
     frame.to_csv(tmp_path / "table.csv", index=False)
-    for table, name in ((tmp_path / "table.csv", r"table\.csv"), (frame, "the table")):
+    path = tmp_path / "table.csv"
+    for table, name, row in ((path, r"table\.csv", "line 8"), (frame, "the table", "row 7")):
         columns: dict[str, Any] = {role: ["smiles", "cell"]}
-        with pytest.raises(DataFileError, match=f'{name}: the column "cell" {message}'):
+        with pytest.raises(DataFileError, match=f"{name}: {message.replace('ROW', row)}"):
             table_leakage(table, attribute="group", settings=EXACT, **columns)
     with pytest.raises(DataFileError, match='no column "lable"'):
         table_leakage(frame, attribute="group", labels=["lable"], settings=EXACT)

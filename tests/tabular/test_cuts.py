@@ -58,10 +58,10 @@ def test_sums_of_weights_are_compensated() -> None:
 @pytest.mark.parametrize(
     ("scores", "problem"),
     [
-        ([0.5, math.inf, 0.1], 'the scores "s" must be finite; found inf in row 2'),
+        ([0.5, math.inf, 0.1], 'the numbers "s" must be finite; found inf in row 2'),
         ([0.5, -math.inf, 0.1], "must be finite; found -inf in row 2"),
         ([math.inf, math.inf], "must be finite; found inf in row 1"),
-        ([0.5, None, 0.1], 'the column "s" has no value in row 2'),
+        ([0.5, None, 0.1], '1 of 3 rows lacks a value ("s" 1), first "s" in row 2'),
         (["0.5", "0.2", "x"], "row 3: 'x' in the column \"s\" is not a number"),
         ([], "there is no row below the column names"),
     ],

@@ -167,7 +167,7 @@ def test_a_missing_cell_is_named_wherever_it_is(made: dict[str, Any], data: st.D
     )
     row = data.draw(st.integers(0, len(frame) - 1))
     frame.loc[row, column] = None
-    with pytest.raises(DataFileError, match=f'column "{column}" has no value in row {row + 1};'):
+    with pytest.raises(DataFileError, match=f'1 of .*first "{column}" in row {row + 1};'):
         lmprobe.amplify(frame, **choices, interval=None)
 
 
@@ -275,7 +275,7 @@ class TestClusters:
 
     def test_a_row_without_one_is_named(self, people: pd.DataFrame) -> None:
         some = people.assign(person=people["person"].where(people.index != 7))
-        with pytest.raises(DataFileError, match='column "person" has no value in row 8'):
+        with pytest.raises(DataFileError, match=r'\("person" 1\), first "person" in row 8'):
             lmprobe.amplify(some, **HARD, cluster="person")
 
 
@@ -449,12 +449,12 @@ WRONG: dict[str, tuple[str, Any, str]] = {
     "just above one": ("p", 1.01, r"`p` must lie in \[0, 1\]: found 1.01 in row 2"),
     "below zero": ("p", -0.5, "turn scores into probabilities"),
     "a word": ("p", "x", "row 2: 'x' in the column \"p\" is not a number"),
-    "nothing": ("p", None, 'the column "p" has no value in row 2; remove or impute it'),
+    "nothing": ("p", None, r'1 of 3 rows lacks a value \("p" 1\), first "p" in row 2; fill it in'),
     "infinite weight": ("w", math.inf, 'the weights "w" must be finite .* found inf in row 2'),
     "negative weight": ("w", -0.5, "not negative; found -0.5 in row 2"),
-    "no weight": ("w", None, 'the column "w" has no value in row 2'),
+    "no weight": ("w", None, r'lacks a value \("w" 1\), first "w" in row 2'),
     "a word as weight": ("w", "x", "row 2: 'x' in the column \"w\" is not a number"),
-    "no group": ("sex", None, 'the column "sex" has no value in row 2'),
+    "no group": ("sex", None, r'lacks a value \("sex" 1\), first "sex" in row 2'),
 }
 
 
@@ -482,7 +482,7 @@ def test_nan_in_a_file_with_statistics_is_a_missing_value(
     table = pa.table(cells | {"age": [1.0, 2.0, 1.0]} | {column: [0.0, math.nan, 1.0]})
     pq.write_table(table, tmp_path / "table.parquet")
     choices: dict[str, Any] = {"attribute": "age", "task": "t", "weight": "w"}
-    with pytest.raises(DataFileError, match=f'the column "{column}" has no value in row 2'):
+    with pytest.raises(DataFileError, match=f'first "{column}" in row 2;'):
         lmprobe.amplify(tmp_path / "table.parquet", **choices, **guess, **way)
 
 
