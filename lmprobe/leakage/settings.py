@@ -55,7 +55,7 @@ class LeakageSettings(Settings):
         "error",
         "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
         recorded=False,
-        group=OptionGroup.INPUT,
+        group=OptionGroup.EXPERT,
     )
     device: str = setting(
         "auto", "The device: auto, cpu, cuda, cuda:1, mps.", group=OptionGroup.EXPERT

@@ -121,7 +121,7 @@ class AmplifySettings(Settings):
         "error",
         "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
         recorded=False,
-        group=OptionGroup.INPUT,
+        group=OptionGroup.EXPERT,
     )
     interval: RowInterval = setting(
         "bootstrap", "The interval method.", group=OptionGroup.STATISTICS
@@ -192,7 +192,7 @@ class DisparitySettings(Settings):
         "error",
         "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
         recorded=False,
-        group=OptionGroup.INPUT,
+        group=OptionGroup.EXPERT,
     )
 
     def __post_init__(self) -> None:
