@@ -22,7 +22,7 @@ from lmprobe.results import (
     json_field,
 )
 from lmprobe.results.estimate import EstimateRow
-from lmprobe.results.format import format_p_value
+from lmprobe.results.format import format_p_value, format_percent
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import (
     Links,
@@ -262,18 +262,24 @@ def _row(
 
 def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
     """Say what can be said where the labels show no link."""
-    axis, names = row.direction.given_axis, (row.attributes, row.tasks)[row.direction.axis]
-    predicted = row.predicted
-    mean = np.expand_dims(defined_mean(predicted, axis=axis), axis)
-    spread = np.nan_to_num(np.ptp(np.where(np.isnan(predicted), mean, predicted), axis=axis))
-    between, points = ("the groups", "the tasks")[axis], float(spread.max())
-    if row.direction.given == "task" and len(row.tasks) == 1:
-        between, points = f"{row.tasks[0]} and all rows", uneven.value
-    chance = "more" if uneven.verdict is Verdict.UNEVEN else "no more"
+    names = row.attributes, row.tasks
+    axis, given = row.direction.given_axis, names[row.direction.given_axis]
+    if len(given) == 1:
+        differ = f"predictions with {given[0]} differ from those of all rows by "
+        differ += f"{100 * uneven.value:.3g} points"
+    else:
+        shares = np.moveaxis(row.predicted, axis, 0)
+        shares = np.where(np.isnan(shares), defined_mean(shares, axis=0), shares)
+        place = int(np.nan_to_num(np.ptp(shares, axis=0)).argmax())
+        most, least = (
+            f"{format_percent(float(shares[number, place]))} of {given[number]}"
+            for number in (shares[:, place].argmax(), shares[:, place].argmin())
+        )
+        differ = f"“{names[row.direction.axis][place]}” is predicted for {most} and {least}"
+    chance = "hardly explains" if uneven.verdict is Verdict.UNEVEN else "may explain"
     text = (
         "the labels show no link beyond chance, so there is nothing that the predictions could "
-        f"exaggerate; predictions of “{names[int(spread.argmax())]}” differ between {between} by "
-        f"up to {100 * points:.3g} points, {chance} than chance may explain "
+        f"exaggerate; {differ}, a difference that chance {chance} "
         f"(p {format_p_value(uneven.p_value)})"
     )
     return Note(NoteKind.TIE, text, row.direction.value)

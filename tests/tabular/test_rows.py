@@ -120,8 +120,8 @@ def test_labels_without_a_link_have_no_direction_and_predictions_may_be_uneven()
     assert row.unevenness.p_value < 1e-6
     assert row.estimate.verdict is Verdict.UNEVEN
     said = result.page().headline[1].text
-    assert "nothing that the predictions could exaggerate; predictions of “x” differ" in said
-    assert "by up to 100 points, more than chance may explain" in said
+    assert "nothing that the predictions could exaggerate; “x” is predicted for" in said
+    assert "for 100% of f and 0% of m, a difference that chance hardly explains" in said
     assert lmprobe.check(result, max=0.9).exit_code == 4
     # The groups are predicted as they are: that does not depend on the task.
     other = result.row("T->A")
