@@ -112,7 +112,7 @@ def _narrow_layout(table: Table) -> str:
 
 def _class(column: Column) -> str:
     if column.kind.is_words:
-        return "verdict" if column.kind is ColumnKind.VERDICT else ""
+        return "" if column.kind is ColumnKind.TEXT else column.kind.value
     return "number" if column.kind.is_number else "range"
 
 
@@ -188,11 +188,17 @@ def _section(section: Section, anchors: set[str]) -> dict[str, Any]:
         "searchable": section.searchable,
         "parts": [_section(part, anchors) for part in section.parts],
         "tables": [
-            table_view(table, _anchor(f"{table.name} table", anchors)) for table in section.tables
+            table_view(_titled(table, section), _anchor(f"{table.name} table", anchors))
+            for table in section.tables
         ],
         "figures": [_drawn(figure, anchors) for figure in section.figures],
         "notes": _by_topic(section.notes),
     }
+
+
+def _titled(table: Table, section: Section) -> Table:
+    """Return the table without its title where the section has the same one above it."""
+    return replace(table, title="") if table.title == section.title else table
 
 
 def _drawn(figure: Figure, anchors: set[str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -57,8 +58,18 @@ def _value_scale(values: Sequence[float], width: float, names: Sequence[str]) ->
     return scale(values, 22 + min(_NAMES * width, longest), width - 24)
 
 
-def _row_name(name: str, right: float, y: float) -> Markup:
-    return fitted_text(name, right - 8, {"x": right, "y": y + 4.5, "text-anchor": "end"})
+def _row_name(name: str, right: float, y: float, *, lines: int = 1) -> Markup:
+    """Write a name before its line, on a second line too where there is room for two."""
+    room = right - 8
+    parts = [name]
+    if lines == 2 and text_width(name) > room:
+        letters = max(1, int(room / text_width("x")))
+        first = wrap(name, letters, replace_whitespace=False, drop_whitespace=False)[0]
+        parts, y = [first, name[len(first) :]], y - 8
+    return Markup("").join(
+        fitted_text(part, room, {"x": right, "y": y + 4.5 + 16 * number, "text-anchor": "end"})
+        for number, part in enumerate(parts)
+    )
 
 
 def _reference_line(sides: Sides, across: Scale, top: float, bottom: float) -> Iterator[Markup]:
@@ -107,7 +118,7 @@ def interval_plot(figure: IntervalPlot, *, standalone: bool) -> Markup:
 
 def _line(row: IntervalLine, across: Scale, y: float, *, written: bool) -> Iterator[Markup]:
     colour = row.tone.value
-    yield _row_name(row.label, across.start - 12, y)
+    yield _row_name(row.label, across.start - 12, y, lines=1 + written)
     low, high = row.interval.low, row.interval.high
     if not (math.isnan(low) or math.isnan(high)):
         # An endless side runs to the edge of the picture.
@@ -175,7 +186,7 @@ def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
         press = min(1.0, _HIGHEST / widest) if widest else 1.0
         half = max(widest * press + _RADIUS + 7, 17.0)
         y += half
-        body.append(_row_name(strip.label, across.start - 12, y))
+        body.append(_row_name(strip.label, across.start - 12, y, lines=2))
         middle = across(figure.sides.reference)
         for x, off, words in dots:
             side = "plus" if x > middle else "minus" if x < middle else "even"
@@ -310,7 +321,7 @@ def _share_label(share: float) -> str:
 
 _NARROWEST, _WIDEST = 17.0, 48.0
 _GAP = 12.0
-_TALLEST = 110.0
+_TALLEST = 190.0
 """A column's name takes no more height than this."""
 _MANY_CELLS = 2_000
 """Of a larger block, cells of a row and colour are drawn at once, or a page would be slow."""

@@ -204,10 +204,29 @@ def format_table(table: Table) -> list[list[str]]:
             max(ends) if column.kind is ColumnKind.SIGNED else own
             for own, column in zip(digits, table.columns, strict=True)
         ]
-    return [
-        [format_cell(*cell) for cell in zip(row, table.columns, digits, strict=True)]
-        for row in table.rows
+    words = [
+        [format_cell(cell, column, own) for cell in cells]
+        for cells, column, own in zip(columns, table.columns, digits, strict=True)
     ]
+    for number, column in enumerate(table.columns):
+        if column.kind is ColumnKind.PERCENT:
+            words[number] = _percents(columns[number], words[number])
+    return [list(row) for row in zip(*words, strict=True)]
+
+
+def _percents(cells: Iterable[Cell], words: list[str]) -> list[str]:
+    """Return shares with the decimals of the one that has most, at most two.
+
+    What would become 0% or 100% keeps its own.
+    """
+    digits = min(2, max((len(text.rstrip("%").partition(".")[2]) for text in words), default=0))
+    same = []
+    for cell, text in zip(cells, words, strict=True):
+        share = float(cell) if isinstance(cell, int | float) else math.nan
+        near = math.isnan(share) or (0 < abs(share) < 10.0 ** -(digits + 2))
+        near = near or (share != 1 and f"{share:.{digits + 2}f}" == f"{1:.{digits + 2}f}")
+        same.append(text if near else _minus(f"{100 * share:,.{digits}f}%"))
+    return same
 
 
 def format_cell(cell: Cell, column: Column, digits: int = DIGITS) -> str:

@@ -276,10 +276,8 @@ def _rank(row: SweepRow) -> int | str | None:
 
 
 def _perplexity(row: SweepRow) -> str | None:
-    """Return three digits: more say nothing of a model."""
-    if row.perplexity is None:
-        return None
-    return f"{row.perplexity:,.0f}" if row.perplexity >= 100 else f"{row.perplexity:.3g}"
+    """Return one decimal: more say nothing of a model."""
+    return None if row.perplexity is None else f"{row.perplexity:,.1f}"
 
 
 def _run_table(result: SweepResult) -> Table:

@@ -46,6 +46,10 @@ def _details(row: AmplificationRow) -> Iterator[str]:
         return
     if row.strength is not None and not math.isnan(row.strength.value):
         yield describe_strength(row.strength, "the labels")
+    yield from moves_of(row).sentences(row.estimate.claimed, "the labels", "the predictions")
+
+
+def moves_of(row: AmplificationRow) -> Moves:
+    """Return the shares of a row among labels and predictions, the mean over runs."""
     shares = (row.base_rate, row.predicted, row.lean)
-    moves = Moves(row.direction, row.attributes, row.tasks, *shares)
-    yield from moves.sentences(row.estimate.claimed, "the labels", "the predictions")
+    return Moves(row.direction, row.attributes, row.tasks, *shares)

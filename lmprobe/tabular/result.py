@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from lmprobe.errors import InputError
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.thresholds import AmplificationCurve, Threshold
+from lmprobe.probing.exhibits import share_figures
 from lmprobe.results import (
     ColumnKind,
     ColumnOf,
@@ -33,7 +34,7 @@ from lmprobe.results.format import format_signed, plural
 from lmprobe.results.metric_values import MetricValue, metric_table
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
-from lmprobe.tabular.finding import finding
+from lmprobe.tabular.finding import finding, moves_of
 from lmprobe.tabular.rows import AmplificationRow
 from lmprobe.tabular.settings import AmplifySettings, listed
 
@@ -304,12 +305,23 @@ def _pair_table(row: AmplificationRow, top: int | None = None) -> Table:
 
 def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Section]:
     rows = result.rows
-    sections = [Section("Verdict", tables=(_verdict_table(result),))]
+    sections = [
+        Section(
+            f"Task by task, {row.direction}",
+            (
+                "Each ring is the share among the labels, each dot among the predictions. Orange: "
+                "moved beyond the labels; blue: moved back.",
+            ),
+            figures=_share_figures(row),
+        )
+        for row in rows
+        if row.unevenness is None and row.estimate.obstacle is None
+    ]
+    sections = [section for section in sections if section.figures]
+    sections.append(Section("Verdict", tables=(_verdict_table(result),)))
     if len(rows[0].runs) > 1:
         table, figure = _run_table(result), _run_figure(result)
         sections.append(Section("Training runs", tables=(table,), figures=(figure,)))
-    figures = (Section(row.direction, figures=(_pair_figure(row),)) for row in rows)
-    sections.append(Section("Pairs", parts=tuple(figures)))
     sections += [
         Section(f"Pairs, {row.direction}", tables=(_pair_table(row),), searchable=True)
         for row in rows
@@ -333,28 +345,10 @@ def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Se
     return [*sections, *closing_sections(notes, command=command)]
 
 
-def _pair_figure(row: AmplificationRow) -> Figure:
-    """Return the predicted rate of each pair over its base rate, one series per lean."""
-    predicted, base, lean = row.predicted, row.base_rate, row.lean
-    tasks = _short(row.tasks)
-    series = []
-    for name, wanted in (("leans towards", lean > 0), ("leans away", lean < 0)):
-        places = np.nonzero(wanted & ~np.isnan(row.by_pair))
-        labels = tuple(f"{row.attributes[a]}, {tasks[t]}" for a, t in zip(*places, strict=True))
-        x, y = (tuple(table[places].tolist()) for table in (base, predicted))
-        series.append(Series(name, x, y, labels=labels, style="points"))
-    return SeriesPlot(
-        name=f"pairs_{row.direction.slug}",
-        title=f"{row.direction}: predicted and labelled rates",
-        x_label="rate among the labels",
-        y_label="rate among the predictions",
-        series=tuple(part for part in series if part.x),
-        alternative=(
-            f"{row.by_pair.size - row.undefined_pairs} pairs; above the diagonal the prediction is "
-            f"more frequent than the label. The mean amplification is {format_signed(row.value)}."
-        ),
-        diagonal=True,
-    )
+def _share_figures(row: AmplificationRow) -> tuple[Figure, ...]:
+    """Return the share of each task or group among labels and predictions."""
+    moves = replace(moves_of(row), tasks=_short(row.tasks))
+    return share_figures(moves, f"tasks_{row.direction.slug}", ("the labels", "the predictions"))
 
 
 def _short(tasks: tuple[str, ...]) -> tuple[str, ...]:

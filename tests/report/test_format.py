@@ -141,3 +141,12 @@ def test_shares_counts_and_p_values() -> None:
     assert [plural(number, "template") for number in (0, 1)] == ["0 templates", "1 template"]
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert format_number(-0.00001) == "−0.000010"
+
+
+def test_the_shares_of_a_column_have_the_same_decimals() -> None:
+    """But none becomes 0% or 100% by that."""
+    cells = (0.922, 0.71, 1.0, 0.9996, 0.99999, 1e-9, 0.0, math.nan, None)
+    table = Table("x", (Column("share", ColumnKind.PERCENT),), tuple((cell,) for cell in cells))
+    assert [row[0] for row in format_table(table)] == [
+        "92.20%", "71.00%", "100.00%", "99.96%", "99.999%", "<0.0001%", "0.00%", "undefined", "–",
+    ]  # fmt: skip

@@ -112,4 +112,4 @@ def test_ranks_letters_associations_and_perplexities_are_cells() -> None:
     assert column(table, "rank") == ["1–2", "1–3", 3, None]
     assert column(table, "group") == ["a", "ab", "b", None]
     assert column(table, "association") == [0.5, None, None, None]
-    assert column(table, "perplexity") == ["5.12", "99.9", "1,234", None]
+    assert column(table, "perplexity") == ["5.1", "99.9", "1,234.5", None]

@@ -21,6 +21,7 @@ from lmprobe.results import (
     Page,
     Section,
     SeriesPlot,
+    SharePlot,
     Table,
     Verdict,
 )
@@ -97,12 +98,15 @@ def test_which_sections_there_are() -> None:
     def titles(*rows: Any, **more: Any) -> list[str]:
         return [part.title for part in made_up_amplification(*rows, **more).page().sections]
 
-    pairs = ["Pairs", "Pairs, attribute->task"]
-    assert titles(ROW) == ["Verdict", *pairs, "Run it again"]
-    assert titles(made_up_row([[0.2]], [[0.4]]))[:3] == ["Verdict", "Training runs", "Pairs"]
+    tasks, pairs = "Task by task, attribute->task", "Pairs, attribute->task"
+    assert titles(ROW) == [tasks, "Verdict", pairs, "Run it again"]
+    runs = titles(made_up_row([[0.2]], [[0.4]]))
+    assert runs[:4] == [tasks, "Verdict", "Training runs", pairs]
     cut = TaskThreshold(task="t", value=0.5, wanted=0.25, share=0.3, row=0.01)
     assert titles(ROW, thresholds=(cut,))[3] == "Thresholds"
-    assert titles(ROW, provenance={"files": False}) == ["Verdict", *pairs]
+    assert titles(ROW, provenance={"files": False}) == [tasks, "Verdict", pairs]
+    # Nothing is moved by nothing.
+    assert titles(made_up_row([[0.0]]), provenance={"files": False}) == ["Verdict", pairs]
 
 
 def test_every_pair_can_be_searched_and_the_command_is_given() -> None:
@@ -123,21 +127,19 @@ def test_undefined_pairs_are_noted() -> None:
     assert made_up_amplification(ROW).page().notes == ()
 
 
-def test_the_figure_of_pairs_has_a_point_for_each_that_leans() -> None:
+def shares(*rows: Any) -> list[SharePlot]:
+    figures = made_up_amplification(*rows).page().figures
+    return [figure for figure in figures if isinstance(figure, SharePlot)]
+
+
+def test_shares_are_those_of_labels_and_predictions() -> None:
     lean = [[1.0, -1.0, 0.0, 1.0]]
     row = made_up_row([[0.2, 0.1, 0.0, np.nan]], lean=lean, tasks=("o.a", "o.b", "o.c", "o.d"))
-    figure = plot(made_up_amplification(row).page(), f"pairs_{A_TO_T.slug}")
-    towards, away = figure.series
-    assert (towards.name, away.name) == ("leans towards", "leans away")
-    # Above the base rate where it leans up, below where it leans down; both are amplified.
-    assert (towards.x, towards.y) == ((0.25,), (pytest.approx(0.45),))
-    assert (away.x, away.y) == ((0.25,), (pytest.approx(0.15),))
-    # What all tasks begin with is left out.
-    assert (towards.labels, away.labels) == (("g0, a",), ("g0, b",))
-    assert figure.diagonal
-    assert figure.alternative.startswith("3 pairs; ")
-    alone = plot(made_up_amplification(ROW).page(), f"pairs_{A_TO_T.slug}")
-    assert [one.name for one in alone.series] == ["leans towards"]
+    (figure,) = shares(row)
+    assert (figure.name, figure.before) == (f"tasks_{A_TO_T.slug}-g0", "the labels")
+    # Both are amplified: above the base rate where it leans up, below where it leans down.
+    places = [(line.label, line.before, line.after) for line in figure.lines]
+    assert places == [("a", 0.25, pytest.approx(0.45)), ("b", 0.25, pytest.approx(0.15))]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +157,8 @@ def test_tasks_are_named_without_what_all_begin_with(
     tasks: tuple[str, ...], short: tuple[str, ...]
 ) -> None:
     row = made_up_row([[0.1] * len(tasks)], tasks=tasks)
-    (series,) = plot(made_up_amplification(row).page(), f"pairs_{A_TO_T.slug}").series
-    assert series.labels == tuple(f"g0, {name}" for name in short)
+    (figure,) = shares(row)
+    assert {line.label for line in figure.lines} == {*short}
 
 
 def test_the_figure_of_runs_has_the_value_that_the_interval_belongs_to() -> None:
