@@ -33,7 +33,9 @@ class EmptyGroupError(InputError):
 class RowCost:
     """A cost c(y, ŷ), and the labels whose rows are annotated with a group."""
 
-    description: str
+    mean: str
+    """What the mean over rows is, such as `share denied`."""
+    formula: str
     cost: Cost
     labels: tuple[float, ...] = (0.0, 1.0)
 
@@ -52,17 +54,17 @@ def _wrong(truth: Floats, guess: Floats) -> Floats:
 
 
 MEASURES: dict[DisparityMeasure, RowCost] = {
-    "demographic_parity": RowCost("how much more often denied: 1 - ŷ over all rows", _denied),
+    "demographic_parity": RowCost("share denied", "1 - ŷ over all rows", _denied),
     "equal_opportunity": RowCost(
-        "how much more often denied though qualified: 1 - ŷ where y = 1", _denied, (1.0,)
+        "share denied though qualified", "1 - ŷ where y = 1", _denied, (1.0,)
     ),
     # Deviation: the paper would annotate the rows of equal opportunity (y = 1) alone, where
     # the zero-one loss sees no false positive; all rows are needed for what it describes.
-    "equalized_odds": RowCost("how much more often wrong: zero-one loss over all rows", _wrong),
-    "fpr_difference": RowCost("difference in false positive rate: ŷ where y = 0", _granted, (0.0,)),
-    "tpr_difference": RowCost("difference in true positive rate: ŷ where y = 1", _granted, (1.0,)),
+    "equalized_odds": RowCost("share predicted wrongly", "|y - ŷ| over all rows", _wrong),
+    "fpr_difference": RowCost("false positive rate", "ŷ where y = 0", _granted, (0.0,)),
+    "tpr_difference": RowCost("true positive rate", "ŷ where y = 1", _granted, (1.0,)),
     "accuracy_difference": RowCost(
-        "difference in accuracy: 1 - zero-one loss", lambda truth, guess: 1 - _wrong(truth, guess)
+        "accuracy", "1 - |y - ŷ|", lambda truth, guess: 1 - _wrong(truth, guess)
     ),
 }
 
@@ -101,7 +103,7 @@ def group_costs(
     """
     if cost is None and measure not in MEASURES:
         raise InputError(f'no measure called "{measure}"; {did_you_mean(measure, MEASURES)}')
-    charged = RowCost("own", cost) if cost is not None else MEASURES[measure]
+    charged = RowCost("mean cost", "own", cost) if cost is not None else MEASURES[measure]
     guess = _numbers(y_pred, "y_pred", unit=cost is None)
     truth = _truth(y_true, guess, measure, own=cost is not None)
     groups = _groups(sensitive_features)

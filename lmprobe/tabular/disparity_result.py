@@ -29,7 +29,7 @@ from lmprobe.results import (
     table_of,
 )
 from lmprobe.results.estimate import Claim, EstimateRow
-from lmprobe.results.format import describe_interval, format_percent, format_signed
+from lmprobe.results.format import describe_interval, format_number, format_percent, format_signed
 from lmprobe.results.result import Result
 
 LIMITS = (
@@ -135,8 +135,8 @@ class DisparityResult(Result):
             ColumnOf("interval", itemgetter(5), ColumnKind.INTERVAL),
             ColumnOf("verdict", itemgetter(6), ColumnKind.VERDICT),
         )
-        descriptions = {str(name): measure.description for name, measure in MEASURES.items()}
-        title = ": ".join(filter(None, [self.measure, descriptions.get(self.measure)]))
+        cost = _COSTS.get(self.measure)
+        title = self.measure + (f": difference in {cost.mean}, {cost.formula}" if cost else "")
         methods = ", ".join(dict.fromkeys(row.interval.method for row in self.rows))
         caption = f"intervals: {methods}, at {format_percent(self.rows[0].interval.confidence)}"
         cells = (line for row in self.rows for line in _cells(row))
@@ -206,9 +206,17 @@ def _cells(row: Disparity) -> Iterator[tuple[Cell, ...]]:
         yield (row.protected, "larger difference", None, None, *row.largest_component, None)
 
 
+_COSTS = {str(name): measure for name, measure in MEASURES.items()}
+
+
 def _sentence(row: Disparity) -> str:
-    claim = "not enough evidence of a difference"
-    if row.verdict.decisive:
-        claim = row.verdict.predicate.format(base="for the others").removeprefix("is ")
-    interval = describe_interval(row.interval)
-    return f"{row.protected}: {row.measure} {format_signed(row.value)}, {claim} ({interval})."
+    """Return the mean of both groups and their difference, in words."""
+    claim = f"{row.verdict}" if row.verdict.decisive else "not enough evidence of a difference"
+    sure = f"{claim} ({format_signed(row.value)}, {describe_interval(row.interval)})"
+    if row.measure in _COSTS:
+        mean = _COSTS[row.measure].mean
+        own, others = map(format_percent, row.mean_costs)
+    else:
+        mean = "mean cost"
+        own, others = map(format_number, row.mean_costs)
+    return f"{row.protected}: {mean} {own}, of the others {others}: {sure}."

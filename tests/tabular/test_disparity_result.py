@@ -108,7 +108,7 @@ def test_a_table_without_components_has_no_column_of_measures() -> None:
         ("a", 30, 70, 0.2, PLAIN.interval, Verdict.HIGHER),
         ("b", 30, 70, -0.2, LOWER.interval, Verdict.LOWER),
     )
-    assert table.title.startswith("demographic_parity: how much more often denied")
+    assert table.title.startswith("demographic_parity: difference in share denied, ")
     assert table.caption == "intervals: score, at 90%"
     own = disparity("a", "delay", 0.2, (0.1, 0.3))
     assert DisparityResult((own,)).tables()[0].title == "delay"
@@ -133,9 +133,9 @@ def test_the_headline_has_every_group_and_what_components_claim() -> None:
         Verdict.LOWER,
     ]
     texts = [row.text for row in DisparityResult((PLAIN, LOWER, UNCLEAR)).page().headline]
-    assert texts[0].startswith("a: demographic_parity +0.2000, higher than for the others (")
-    assert "0.2000, lower than for the others (" in texts[1]
-    assert "+0.0500, not enough evidence of a difference (" in texts[2]
+    assert texts[0].startswith("a: share denied 70%, of the others 50%: higher (+0.2000, ")
+    assert "lower (−0.2000, " in texts[1]
+    assert "not enough evidence of a difference (+0.0500, " in texts[2]
     assert len(repr(RESULT)) < 200
 
 
