@@ -117,10 +117,10 @@ def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
     number = len(order.models)
     if len(order.groups) == 1:
         return Statement(f"{where}, no two of {number} models can be told apart.")
-    claimed = {row.model: row.estimate.claimed for row in result.of(order.question)}
+    found = {row.model: row.estimate for row in result.of(order.question)}
     names = result.short_names
     first, last = (
-        f"{names[model]} ({format_signed(claimed[model])})"
+        f"{names[model]} ({format_signed(found[model].claimed)}, {found[model].verdict.label})"
         for model in (order.models[0], order.models[-1])
     )
     together = sum(len(group) > 1 for group in order.groups)

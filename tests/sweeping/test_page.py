@@ -100,7 +100,7 @@ def sentences(result: SweepResult) -> list[str]:
     ("groups", "said"),
     [
         (["abc"], "no two of 3 models can be told apart."),
-        (["a", "b", "c"], "for a (+0.1000) and highest for c (+0.3000); all 3 can be told apart."),
+        (["a", "b", "c"], "and highest for c (+0.3000, amplifies); all 3 can be told apart."),
         (["ab", "bc"], "; within 2 groups of them the models cannot be told apart."),
     ],
 )
