@@ -64,6 +64,7 @@ def command(
     from lmprobe.cli.output import note, show_json
     from lmprobe.errors import printable
     from lmprobe.io.table_files import write_table
+    from lmprobe.results.format import plural
     from lmprobe.templates import load_templates
 
     chosen = load_templates(templates).with_words(settings.attributes, settings.tasks)
@@ -73,6 +74,7 @@ def command(
             {
                 "templates": chosen.name,
                 "sha256": chosen.sha256,
+                "own_words": chosen.own_words,
                 "sentences": [asdict(sentence) for sentence in chosen.sentences()],
             }
         )
@@ -81,9 +83,11 @@ def command(
             typer.echo(printable(sentence.text))
         if not every:
             note(
-                f"some of {chosen.size:,} sentences: {len(chosen.templates):,} templates, "
-                f"{len(chosen.attributes)} attributes, {len(chosen.tasks)} tasks; print all with "
-                "--all, write them with --output items.csv",
+                f"some of {plural(chosen.size, 'sentence')}: "
+                f"{plural(len(chosen.templates), 'template')}, "
+                f"{plural(len(chosen.attributes), 'attribute')}, "
+                f"{plural(len(chosen.tasks), 'task')}; print all with --all, write them with "
+                "--output items.csv",
                 quiet=quiet,
             )
     if table is not None and output is not None:

@@ -39,6 +39,7 @@ from lmprobe.results.settings import from_mapping
 from lmprobe.sources import Source, default_base, load_base_rates
 from lmprobe.stats.method import intervals
 from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates.own_words import too_few
 
 if TYPE_CHECKING:
     from lmprobe.models import LanguageModel
@@ -180,6 +181,9 @@ def resolved(
     if settings.scorer != AUTO:
         scorers.get(settings.scorer)
     chosen = templates.with_words(settings.attributes, settings.tasks)
+    for role, labels in (("attribute", chosen.attributes), ("task", chosen.tasks)):
+        if len(labels) < 2:
+            raise too_few(role, labels)
     lean = None if lean_from is None else lean_from.name
     return replace(settings, attributes=chosen.attributes, tasks=chosen.tasks, lean=lean), chosen
 

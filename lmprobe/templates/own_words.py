@@ -106,10 +106,8 @@ def _with_words(
         raise InputError(f"the {role}s {', '.join(new)}: {problem.message}")
     label_of = dict(zip(new, (entry.label for entry in added), strict=True))
     labels = tuple(label_of.get(word, word) for word in given)
-    if len(set(labels)) != len(labels) or len(labels) < 2:
-        raise InputError(
-            f"a probe compares at least two different {role}s, found: {', '.join(labels)}"
-        )
+    if len(set(labels)) != len(labels) or not labels:
+        raise too_few(role, labels)
     if new:
         slots = {**contents.slots, slot: (*(() if alone else entries), *added)}
         contents = replace(contents, slots=slots)
@@ -117,6 +115,13 @@ def _with_words(
             # What crossed attributes say of every word is not known of these.
             contents = replace(contents, crossed=(), default=())
     return contents, Choice(labels, {label: word for word, label in label_of.items()})
+
+
+def too_few(role: str, labels: Sequence[str]) -> InputError:
+    """Return the error about words of which fewer than two are different."""
+    return InputError(
+        f"a probe compares at least two different {role}s, found: {', '.join(labels)}"
+    )
 
 
 def _item(

@@ -86,7 +86,7 @@ def test_another_choice_keeps_what_it_does_not_change() -> None:
         ("everyday-de", {"tasks": ["Koch", "nurse"]}, 'a word of the task "cook".*choose "cook"'),
         ("names", {"attributes": ["Emily", "Black & male"]}, "or words alone"),
         ("fitbert", {"tasks": ["pilot", "pilot"]}, 'the word "pilot" stands twice'),
-        ("fitbert", {"tasks": ["pilot"]}, "at least two different tasks, found: pilot"),
+        ("fitbert", {"tasks": ["cook", "cook"]}, "at least two different tasks, found: cook, cook"),
         ("fitbert", {"tasks": ["{x}", "cook"]}, "is not a word: '{x}'"),
     ],
 )
