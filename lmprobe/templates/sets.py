@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
+from unicodedata import normalize
 
 from lmprobe.errors import InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
@@ -113,7 +114,7 @@ class TemplateSet:
         chosen = [
             [self.own_words.get(role, {}).get(label, label) for label in labels]
             if given is None
-            else list(given)
+            else _words(given, role)
             for role, given, labels in (
                 ("attributes", attributes, self.attributes),
                 ("tasks", tasks, self.tasks),
@@ -203,6 +204,14 @@ class TemplateSet:
             items = rows.setdefault((sentence.template, sentence.task_word), row)
             items[sentence.attribute] = sentence.text
         return pd.DataFrame(rows.values())
+
+
+def _words(given: Sequence[str], role: str) -> list[str]:
+    """Return words as files have them, letters and accents together."""
+    words = [given] if isinstance(given, str) else list(given)
+    if isinstance(given, str) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"`{role}` must be a list of words, found {given!r}")
+    return [normalize("NFC", word) for word in words]
 
 
 T = TypeVar("T")

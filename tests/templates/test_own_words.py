@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -87,11 +88,13 @@ def test_another_choice_keeps_what_it_does_not_change() -> None:
         ("names", {"attributes": ["Emily", "Black & male"]}, "or words alone"),
         ("fitbert", {"tasks": ["pilot", "pilot"]}, 'the word "pilot" stands twice'),
         ("fitbert", {"tasks": ["cook", "cook"]}, "at least two different tasks, found: cook, cook"),
+        ("fitbert", {"tasks": "cook"}, "`tasks` must be a list of words, found 'cook'"),
+        ("fitbert", {"tasks": ["cook", 3]}, "must be a list of words"),
         ("fitbert", {"tasks": ["{x}", "cook"]}, "is not a word: '{x}'"),
     ],
 )
 def test_a_word_that_does_not_fit_is_one_clear_error(
-    name: str, words: dict[str, list[str]], message: str
+    name: str, words: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         load_templates(name).with_words(**words)
