@@ -41,6 +41,17 @@ def shortened(text: object, longest: int = LONGEST_MESSAGE) -> str:
     return f"{words[: longest * 2 // 3]} ... {words[-(longest // 3 - 5) :]}"
 
 
+def plural(number: int, noun: str, nouns: str = "", *, of: int | None = None) -> str:
+    """Return a count with its noun; `nouns` is the plural where it does not end in s.
+
+    >>> plural(1, "template"), plural(2400, "pair"), plural(1, "pair", of=4)
+    ('1 template', '2,400 pairs', '1 of 4 pairs')
+    """
+    whole = number if of is None else of
+    part = "" if of is None else f"{number:,} of "
+    return f"{part}{whole:,} {noun if whole == 1 else nouns or noun + 's'}"
+
+
 class LmprobeError(Exception):
     """Base class of errors in the caller's input: one line, safe to print, says how to fix them."""
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Quiet
+from lmprobe.errors import plural
 
 
 class Action(StrEnum):
@@ -49,7 +50,7 @@ def command(
         if json:
             show_json({"folder": folder, "removed": files, "bytes": size})
         else:
-            note(f"removed {files} files, {size:,} bytes", quiet=quiet)
+            note(f"removed {plural(files, 'file')}, {plural(size, 'byte')}", quiet=quiet)
         return
     entries: Counter[str] = Counter()
     sizes: Counter[str] = Counter()

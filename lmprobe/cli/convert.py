@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Quiet
+from lmprobe.errors import plural
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.results.settings import OptionGroup
 
@@ -90,4 +91,4 @@ def command(
         keep_unclear=keep_unclear,
         boxes=boxes,
     )
-    note(f"wrote {written:,} rows to {paths[-1]}", quiet=quiet)
+    note(f"wrote {plural(written, 'row')} to {paths[-1]}", quiet=quiet)

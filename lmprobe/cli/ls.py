@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from lmprobe.cli.options import Json
-from lmprobe.errors import InputError, LmprobeError, did_you_mean, printable
+from lmprobe.errors import InputError, LmprobeError, did_you_mean, plural, printable
 from lmprobe.plugins import REGISTRIES
 
 Row = Mapping[str, Any]
@@ -68,7 +68,7 @@ def _templates() -> list[Row]:
     return [
         {
             "name": name,
-            "size": f"{len(templates.templates)} templates, "
+            "size": f"{plural(len(templates.templates), 'template')}, "
             f"{len(templates.all_attributes)} x {len(templates.tasks)} words",
             "description": templates.description,
             "source": templates.source,
@@ -92,7 +92,7 @@ def _lexicons() -> list[Row]:
     return [
         {
             "name": name,
-            "size": f"{len(lexicon.entries)} words",
+            "size": plural(len(lexicon.entries), "word"),
             "description": lexicon.description,
             "source": lexicon.source,
             "words": [entry.word for entry in lexicon.entries],
@@ -109,7 +109,7 @@ def _base_rates() -> list[Row]:
     rows: list[Row] = []
     for source in describe():
         tasks, problem = source["tasks"], source["problem"]
-        size = f"{tasks} tasks x {len(source['attributes'])} groups" if tasks else "any"
+        size = f"{plural(tasks, 'task')} x {len(source['attributes'])} groups" if tasks else "any"
         description = source["title"] or ""
         if problem:
             size, description = "unknown", f"cannot be read: {problem}"

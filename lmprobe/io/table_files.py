@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
-from lmprobe.errors import DataFileError, InputError, refuse_unnamable
+from lmprobe.errors import DataFileError, InputError, plural, refuse_unnamable
 from lmprobe.io.files import csv_text, parse_json, problem_in, refuse_pipe, replacing
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def check_csv(files: TableFiles) -> None:
             try:
                 for line, cells in csv_rows(lines, files.format.delimiter, strict=True):
                     if len(cells) != width:
-                        message = f"found {len(cells)} cells, the header has {width}"
+                        message = f"found {plural(len(cells), 'cell')}, the header has {width}"
                         raise problem_in(path, message, line=line)
             except CsvError as problem:
                 if "limit" in str(problem):  # of Python's reader, which says nothing of the file

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lmprobe.errors import InputError
+from lmprobe.errors import InputError, plural
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels, read_groups, read_labels
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
@@ -114,7 +114,8 @@ def _sizes(groups: GroupLabels, split: Codes | None) -> list[int]:
         if counts[rarest] < needed:
             raise InputError(
                 f"too few examples to balance the groups: {groups.names[rarest]!r} has "
-                f"{counts[rarest]} rows{where}, at least {needed} of each group are needed"
+                f"{plural(int(counts[rarest]), 'row')}{where}, at least {needed} of each group are "
+                "needed"
             )
         sizes.append(int(counts[rarest] * (_SHARES[number] if split is None else 1)))
     return sizes

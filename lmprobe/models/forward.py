@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, ModelError
+from lmprobe.errors import InputError, ModelError, plural
 from lmprobe.models.language_model import WORD_START, TokenQuery
 
 Position = tuple[int, int]
@@ -78,7 +78,7 @@ class BatchSize:
         """Take half as many tokens from now on, or say that memory is too small."""
         if self._fixed or sentences == 1:
             raise ModelError(
-                f"out of memory with {sentences} sentence{'s' if sentences > 1 else ''}, "
+                f"out of memory with {plural(sentences, 'sentence')}, "
                 f"{tokens} tokens; "
                 + ('use the batch size "auto"' if self._fixed else "use a smaller model or dtype")
             )

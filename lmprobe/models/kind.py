@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lmprobe.errors import ModelError
+from lmprobe.errors import ModelError, plural
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.models.cache import write_record
@@ -208,8 +208,8 @@ class BatchedModel(TransformersModel):
         log_probability = np.array([answers[query] for query in read])
         if wrong := int((~np.isfinite(log_probability)).sum()):
             raise ModelError(
-                f"the model gave {wrong} probabilities that are not numbers or are zero; its "
-                "weights are damaged or need the dtype float32"
+                f"the model gave {plural(wrong, 'probability', 'probabilities')} of zero or not a "
+                "number; its weights are damaged or need the dtype float32"
             )
         return log_probability
 

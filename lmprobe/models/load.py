@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
-from lmprobe.errors import InputError, MissingExtraError, ModelError, did_you_mean
+from lmprobe.errors import InputError, MissingExtraError, ModelError, did_you_mean, plural
 from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import (
@@ -251,8 +251,8 @@ def _check_report(name: str, network: Any, report: dict[str, Any]) -> None:
     missing = sorted(report["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name}: the checkpoint lacks {len(missing)} weights of a language model, such as "
-            f"{missing[0]}; random ones would answer. It was saved for another purpose "
+            f"{name}: the checkpoint lacks {plural(len(missing), 'weight')} of a language model, "
+            f"such as {missing[0]}; random ones would answer. It was saved for another purpose "
             f"({', '.join(network.config.architectures or ['unknown'])})"
         )
     layers = {_LAYER.sub(".*", key) for key in network.state_dict()}
@@ -260,9 +260,9 @@ def _check_report(name: str, network: Any, report: dict[str, Any]) -> None:
     unused = sorted(key for key in report["unexpected_keys"] if _LAYER.sub(".*", key) in layers)
     if unused:
         raise ModelError(
-            f"{name}: the file has {len(unused)} weights that its configuration does not use, such "
-            f"as {unused[0]}: another number of layers. Weights and config.json do not belong "
-            "together"
+            f"{name}: the file has {plural(len(unused), 'weight')} that its configuration does not "
+            f"use, such as {unused[0]}: another number of layers. Weights and config.json do not "
+            "belong together"
         )
 
 

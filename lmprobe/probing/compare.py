@@ -28,6 +28,7 @@ from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import CompareSettings, ProbeSettings, templates_option
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
+from lmprobe.results.format import every
 from lmprobe.results.settings import refuse_unknown
 from lmprobe.stats.comparison import adjusted, task_differences
 from lmprobe.stats.verdicts import IntervalSettings
@@ -227,7 +228,7 @@ def _family_wise(
 def _multiplicity_notes(rows: int, settings: CompareSettings) -> tuple[Note, ...]:
     if rows < 2:
         return ()
-    text = f"p-values are adjusted by Holm: over the {rows} rows, and over all tasks of all rows"
+    text = f"p-values are adjusted by Holm: over {every(rows, 'row')}, and over all tasks of them"
     if settings.simultaneous:
-        text += f"; the {rows} intervals have their confidence simultaneously"
+        text += f"; {every(rows, 'interval')} have their confidence simultaneously"
     return (Note(NoteKind.MULTIPLICITY, text),)

@@ -349,7 +349,7 @@ def uses_masks(result: ProbeResult) -> bool:
 def _undefined(row: ProbeRow) -> Iterator[Note]:
     if row.undefined_pairs and row.unevenness is None:
         count, total = row.undefined_pairs, row.by_pair.size
-        text = f"{count} of {total} pairs are undefined and left out of the mean"
+        text = f"the mean leaves out {plural(count, 'pair', of=total)}, undefined"
         yield Note(NoteKind.UNDEFINED, text)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from lmprobe.errors import plural as plural
 from lmprobe.results.content import Cell, Column, ColumnKind, Table
 from lmprobe.results.estimate import Estimate
 from lmprobe.results.verdict import Interval, IntervalStatus, Verdict
@@ -171,13 +172,15 @@ def format_count(number: float) -> str:
     return _minus(f"{number:,.0f}") if number == int(number) else format_number(number)
 
 
-def plural(number: int, noun: str, nouns: str = "") -> str:
-    """Return a count with its noun; `nouns` is the plural where it does not end in s.
+def every(number: int, noun: str) -> str:
+    """Return all of so many things as people say it.
 
-    >>> plural(1, "template"), plural(2400, "pair")
-    ('1 template', '2,400 pairs')
+    >>> every(1, "row"), every(2, "row"), every(3, "row")
+    ('the row', 'both rows', 'all 3 rows')
     """
-    return f"{format_count(number)} {noun if number == 1 else nouns or noun + 's'}"
+    if number > 2:
+        return f"all {plural(number, noun)}"
+    return f"the {noun}" if number == 1 else f"both {noun}s"
 
 
 def listed(parts: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import InputError, did_you_mean, plural
 from lmprobe.io.files import FileProblems, Problem, parse_toml, problem_in, write_texts
 from lmprobe.io.table_files import CsvError, csv_rows
 from lmprobe.sources.source import PROVENANCE, UNIT, BaseTable, Sampling, provenance_of
@@ -141,7 +141,7 @@ def _mistakes(
 ) -> Iterator[tuple[str, str]]:
     """Yield column and message of each mistake; `first` is the line that each task is on."""
     if len(cells) != len(header):
-        yield "", f"found {len(cells)} cells, the header has {len(header)}"
+        yield "", f"found {plural(len(cells), 'cell')}, the header has {len(header)}"
         return
     task = cells[0]
     if not task:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from lmprobe.errors import DataFileError, InputError, LmprobeError
+from lmprobe.errors import DataFileError, InputError, LmprobeError, plural
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.registry import Registry
 
@@ -62,7 +62,7 @@ class MissingLabels(LmprobeError, LookupError):
         self.tasks = tuple(tasks)
         kinds = {"attribute": self.attributes, "task": self.tasks}
         missing = " and ".join(
-            f"{len(labels)} {kind}{'s' * (len(labels) > 1)} ({', '.join(labels)})"
+            f"{plural(len(labels), kind)} ({', '.join(labels)})"
             for kind, labels in kinds.items()
             if labels
         )

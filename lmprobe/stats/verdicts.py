@@ -28,7 +28,7 @@ from lmprobe.results import (
     Verdict,
     decide,
 )
-from lmprobe.results.format import format_percent
+from lmprobe.results.format import every, format_percent, plural
 from lmprobe.results.settings import OptionGroup, Settings, setting
 from lmprobe.stats.method import Sample, interval, traits_of
 from lmprobe.stats.resampling import REPLICATES, Replicates, Spread, draws, joint_confidence, slices
@@ -200,7 +200,7 @@ def estimate_rows(
     joint: tuple[Note, ...] = ()
     if settings.simultaneous:
         how = "maximum-t" if traits_of(settings.interval).resamples else "Bonferroni"
-        text = f"the {len(together)} intervals cover together ({how})"
+        text = f"{every(len(together), 'interval')} cover together ({how})"
         joint = (Note(NoteKind.MULTIPLICITY, text),)
     return tuple(
         _row_estimates(row, number, obstacle, settings, confidence, joint)
@@ -304,9 +304,9 @@ def interval_notes(
     many = "templates" if single else "paraphrase families"
     tasks = len(number.unit_sizes)
     counts = {many: (unit, families, FEW), "tasks": ("task", tasks, FEW_TASKS)}
-    words = {name: f"{n} {unit if n == 1 else name}" for name, (unit, n, _) in counts.items()}
+    words = {name: plural(n, unit, name) for name, (unit, n, _) in counts.items()}
     if tasks < len(number.units):
-        words["tasks"] = f"{len(number.units)} tasks in {tasks} units"
+        words["tasks"] = f"{plural(len(number.units), 'task')} in {plural(tasks, 'unit')}"
     how = {
         "templates": f"{words[many]}, the tasks are taken as fixed",
         "tasks": f"{words['tasks']}, the templates are taken as fixed",

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from lmprobe.errors import DataFileError, InputError, did_you_mean, shortened
+from lmprobe.errors import DataFileError, InputError, did_you_mean, plural, shortened
 from lmprobe.io.files import parse_json
 from lmprobe.io.table_files import explaining, open_text, write_table
 from lmprobe.io.tables import column_names, read_columns
@@ -71,7 +71,7 @@ def _joined(table: pd.DataFrame, predictions: Any) -> pd.DataFrame:
     missing = images[~images.isin(rows.index)]
     if len(missing):
         raise DataFileError(
-            f"{place}: {len(missing):,} of {len(table):,} images have no prediction, "
+            f"{place}: no prediction for {plural(len(missing), 'image', of=len(table))}, "
             f'such as "{missing.iloc[0]}"'
         )
     clash = sorted(set(rows.columns) & set(table.columns))
@@ -188,7 +188,7 @@ def _read_attributes(path: Path) -> pd.DataFrame:
             f"{path}: the first line must be the number of images and the second the attributes"
         )
     if len(rows) != int(size):
-        raise DataFileError(f"{path}: the first line says {size} images, {len(rows)} follow")
+        raise DataFileError(f"{path}: the first line says {size} images, found {len(rows)}")
     for number, row in enumerate(rows, start=3):
         if len(row) != len(names) + 1 or not set(row[1:]) <= {"1", "-1"}:
             raise DataFileError(

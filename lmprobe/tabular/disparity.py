@@ -16,6 +16,7 @@ from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
 from lmprobe.registry import versions
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Verdict, decide
+from lmprobe.results.format import plural
 from lmprobe.results.settings import command_line
 from lmprobe.stats.method import IntervalMethod, groups_sample, interval, traits_of
 from lmprobe.stats.methods.bounded import checked_group_share
@@ -316,7 +317,7 @@ def _bootstrap_notes(costs: GroupCosts) -> list[Note]:
     for name, paid in (("protected", costs.protected), ("other", costs.other)):
         # Of 0/1 costs, the rarer kind is what the rows know little of.
         seen = min(np.count_nonzero(paid), np.count_nonzero(paid < costs.cost_bound))
-        what = f"the {name} group has {len(paid)} rows, {seen} of the rarer kind"
+        what = f"the {name} group has {plural(len(paid), 'row')}, {seen} of the rarer kind"
         if len(paid) < _TOO_FEW or np.ptp(paid) == 0:
             text = f"{what}: a bootstrap would be far too short, so there is none; use auto"
             notes.append(Note(NoteKind.NO_INTERVAL, text))

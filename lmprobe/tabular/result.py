@@ -332,7 +332,7 @@ def _sections(result: AmplificationResult, settings: AmplifySettings) -> list[Se
         curves = (_curve_figure(result),) if result.curves else ()
         sections.append(Section("Thresholds", tables=(_threshold_table(result),), figures=curves))
     undefined = [
-        Note(NoteKind.UNDEFINED, f"{_undefined(row)} pairs are not in the mean", row.direction)
+        Note(NoteKind.UNDEFINED, f"the mean leaves out {_undefined(row)} pairs", row.direction)
         for row in rows
         if row.undefined_pairs
     ]

@@ -22,7 +22,7 @@ from lmprobe.results import (
     json_field,
 )
 from lmprobe.results.estimate import EstimateRow
-from lmprobe.results.format import format_p_value, format_percent
+from lmprobe.results.format import format_p_value, format_percent, plural
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import (
     Links,
@@ -325,9 +325,9 @@ def _interval_notes(
     yield Note(NoteKind.ASSUMPTION, text)
     if close[0] and not no_lean:
         text = (
-            f"{close[0]} of {close[1]} pairs are within two standard errors of a tie, so their "
-            "lean may be due to chance: `corrected` uses the lean of other rows, and is divided by "
-            "the share of an amplification that it shows; a train table avoids it"
+            f"{plural(close[0], 'pair', of=close[1])} lie within two standard errors of a tie, so "
+            "their lean may be due to chance: `corrected` uses the lean of other rows, and is "
+            "divided by the share of an amplification that it shows; a train table avoids it"
         )
         yield Note(NoteKind.TIE, text)
     units = min(run.units for run in runs)

@@ -235,7 +235,7 @@ def test_endings_in_capitals(tmp_path: Path) -> None:
         ("a.csv", b"x,y\n1,2\r\n1,2\n3,4\n", "all lines end alike"),
         ("a.csv.zst", zstandard.compress(b"x,y\n1,2\n" * 50_000)[:-9], "Truncated"),
         ("a.csv", b"x,y\n", "no row below the column names"),
-        ("a.csv", b"x,y\n1,2\n1\n", "line 3: found 1 cells, the header has 2"),
+        ("a.csv", b"x,y\n1,2\n1\n", "line 3: found 1 cell, the header has 2"),
         ("a.csv", "x\ncafé\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"x\n" + b"a\n" * 20_000 + b"\xe9\n", "not UTF-8"),
         ("a.jsonl", b'{"x": "\xe9"}\n', "not UTF-8"),

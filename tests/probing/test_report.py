@@ -249,7 +249,7 @@ def test_a_note_of_all_rows_belongs_to_the_whole_and_others_say_where(
 def test_undefined_pairs_are_counted_unless_no_lean_is_known() -> None:
     some = made_row(PLAIN, [[0.5, np.nan], [0.5, 0.5]])
     texts = [note.text for note in gathered_notes(made_result(some))]
-    assert "1 of 4 pairs are undefined and left out of the mean" in texts
+    assert "the mean leaves out 1 of 4 pairs, undefined" in texts
     for other in (row(), replace(some, unevenness=UNEVEN)):
         kinds = [note.kind for note in gathered_notes(made_result(other))]
         assert NoteKind.UNDEFINED not in kinds

@@ -347,7 +347,7 @@ def test_a_note_says_what_the_sample_is(choices: dict[str, Any], expected: str) 
     (text,) = notes(moved_tables(moved, units=pairs))[NoteKind.ASSUMPTION]
     assert "12 templates crossed with 26 tasks in 13 units; " in text
     (joint,) = notes(moved_tables(moved), simultaneous=True)[NoteKind.MULTIPLICITY]
-    assert joint.startswith("the 3 intervals cover together")
+    assert joint.startswith("all 3 intervals cover together")
 
 
 def test_a_note_says_where_an_interval_is_not_to_be_trusted() -> None:

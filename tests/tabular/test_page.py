@@ -123,7 +123,7 @@ def test_every_pair_can_be_searched_and_the_command_is_given() -> None:
 def test_undefined_pairs_are_noted() -> None:
     row = made_up_row([[0.2, np.nan], [0.1, np.nan]])
     (note,) = section(made_up_amplification(row).page(), "Notes").notes
-    assert note.text == "2 of 4 pairs are not in the mean"
+    assert note.text == "the mean leaves out 2 of 4 pairs"
     assert made_up_amplification(ROW).page().notes == ()
 
 

@@ -90,7 +90,7 @@ def test_a_lean_that_chance_may_decide_is_corrected() -> None:
     assert row.estimate.corrected == row.runs[0].corrected == row.runs[0].estimate.claimed
     assert row.estimate.base_bias == pytest.approx(row.value - row.estimate.corrected)
     assert (row.estimate.interval.method, row.estimate.obstacle) == ("cross-fitted", None)
-    assert said["tie"].startswith("2 of 6 pairs are within two standard errors of a tie")
+    assert said["tie"].startswith("2 of 6 pairs lie within two standard errors of a tie")
     assert "uses a lean that is cross-fitted on other rows" in said["assumption"]
     # Without an interval nothing is said, and a train table has a lean of its own.
     plain = measured(MIXED, interval=None)

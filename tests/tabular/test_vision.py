@@ -81,7 +81,7 @@ def test_predictions_are_matched_by_image(coco_files: tuple[Path, Path], tmp_pat
     said.write_text("image_id,predicted.tie\n25,1\n9,0\n7,1\n")
     assert vision.coco(*coco_files, predictions=said)["predicted.tie"].tolist() == [0, 1]
     said.write_text("image_id,predicted.tie\n25,1\n")
-    with pytest.raises(DataFileError, match='1 of 2 images have no prediction, such as "9"'):
+    with pytest.raises(DataFileError, match='no prediction for 1 of 2 images, such as "9"'):
         vision.coco(*coco_files, predictions=said)
     said.write_text("image_id,object.tie\n25,1\n9,1\n")
     with pytest.raises(DataFileError, match=r'call it "predicted.object.tie"'):
@@ -129,7 +129,7 @@ def test_celeba(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match=r'"000002.jpg" has no line'):
         vision.celeba(labels, partition=split)
     for wrong, message in (
-        (CELEBA.replace("3\n", "4\n", 1), "says 4 images, 3 follow"),
+        (CELEBA.replace("3\n", "4\n", 1), "says 4 images, found 3"),
         (CELEBA.replace("-1  1 -1", "-1  1"), "line 4 must be a file name and 3 times -1 or 1"),
         (CELEBA.split("\n", 1)[1], "the first line must be the number of images"),
         (CELEBA.replace("Male", "Man"), 'no attribute "Male"'),

@@ -227,9 +227,9 @@ def count(
         state.save()
     if not state.counts:
         raise InputError(
-            f"no sentence of {', '.join(corpus.names[:3])} ({size:,} bytes) counts under the rule "
-            f'"{rule}": none names exactly one task and one attribute; check the words, the '
-            "language and the format of the text"
+            f"no sentence of {', '.join(corpus.names[:3])} ({plural(size, 'byte')}) counts under "
+            f'the rule "{rule}": none names exactly one task and one attribute; check the words, '
+            "the language and the format of the text"
         )
     counts = np.zeros((len(words.attributes), len(words.tasks)), dtype=np.int64)
     for pair, sentences in state.counts.items():
@@ -311,7 +311,7 @@ def _provenance(result: CountResult, words: Lexicon, corpus: tuple[str, ...]) ->
     groups = "; ".join(f"{label}: {_listed(forms)}" for label, forms in words.attributes)
     language = "" if words.language == "en" else f', language "{words.language}"'
     never = result.never_counted
-    note = f"{len(never)} of {len(result.tasks)} tasks were never counted: {', '.join(never)}"
+    note = f"never counted: {plural(len(never), 'task', of=len(result.tasks))}: {', '.join(never)}"
     return {
         "source": ", ".join(corpus),
         "unit": "sentences",
