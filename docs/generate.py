@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ import typer
 import lmprobe
 from lmprobe.cli.help import default_of
 from lmprobe.cli.main import app
+from lmprobe.results import Section
 
 DOCS = Path(__file__).parent
 HELP_TEXTS = DOCS.parent / "tests" / "cli" / "golden"
+MADE = "<!-- made by `make docs`, do not edit -->"
 BEGIN, END = "<!-- generated: do not edit below -->", "<!-- end of the generated part -->"
 
 
@@ -124,8 +127,10 @@ def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").splitlines()[0].replace("<", "&lt;")
 
 
-def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, ...] = ()) -> str:
-    """Return docs/reproduction.md, and leave its figures in the folder, if there is one.
+def reproduction(
+    images: Path | None = DOCS / "images", *, without: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return the pages on reproduction by name, and leave the figures in the folder, if any.
 
     `without` leaves experiments out: one that takes minutes need not hold up every test.
     """
@@ -138,19 +143,56 @@ def reproduction(images: Path | None = DOCS / "images", *, without: tuple[str, .
     # The bundled model, so that the page does not depend on what this machine can download.
     settings = ExperimentSettings(model="reference:amplified")
     names = [name for name in in_order() if name not in without]
-    page = ReproductionSet(tuple(reproduce(name, settings) for name in names)).page()
+    results = ReproductionSet(tuple(reproduce(name, settings) for name in names))
+    page = results.page()
     for figure in page.figures if images else ():
         write_text(images / f"{figure.name}.svg", svg(figure) + "\n")
-    lines = [
-        "# Reproduction",
-        "",
-        "<!-- made by `make docs`, do not edit -->",
-        f"Published experiments, run again by `lmprobe reproduce all`. {' '.join(LIMITS)}",
-        "",
-    ]
-    for section in page.sections:
-        lines += section_lines(section, images="images")
-    return "\n".join(lines)
+    summary, *sections, out_of_reach = page.sections
+    main, details = [], []
+    for result, section in zip(results.experiments, sections, strict=True):
+        full = replace(section, notes=result.notes)
+        shown = _without_details(full)
+        if not result.tally.printed:
+            # There is nothing to compare: the finding and the figures are enough here.
+            shown = replace(shown, tables=())
+        main += section_lines(shown, images="images")
+        details += section_lines(replace(full, text=(), figures=()))
+    return {
+        "reproduction": "\n".join([
+            "# Reproduction",
+            "",
+            MADE,
+            "Here you see which published numbers lmprobe reproduces; `lmprobe reproduce all` runs "
+            "every experiment again. "
+            + " ".join(f"**{statement.text}**" for statement in page.headline),
+            "",
+            *section_lines(replace(summary, title="")),
+            " ".join(LIMITS),
+            "All columns, tables and notes are in the "
+            "[details of the reproductions](appendix/reproduction-details.md); on a terminal, "
+            "`--verbose` shows them.",
+            "",
+            *main,
+            *section_lines(out_of_reach),
+        ]),
+        "appendix/reproduction-details": "\n".join([
+            "# Details of the reproductions",
+            "",
+            MADE,
+            "All columns, tables and notes of the experiments on [reproduction](../reproduction.md)"
+            ", for a reader who wants to check a number.",
+            "",
+            *details,
+        ]),
+    }  # fmt: skip
+
+
+def _without_details(section: Section) -> Section:
+    return replace(
+        section,
+        tables=tuple(table.without_details() for table in section.tables if not table.detail),
+        notes=tuple(note for note in section.notes if not note.kind.is_detail),
+    )
 
 
 def picture() -> None:
@@ -358,6 +400,11 @@ PARTS = {"cli": cli, "api": api, "appendix/life-of-a-sentence": life}
 """What writes the generated part of a page."""
 
 
+def _page_of(name: str) -> str:
+    """Return a page with its generated part written anew."""
+    return between((DOCS / f"{name}.md").read_text(encoding="utf-8"), PARTS[name]())
+
+
 def main(wanted: list[str]) -> None:
     """Write the pages that were asked for, or all."""
     for name in wanted or [*PARTS, "help", "reproduction", "coverage", "notebook"]:
@@ -371,13 +418,11 @@ def main(wanted: list[str]) -> None:
         if name in writers:
             writers[name]()
             continue
-        path = DOCS / f"{name}.md"
-        if name == "reproduction":
-            path.write_text(reproduction(), encoding="utf-8")
-        else:
-            part = PARTS[name]()
-            path.write_text(between(path.read_text(encoding="utf-8"), part), encoding="utf-8")
-        print(f"wrote {path}")
+        pages = reproduction() if name == "reproduction" else {name: _page_of(name)}
+        for stem, text in pages.items():
+            path = DOCS / f"{stem}.md"
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
 
 
 if __name__ == "__main__":

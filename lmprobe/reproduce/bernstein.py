@@ -8,6 +8,7 @@ row's cost the share of five annotators who disagree, so that the true bias is k
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from lmprobe.metrics.association import Floats
 from lmprobe.reproduce.experiment import (
     ReproducedRow,
     Reproduction,
+    comparison_table,
     experiment,
     figure_texts,
     published,
@@ -50,9 +52,10 @@ def bernstein(settings: ExperimentSettings, progress: Progress = silent) -> Repr
         ):
             row = ReproducedRow(f"{method}: {name}", value, paper, details={"method": method})
             rows.append(row)
+    sizes = comparison_table(rows)
     rng = np.random.default_rng(settings.seed)
     plans = [(n, 0.1) for n in SIZES] + [(500, share) for share in SHARES[1:]]
-    shown = {}
+    shown, coverage = {}, []
     for done, (n, share) in enumerate(plans, start=1):
         samples = {genre: _intervals(genre, n, share, rng) for genre in GENRES}
         shown[n, share] = samples["government"][0]
@@ -62,14 +65,22 @@ def bernstein(settings: ExperimentSettings, progress: Progress = silent) -> Repr
         # The paper: "100% of the time", from 100 examples on (section 3.2).
         share_covered = float(np.mean(covered))
         reason = Reason.MISSING_DATA
-        rows.append(ReproducedRow(name, share_covered, 1.0, details=details, reason=reason))
+        coverage.append(ReproducedRow(name, share_covered, 1.0, details=details, reason=reason))
         progress(done, len(plans))
     figures = (
         _figure_1("figure-1-left", {n: shown[n, 0.1] for n in SIZES}),
         _figure_1("figure-1-right", {share: shown[500, share] for share in SHARES}),
         _figure_2(),
     )
-    return reproduction("bernstein", rows, drawn=figures)
+    return reproduction(
+        "bernstein",
+        [*rows, *coverage],
+        sizes,
+        replace(comparison_table(coverage, name="coverage"), detail=True),
+        drawn=figures,
+        covered=round(sum(row.value * row.details["runs"] for row in coverage)),
+        samples=sum(row.details["runs"] for row in coverage),
+    )
 
 
 def _intervals(genre: str, n: int, share: float, rng: np.random.Generator) -> list[Interval]:

@@ -76,7 +76,7 @@ def fitbert_iclr(settings: ExperimentSettings, progress: Progress = silent) -> R
 
 def _reproduce(name: str, settings: ExperimentSettings, progress: Progress) -> Reproduction:
     """Run the presets that the settings ask for; the experiment's name is its template set's."""
-    model, advice = _model(settings.model, name)
+    model, advice = _model(settings.model)
     bases = _bases(settings.wikipedia or "wikipedia")
     results: dict[str, ProbeResult] = {}
     for preset, options in PRESETS.items():
@@ -153,15 +153,15 @@ def _by_label(result: ProbeResult) -> dict[str, ProbeRow]:
     return {f"{LABELS[row.base, row.attributes]} {row.direction.short}": row for row in result.rows}
 
 
-def _model(name: str | None, experiment: str) -> tuple[Any, str]:
+def _model(name: str | None) -> tuple[Any, str]:
     """Load the model, or the bundled one where the paper's cannot be loaded.
 
     If it is not the paper's, say so, and how to get that one.
     """
     advice = (
-        f"To compare with the paper, fetch {PAPERS_MODEL} where there is a network, with `hf "
-        f"download {HUB_ID} --local-dir {PAPERS_MODEL}` or from https://huggingface.co/{HUB_ID}, "
-        f"and name its folder: `lmprobe reproduce {experiment} --model {PAPERS_MODEL}`."
+        f"To compare with the paper, fetch {PAPERS_MODEL} where there is a network (`hf download "
+        f"{HUB_ID} --local-dir {PAPERS_MODEL}`, or https://huggingface.co/{HUB_ID}) and name its "
+        f"folder: `--model {PAPERS_MODEL}`."
     )
     if name is not None:
         other = f"The model is {name}, not the paper's {PAPERS_MODEL}. {advice}"
@@ -170,7 +170,7 @@ def _model(name: str | None, experiment: str) -> tuple[Any, str]:
         return lmprobe.load_model(PAPERS_MODEL), ""
     except ModelError:
         model = lmprobe.load_model("reference:amplified")
-        return model, f"{PAPERS_MODEL} is not here; the model is {model.name}. {advice}"
+        return model, f"The model is {model.name}: {PAPERS_MODEL} is not here. {advice}"
 
 
 def _is_papers_model(name: str) -> bool:

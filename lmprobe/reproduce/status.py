@@ -103,10 +103,8 @@ class Tally:
         if not self.printed:
             return "The paper prints no numbers to compare with."
         numbers = "number" if self.printed == 1 else "numbers"
-        parts = [
-            f"{self.reproduced} of {self.printed} published {numbers} "
-            f"{'is' if self.reproduced == 1 else 'are'} reproduced"
-        ]
+        verb = "is" if 1 in (self.reproduced, self.printed) else "are"
+        parts = [f"{self.reproduced} of {self.printed} published {numbers} {verb} reproduced"]
         if self.differ:
             parts.append(f"{self.differ} {'differs' if self.differ == 1 else 'differ'}")
         if self.not_comparable:

@@ -248,7 +248,7 @@ def test_without_the_papers_model_there_is_no_difference_and_it_says_what_to_do(
         "0 of 8 published numbers are reproduced, 8 are not comparable (another model)."
     )
     assert "hf download google-bert/bert-base-uncased" in said
-    assert "lmprobe reproduce fitbert-iclr --model bert-base-uncased" in said
+    assert "`--model bert-base-uncased`" in said
     assert "diff" not in said
 
 

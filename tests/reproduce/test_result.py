@@ -149,7 +149,7 @@ def test_the_summary_counts_published_numbers_once() -> None:
     )
     assert str(count_statuses(rows[:1])) == "1 of 1 published number is reproduced."
     assert str(count_statuses(rows[3:4])) == (
-        "0 of 1 published number are reproduced, 1 is not comparable (another model)."
+        "0 of 1 published number is reproduced, 1 is not comparable (another model)."
     )
     assert str(count_statuses(rows[-1:])) == "The paper prints no numbers to compare with."
 
