@@ -88,7 +88,7 @@ def _with_words(
     slot = contents.attribute if role == "attribute" else contents.task
     entries = contents.slots[slot]
     members = words_by_label(entries)
-    # A word that is marked as new and is none counts as known.
+    # A known word stays one, even if it is marked as new.
     given = [
         word.removeprefix(NEW) if word.removeprefix(NEW) in members else word for word in given
     ]
@@ -161,7 +161,8 @@ def _item(
         item, forms = _noun_phrase(word, asked, deliberate=marked)
     if len(forms) != len(asked):
         if not guess:
-            raise InputError(_about_forms(given, word, asked, contents.name))
+            derivable = pronouns and bool(_noun_phrase(word, asked, deliberate=True)[1])
+            raise InputError(_about_forms(given, word, asked, contents.name, derivable))
         forms = [word] * len(asked)
     if names:
         written = dict(zip(asked, forms, strict=True))
@@ -184,14 +185,14 @@ def _form_names(contents: Contents, slot: str, compared: Sequence[LexiconEntry])
     return tuple(name for name in known if name in used)
 
 
-def _about_forms(given: str, word: str, names: Sequence[str], name: str) -> str:
+def _about_forms(given: str, word: str, names: Sequence[str], name: str, derivable: bool) -> str:
     """Return what is wrong with the number of forms."""
     if not names:
         return f'"{given}": the templates of {name} write a word in one form only; give {word}'
     how = "/".join([word, *(form.upper() for form in names)])
     return (
         f'"{given}": the templates of {name} also write a word as {", ".join(names)}; give the '
-        f"forms in this order: {how}"
+        f"forms in this order: {how}{f', or {word} alone' if derivable else ''}"
     )
 
 

@@ -82,7 +82,11 @@ def test_another_choice_keeps_what_it_does_not_change() -> None:
         ("fitbert", {"attributes": ["men", "women"]}, 'in the singular, such as "man"'),
         ("fitbert", {"attributes": ["he", "+we"]}, '"we" is another'),
         ("fitbert", {"attributes": ["man/men", "she"]}, "in one form only; give man"),
-        ("everyday", {"attributes": ["a/b", "she"]}, "object, possessive.*a/OBJECT/POSSESSIVE"),
+        (
+            "everyday",
+            {"attributes": ["a/b", "she"]},
+            "a/OBJECT/POSSESSIVE, or a alone",
+        ),
         ("everyday-de", {"tasks": ["Pilot", "cook"]}, "Pilot/FEMININE"),
         ("everyday-de", {"tasks": ["Koch", "nurse"]}, 'a word of the task "cook".*choose "cook"'),
         ("names", {"attributes": ["Emily", "Black & male"]}, "or words alone"),
@@ -109,6 +113,25 @@ def test_an_article_in_sight_that_does_not_fit_is_refused(tmp_path: Path) -> Non
         load_templates(path).with_words(tasks=["astronaut", "cook"])
     path.write_text(caught.value.__notes__[0])
     assert texts(str(path))[0] == "Al met an astronaut."
+
+
+def test_forms_are_given_after_slashes_where_the_templates_write_several(tmp_path: Path) -> None:
+    path = tmp_path / "made.toml"
+    who = [
+        {"word": "boy", "forms": {"many": "boys"}},
+        {"word": "girls", "number": "plural", "forms": {"many": "girls"}},
+    ]
+    what = [{"singular": word, "plural": f"{word}s"} for word in ("cook", "nurse")]
+    frames: list[object] = ["All {who:many} are not the same {what}.", "The {who} met the {what}."]
+    path.write_text(set_text(frames, {"who": who, "what": what}))
+    words = ["man/men", "girls"], ["pilot/pilots", "cook"]
+    assert texts(str(path), *words)[:2] == [
+        "All men are not the same pilot.",
+        "All girls are not the same pilots.",
+    ]
+    assert "The man met the pilot." in texts(str(path), *words)
+    with pytest.raises(InputError, match=r"a word as many; .* in this order: man/MANY$"):
+        load_templates(path).with_words(["man", "girls"])
 
 
 @pytest.mark.parametrize("name", template_names())
