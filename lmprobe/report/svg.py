@@ -6,6 +6,7 @@ at the two ends of the diverging scale; no meaning is carried by colour alone.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import unicodedata
@@ -371,20 +372,21 @@ def x_axis(
     whole: bool = False,
     label: Callable[[float], str] = tick_label,
 ) -> Iterator[Markup]:
-    """Draw a line from top to bottom at every tick, and the numbers that have room below.
+    """Draw a line from top to bottom at every tick, and below it every number, or every second...
 
-    `whole`: between the first and the second of something there is nothing to name.
+    One of them is zero, else the last. `whole`: between the first and the second of something
+    there is nothing to name.
     """
-    end = -math.inf
-    for tick in across.ticks():
-        if whole and tick != int(tick):
-            continue
-        x, words = across(tick), label(tick)
+    ticks = [tick for tick in across.ticks() if not whole or tick == int(tick)]
+    places, words = [across(tick) for tick in ticks], [label(tick) for tick in ticks]
+    wide = max(map(text_width, words), default=0.0) + 8
+    closest = min((right - left for left, right in itertools.pairwise(places)), default=wide)
+    stride = max(1, math.ceil(wide / closest))
+    first = ticks.index(0) if 0 in ticks else len(ticks) - 1
+    for number, (x, written) in enumerate(zip(places, words, strict=True)):
         yield line(x, top, x, bottom, kind)
-        half = text_width(words) / 2
-        if x - half > end:
-            yield text(x, bottom + 18, words, "muted", "middle")
-            end = x + half + 8
+        if (number - first) % stride == 0:
+            yield text(x, bottom + 18, written, "muted", "middle")
 
 
 def y_axis(up: Scale, left: float, right: float) -> Iterator[Markup]:

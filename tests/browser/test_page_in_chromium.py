@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import lmprobe
 from lmprobe.probing.result import ProbeResult
 from tests.browser import test_in_chromium as browser
 from tests.browser.test_in_chromium import asked_for, chromium, command, opened, page, phone, widths
@@ -90,6 +93,34 @@ def test_a_word_of_any_length_keeps_to_its_place(
     opened.get(path.as_uri())
     wide, room = widths(opened)
     assert wide == room
+
+
+def test_a_comparison_of_long_names_fits_a_phone(
+    opened: Any, made: Callable[..., ProbeResult], tmp_path: Path
+) -> None:
+    names = ("acme/short", f"acme/{'a-long-name-' * 8}", "w" * 80)
+    results = [made(model=name, seed=number) for number, name in enumerate(names)]
+    path = tmp_path / "comparison.html"
+    path.write_text(lmprobe.compare(results).to_html(), encoding="utf-8")
+    assert phone(opened, path.as_uri(), 390) == (390, 390)
+
+
+def test_the_first_example_prints_on_five_pages_of_paper(opened: Any, tmp_path: Path) -> None:
+    """Closed details are not printed; an opened one is."""
+    path = tmp_path / "report.html"
+    result = lmprobe.probe("reference:amplified", base=["uniform", "labor"])
+    path.write_text(result.to_html(), encoding="utf-8")
+    opened.get(path.as_uri())
+    closed = printed_pages(opened)
+    assert 2 <= closed <= 5
+    opened.execute_script("document.querySelectorAll('details').forEach((x) => { x.open = true; })")
+    assert printed_pages(opened) > closed
+
+
+def printed_pages(chromium: Any) -> int:
+    """Return how many A4 pages the page prints on."""
+    pdf = command(chromium, "Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
+    return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(pdf)))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
