@@ -197,11 +197,11 @@ def _without_details(section: Section) -> Section:
 
 def picture() -> None:
     """Leave the picture of the README, the top of a report, in docs/images; needs Chromium."""
-    result = lmprobe.probe("reference:amplified", base=["uniform", "labor", "corpus"])
+    result = lmprobe.probe("reference:amplified", base=["uniform", "labor"])
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         page.write_text(result.to_html(), encoding="utf-8")
-        flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,960"
+        flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1180"
         target = DOCS / "images" / "report.png"
         target.parent.mkdir(exist_ok=True)
         subprocess.run(
