@@ -169,6 +169,19 @@ def test_every_page_can_be_found_from_the_index() -> None:
     assert pages - {"index.md"} <= actual
 
 
+def test_the_pages_for_users_stay_short() -> None:
+    """The appendix has the evidence; CONTRIBUTING.md states the limit."""
+    pages = [ROOT / "README.md", *DOCS.glob("*.md")]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 28_000
+
+
+def test_every_page_begins_with_its_kind() -> None:
+    kinds = ("Tutorial", "How-to", "Explanation", "Reference")
+    pages = [path for path in DOCS.glob("*.md") if path.name not in ("index.md", "reproduction.md")]
+    first = {path.name: path.read_text(encoding="utf-8").split("\n", 3)[2] for path in pages}
+    assert [name for name, line in first.items() if not line.startswith(kinds)] == []
+
+
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate_docs", DOCS / "generate.py")
