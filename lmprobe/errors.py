@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from numbers import Real
 
 LONGEST_MESSAGE = 600
@@ -52,12 +53,47 @@ def plural(number: int, noun: str, nouns: str = "", *, of: int | None = None) ->
     return f"{part}{whole:,} {noun if whole == 1 else nouns or noun + 's'}"
 
 
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument in the message of an error, which the command line names as its option.
+
+    >>> str(Argument("tokenizer")), str(Argument("missing", "drop"))
+    ('`tokenizer`', '`missing="drop"`')
+    """
+
+    name: str
+    value: str | bool | None = None
+    """What to give, where the message says so."""
+
+    def __str__(self) -> str:
+        """Return the argument as it is written in Python."""
+        if self.value is None:
+            return f"`{self.name}`"
+        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+        return f"`{self.name}={value}`"
+
+
 class LmprobeError(Exception):
-    """Base class of errors in the caller's input: one line, safe to print, says how to fix them."""
+    """Base class of errors in the caller's input: one line, safe to print, says how to fix them.
+
+    The message may be given in parts: texts, arguments, and the error that is passed on.
+    """
 
     def __str__(self) -> str:
         """Return the message: no line breaks, no control characters, a few hundred characters."""
-        return shortened(super().__str__())
+        return self.message(str)
+
+    def message(self, spell: Callable[[Argument], str]) -> str:
+        """Return the message with the arguments in it as `spell` writes them."""
+        parts = (
+            part.message(spell)
+            if isinstance(part, LmprobeError)
+            else spell(part)
+            if isinstance(part, Argument)
+            else str(part)
+            for part in self.args
+        )
+        return shortened("".join(parts))
 
 
 class InputError(LmprobeError, ValueError):
@@ -85,7 +121,7 @@ def check_numbers(**arguments: object) -> None:
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise InputError(f"`{name}` must be a number: found {value!r}")
+            raise InputError(Argument(name), f" must be a number: found {value!r}")
 
 
 def check_confidence(confidence: float) -> float:
@@ -93,7 +129,8 @@ def check_confidence(confidence: float) -> float:
     check_numbers(confidence=confidence)
     if not 0 < confidence < 1:
         raise InputError(
-            f"`confidence` must lie between 0 and 1, both excluded: found {confidence}"
+            Argument("confidence"),
+            f" must lie between 0 and 1, both excluded: found {confidence}",
         )
     return confidence
 

@@ -163,7 +163,7 @@ def command(
     from lmprobe.sources.counting.lexicon import read_words
     from lmprobe.sources.csv_file import check_labels
 
-    _check_target(name, output)
+    _check_target(name, register)
     words = count_words(
         attributes=None if attributes is None else read_words(attributes, "attribute"),
         tasks=None if tasks is None else read_words(tasks),
@@ -191,15 +191,17 @@ def command(
     emit(result, json=json, output=output, quiet=quiet, verbose=verbose, hints=hints)
 
 
-def _check_target(name: str, output: Path | None) -> None:
+def _check_target(name: str, register: bool) -> None:
     """Refuse, before hours of counting, a table that could not be written or used by name."""
+    from lmprobe.io.files import base_rates_folder, check_folder
+
     unusable = name != printable(name) or set(name) & set("/\\")
     if not name or name.startswith(".") or name.endswith(".csv") or unusable:
         raise InputError(
             f'--name "{name}" must be a name such as wiki: one line, no folder in it, no .csv'
         )
-    if output is not None and output.exists() and not output.is_dir():
-        raise InputError(f"--output {output}: this is a file, not a folder")
+    if register:
+        check_folder(base_rates_folder(), "register")
 
 
 def _write(table: BaseTable, output: Path | None, register: bool) -> list[Path]:

@@ -7,7 +7,9 @@ import os
 import pkgutil
 import sys
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -16,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
 from lmprobe.cli.help import GroupedCommand, option_sections, print_help
-from lmprobe.errors import LmprobeError, printable, refuse_unnamable, shortened
+from lmprobe.errors import Argument, LmprobeError, printable, refuse_unnamable, shortened
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.
@@ -31,6 +33,14 @@ _GROUPS = {
 # The group of entry points through which packages add commands.
 _PLUGINS = "lmprobe.commands"
 _INTERRUPTED = 130
+# Parameters of commands that have another name than the argument of the function.
+_OPTIONS = {
+    "max": "largest",
+    "n": "rows",
+    "sensitive_features": "attribute",
+    "y_pred": "prediction",
+    "y_true": "label",
+}
 
 
 class LazyCommands(TyperGroup):
@@ -49,6 +59,17 @@ class LazyCommands(TyperGroup):
         # A command that was added to the application itself is there already.
         self._loaded = dict(self.commands)
         self.commands = {name: TyperCommand(name) for name in sorted(names)} | self._loaded
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error speaks of its options instead of arguments in Python."""
+        try:
+            return super().invoke(ctx)
+        except LmprobeError as problem:
+            command = self.get_command(ctx, ctx.invoked_subcommand)
+            options = [each for each in getattr(command, "params", ()) if each.opts[0][0] == "-"]
+            flags = {option.name: option.opts[0] for option in options}
+            problem.args = (problem.message(partial(_spelling, flags)),)
+            raise
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, those of packages too."""
@@ -85,6 +106,14 @@ class LazyCommands(TyperGroup):
         ]
         usage = f"{ctx.command_path} COMMAND [OPTIONS] ..."
         print_help(usage, self.help or "", sections, option_sections(self, ctx))
+
+
+def _spelling(flags: Mapping[str, str], argument: Argument) -> str:
+    """Return the option for an argument in Python; one that has none is a word of the message."""
+    if argument.value is False:
+        return f"--no-{argument.name}"
+    flag = flags.get(_OPTIONS.get(argument.name, argument.name), argument.name)
+    return flag if argument.value in (None, True) else f"{flag} {argument.value}"
 
 
 def _summary(command: str) -> str:

@@ -10,7 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
+from lmprobe.io.files import check_folder
 from lmprobe.results.settings import Option, OptionGroup, options_of
+
+
+def _writable(folder: Path | None) -> Path | None:
+    """Refuse a folder that cannot be written before anything is computed."""
+    return folder if folder is None else check_folder(folder)
+
 
 Json = Annotated[
     bool,
@@ -27,6 +34,7 @@ Output = Annotated[
         "-o",
         metavar="DIR",
         help="Write the result and its report to this folder.",
+        callback=_writable,
         rich_help_panel=OptionGroup.OUTPUT,
     ),
 ]

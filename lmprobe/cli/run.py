@@ -70,7 +70,7 @@ def command(
         with progress_bar(f"probing {model}", "sets", quiet=quiet) as progress:
             swept = sweep(model, templates, bases, output=output, progress=progress, **options)
         emit(swept, json=json, quiet=quiet, verbose=verbose, output=output)
-        return
+        raise typer.Exit(swept.exit_code)
     loaded = load_model(model, **model_settings.arguments())
     template_set = templates[0] if templates else None
     with progress_bar(f"probing {model}", "sentences", quiet=quiet) as progress:

@@ -43,7 +43,8 @@ def command(
     """Probe many models, and rank them as far as the intervals separate them.
 
     Each probe is saved in the output folder when it ends, so a sweep that was interrupted
-    continues where it stopped. A model that fails is reported at the end; the others are probed.
+    continues where it stopped. A model that fails is reported at the end; the others are
+    probed, and the exit code is 5.
 
     Examples:
 
@@ -71,3 +72,4 @@ def command(
             note(f"interrupted; the same command continues from {output}", quiet=quiet)
         raise
     emit(result, json=json, quiet=quiet, verbose=verbose, output=output)
+    raise typer.Exit(result.exit_code)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.errors import Argument, DataFileError, InputError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -321,6 +321,29 @@ def _lock(handle: int, *, wait: bool) -> bool:
     except OSError:
         return False
     return True
+
+
+def check_folder(folder: Path, option: str = "output") -> Path:
+    """Return the folder; raise if no file can be written there, and leave nothing behind."""
+    existing, argument = folder.absolute(), Argument(option)
+    try:
+        if existing.is_file():
+            raise InputError(argument, f" {folder}: this is a file, not a folder")
+        while not _is_there(existing):
+            existing = existing.parent
+        with tempfile.TemporaryFile(dir=existing):
+            return folder
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise InputError(argument, f" {folder}: the folder cannot be written: {reason}") from None
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether there is something of that name, be it a link to nothing."""
+    with suppress(FileNotFoundError):
+        path.lstat()
+        return True
+    return False
 
 
 def write_text(path: str | Path, text: str) -> Path:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean
 from lmprobe.metrics.association import Floats, checked_weight, ratio, tally
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.labels import Labels, cross, number_column, read_axis
@@ -110,15 +110,21 @@ def group_costs(
     counted = _mask(annotated, len(guess))
     if not len(guess) == len(truth) == len(groups):
         raise InputError(
-            f"`y_true`, `y_pred` and `sensitive_features` have {len(truth)}, {len(guess)} "
-            f"and {len(groups)} rows; they must have the same"
+            Argument("y_true"),
+            ", ",
+            Argument("y_pred"),
+            " and ",
+            Argument("sensitive_features"),
+            f" have {len(truth)}, {len(guess)} and {len(groups)} rows; they must have the same",
         )
     if cost is None:
         counted &= np.isin(truth, charged.labels) | np.isnan(truth)
     in_group = np.isin(groups, _wanted(protected, groups, "protected"))
     outside = ~in_group if other is None else np.isin(groups, _wanted(other, groups, "other"))
     if (in_group & outside).any():
-        raise InputError("a group cannot be both `protected` and `other`")
+        raise InputError(
+            "a group cannot be both ", Argument("protected"), " and ", Argument("other")
+        )
     costs = _bounded(charged.cost(truth, guess), cost_bound, len(guess))
     for name, rows in (("protected", in_group & counted), ("other", outside & counted)):
         if not rows.any():
@@ -132,21 +138,26 @@ def group_costs(
 def _truth(y_true: Any, guess: Floats, measure: str, *, own: bool) -> Floats:
     if y_true is None:
         if own or measure != "demographic_parity":
-            raise InputError("`y_true` may be left out for demographic_parity only")
+            raise InputError(Argument("y_true"), " may be left out for demographic_parity only")
         return np.full(len(guess), np.nan)
     truth = _numbers(y_true, "y_true", unit=False)
     if not own and not np.isin(truth, (0.0, 1.0)).all():
         strange = truth[~np.isin(truth, (0.0, 1.0))][0]
-        raise InputError(f"`y_true` must hold 0 and 1: found {strange}; code the labels so")
+        raise InputError(
+            Argument("y_true"), f" must hold 0 and 1: found {strange}; code the labels so"
+        )
     return truth
 
 
 def _numbers(column: Any, role: str, *, unit: bool) -> Floats:
-    values = number_column(column, f"`{role}`")
+    values = number_column(column, role)
     if unit and (values.min() < 0 or values.max() > 1):
         raise InputError(
-            f"`{role}` must lie in [0, 1]: found {values.min()} to {values.max()}; give 0/1 "
-            "decisions or probabilities, or a `cost` of your own"
+            Argument(role),
+            f" must lie in [0, 1]: found {values.min()} to {values.max()}; give 0/1 "
+            "decisions or probabilities, or a ",
+            Argument("cost"),
+            " of your own",
         )
     return values
 
@@ -164,12 +175,15 @@ def _groups(sensitive_features: Any) -> NDArray[Any]:
     except (TypeError, ValueError):
         frame = pd.DataFrame()
     if frame.empty:
-        raise InputError("`sensitive_features` must be one column or several, with a row at least")
+        raise InputError(
+            Argument("sensitive_features"), " must be one column or several, with a row at least"
+        )
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise InputError(
-            f"`sensitive_features` has {missing.sum()} rows without a group, first row {row}"
+            Argument("sensitive_features"),
+            f" has {missing.sum()} rows without a group, first row {row}",
         )
     if frame.shape[1] == 1:
         return frame.iloc[:, 0].astype(str).to_numpy(dtype=object)
@@ -190,19 +204,25 @@ def _mask(annotated: Any, rows: int) -> NDArray[np.bool_]:
         return np.ones(rows, dtype=bool)
     mask = np.asarray(annotated)
     if mask.shape != (rows,) or not np.isin(mask, (0, 1)).all():
-        raise InputError(f"`annotated` must be {rows} values, true where a row has a group")
+        raise InputError(
+            Argument("annotated"), f" must be {rows} values, true where a row has a group"
+        )
     return mask.astype(bool)
 
 
 def _bounded(costs: Any, bound: float, rows: int) -> Floats:
     if not isinstance(bound, int | float | np.number) or not 0 < bound < np.inf:
-        raise InputError(f"`cost_bound` must be positive and finite: found {bound}")
+        raise InputError(Argument("cost_bound"), f" must be positive and finite: found {bound}")
     values = np.asarray(costs, dtype=np.float64)
     if values.shape != (rows,):
-        raise InputError(f"`cost` must return one number per row, found shape {values.shape}")
+        raise InputError(
+            Argument("cost"), f" must return one number per row, found shape {values.shape}"
+        )
     if not np.isfinite(values).all() or values.min() < 0 or values.max() > bound:
         raise InputError(
-            f"costs must lie in [0, {bound}] (`cost_bound`): found {values.min()} to {values.max()}"
+            f"costs must lie in [0, {bound}] (",
+            Argument("cost_bound"),
+            f"): found {values.min()} to {values.max()}",
         )
     return values
 

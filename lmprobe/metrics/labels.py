@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError
+from lmprobe.errors import Argument, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,9 @@ def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     ['b & f', 'w & m']
     """
     if not hasattr(columns, "items"):
-        raise InputError(f"`columns` must be a table or columns by name: found {columns!r}")
+        raise InputError(
+            Argument("columns"), f" must be a table or columns by name: found {columns!r}"
+        )
     parts = []
     for name, column in columns.items():
         array = as_array(column)
@@ -88,18 +90,20 @@ def indicators(
         columns = tuple(str(column) for column in labels.columns)
         twice = sorted({name for name in columns if columns.count(name) > 1})
         if twice:
-            raise InputError(f'`{role}` has the column "{twice[0]}" twice; rename one')
+            raise InputError(Argument(role), f' has the column "{twice[0]}" twice; rename one')
         return Indicators(_checked(labels.to_numpy(), role), columns)
     array = as_array(labels, role)
     if array.ndim == 2:
         width = array.shape[1]
         if names is not None and len(names) != width:
-            raise InputError(f"`{role}` has {width} columns where {len(names)} are expected")
+            raise InputError(
+                Argument(role), f" has {width} columns where {len(names)} are expected"
+            )
         return Indicators(_checked(array, role), names or tuple(map(str, range(width))))
     if array.ndim != 1:
-        raise InputError(f"`{role}` must have one or two dimensions, found {array.ndim}")
+        raise InputError(Argument(role), f" must have one or two dimensions, found {array.ndim}")
     if array.size == 0:
-        raise InputError(f"`{role}` is empty; it needs at least one row")
+        raise InputError(Argument(role), " is empty; it needs at least one row")
     _refuse_missing(array, role)
     if binary and _is_numeric(array):
         return Indicators(_checked(array[:, None], role), ("1",))
@@ -116,8 +120,9 @@ def _from_categories(
 
     if is_fraction(array):
         raise InputError(
-            f"`{role}` is one column of fractions; give categories, "
-            "or probabilities of a 0/1 label, or an (n, K) array"
+            Argument(role),
+            " is one column of fractions; give categories, or probabilities of a 0/1 "
+            "label, or an (n, K) array",
         )
     if array.dtype.kind in "fb":
         array = array.astype(np.int64)
@@ -131,7 +136,8 @@ def _from_categories(
     unknown = sorted(set(categories) - set(names or categories))
     if unknown:
         raise InputError(
-            f'`{role}` has the unknown category "{unknown[0]}"; known: {", ".join(names or ())}'
+            Argument(role),
+            f' has the unknown category "{unknown[0]}"; known: {", ".join(names or ())}',
         )
     columns = np.zeros((len(array), len(categories)), dtype=np.uint8)
     columns[np.arange(len(array)), codes] = 1
@@ -141,7 +147,7 @@ def _from_categories(
 def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     """Return `values` as numbers in [0, 1], or say which row is not."""
     if values.shape[0] == 0 or values.shape[1] == 0:
-        raise InputError(f"`{role}` is empty; its shape is {values.shape}")
+        raise InputError(Argument(role), f" is empty; its shape is {values.shape}")
     if values.dtype.kind == "O":
         import pandas as pd
 
@@ -151,17 +157,21 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
             values = values.astype(str)
     if not _is_numeric(values):
         raise InputError(
-            f"`{role}` is a table of shape {values.shape} with words in it; give one column "
-            "of words (several are made one by `lmprobe.cross`), or columns of numbers"
+            Argument(role),
+            f" is a table of shape {values.shape} with words in it; give one column of "
+            "words (several are made one by `lmprobe.cross`), or columns of numbers",
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = _first((~np.isfinite(values)).any(axis=1))
-        raise InputError(f"`{role}` has NaN or infinity, first in row {row}; remove or impute it")
+        raise InputError(
+            Argument(role), f" has NaN or infinity, first in row {row}; remove or impute it"
+        )
     if not _in_unit(values):
         row = _first(((values < 0) | (values > 1)).any(axis=1))
         raise InputError(
-            f"`{role}` must lie in [0, 1]: found {values[row].min()} to {values[row].max()} "
-            f"in row {row}; turn scores into probabilities first"
+            Argument(role),
+            f" must lie in [0, 1]: found {values[row].min()} to {values[row].max()} in "
+            f"row {row}; turn scores into probabilities first",
         )
     return values
 
@@ -171,11 +181,14 @@ def number_column(column: Any, role: str) -> NDArray[np.float64]:
     try:
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{role} must be one column of numbers") from None
+        raise InputError(Argument(role), " must be one column of numbers") from None
     if values.ndim != 1 or not values.size:
-        raise InputError(f"{role} must be one column with at least one row: {values.shape}")
+        raise InputError(
+            Argument(role), f" must be one column with at least one row: {values.shape}"
+        )
     if not np.isfinite(values).all():
-        raise InputError(f"{role} has NaN or infinity, first in row {_first(~np.isfinite(values))}")
+        first = _first(~np.isfinite(values))
+        raise InputError(Argument(role), f" has NaN or infinity, first in row {first}")
     return values
 
 
@@ -190,8 +203,9 @@ def _refuse_missing(array: NDArray[Any], role: str) -> None:
         missing = np.asarray(pd.isna(array))
     if missing.any():
         raise InputError(
-            f"`{role}` has {missing.sum()} missing or infinite values, "
-            f"first in row {_first(missing)}; remove or impute them"
+            Argument(role),
+            f" has {missing.sum()} missing or infinite values, first in row "
+            f"{_first(missing)}; remove or impute them",
         )
 
 
@@ -206,7 +220,7 @@ def as_array(form: Labels, role: str = "labels") -> NDArray[Any]:
     try:
         array = np.asarray(form)
     except ValueError:
-        raise InputError(f"rows of `{role}` must all have the same length") from None
+        raise InputError("rows of ", Argument(role), " must all have the same length") from None
     if array.dtype.kind == "U" and isinstance(form, list | tuple):
         # Among words numpy would turn a missing value into the word "nan".
         return np.asarray(form, dtype=object)
@@ -278,8 +292,10 @@ def read_axis(
         read[role] = _matching(given[role], role, truth, binary or flat)
     if predictions is not None and len(read[roles[1]].values) != len(truth.values):
         raise InputError(
-            f"`{roles[1]}` has {len(read[roles[1]].values)} rows, "
-            f"`{roles[0]}` has {len(truth.values)}"
+            Argument(roles[1]),
+            f" has {len(read[roles[1]].values)} rows, ",
+            Argument(roles[0]),
+            f" has {len(truth.values)}",
         )
     names = tuple(dict.fromkeys(name for column in read.values() for name in column.names))
     aligned = {role: column.aligned(names) for role, column in read.items()}
@@ -292,7 +308,7 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
         values = indicators(form, role=role, binary=True).values
         if values.shape[1] != 1:
             raise InputError(
-                f"`{role}` must be one column of 0/1 or probabilities, as the labels are"
+                Argument(role), " must be one column of 0/1 or probabilities, as the labels are"
             )
         return Indicators(values, truth.names)
     if np.ndim(form) == 1:
@@ -300,15 +316,17 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
         read = indicators(form, role=role, names=truth.names if two else None)
         if min(len(read.names), len(truth.names)) > 1 and not set(read.names) & set(truth.names):
             raise InputError(
-                f"`{role}` holds {some_names(read.names)}, none of which is among the labels "
-                f"{some_names(truth.names)}"
+                Argument(role),
+                f" holds {some_names(read.names)}, none of which is among the labels "
+                f"{some_names(truth.names)}",
             )
         return read
     read = indicators(form, role=role)
     if len(read.names) != len(truth.names):
         raise InputError(
-            f"`{role}` has {len(read.names)} columns, the labels have {len(truth.names)}: "
-            f"{', '.join(truth.names)}"
+            Argument(role),
+            f" has {len(read.names)} columns, the labels have {len(truth.names)}: "
+            f"{', '.join(truth.names)}",
         )
     if not is_frame(form):
         return Indicators(read.values, truth.names)
@@ -323,8 +341,11 @@ def matched_columns(columns: tuple[str, ...], names: tuple[str, ...], role: str)
         return names
     # By position would be a guess, and a wrong one is not seen in the result.
     raise InputError(
-        f"the columns of `{role}` are called {some_names(columns)} and those of the labels "
-        f"{some_names(names)}; give them the same names, or an array in the order of the labels"
+        "the columns of ",
+        Argument(role),
+        f" are called {some_names(columns)} and those of the labels "
+        f"{some_names(names)}; give them the same names, or an array in the order "
+        "of the labels",
     )
 
 

@@ -101,7 +101,7 @@ def calibrated_threshold(scores: Any, share: float, *, sample_weight: Any = None
     >>> calibrated_threshold([0.9, 0.2, 0.6, 0.4], 0.5).value
     0.6
     """
-    values = number_column(scores, "`scores`")
+    values = number_column(scores, "scores")
     if not 0 <= share <= 1:
         raise InputError(f"`share` must lie between 0 and 1, found {share}")
     weight = checked_weight(sample_weight, len(values))
@@ -159,7 +159,7 @@ def amplification_curves(
             direction,
             name,
             given.names,
-            *_sums(given.truth.values, number_column(column, "`scores`"), weight),
+            *_sums(given.truth.values, number_column(column, "scores"), weight),
             *pairs,
         )
         for name, column, *pairs in zip(predicted.names, columns.T, base, leaning, strict=True)

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmprobe.errors import LmprobeError, ModelError, did_you_mean
+from lmprobe.errors import Argument, LmprobeError, ModelError, did_you_mean
 from lmprobe.io.files import parse_json
 from lmprobe.models.cache import file_hash
 from lmprobe.models.forward import first_line
@@ -242,7 +242,9 @@ def check_vocabulary(name: str, folder: Path) -> None:
     raise ModelError(
         f"{name}: no tokenizer in {folder}, which holds {there or 'no file'}; it is "
         "tokenizer.json, vocab.txt or vocab.json with merges.txt. Save it there "
-        "(tokenizer.save_pretrained), or name its folder or hub id (`tokenizer`, --tokenizer)"
+        "(tokenizer.save_pretrained), or name its folder or hub id (",
+        Argument("tokenizer"),
+        ")",
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, ModelError
+from lmprobe.errors import Argument, InputError, ModelError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import some_names
@@ -319,9 +319,11 @@ class _WordProblems:
             problems.append(f"are unknown to its tokenizer: {', '.join(sorted(self.unknown))}")
         if self.unknown and not self.known:
             raise ModelError(
-                f"the tokenizer knows none of the words ({some_names(tuple(sorted(self.unknown)))}"
-                "): it is not that of the model, or lacks its vocabulary. Give the right one "
-                "(`tokenizer`, --tokenizer), or words of the model's language"
+                "the tokenizer knows none of the words "
+                f"({some_names(tuple(sorted(self.unknown)))}): it is not that of the model, "
+                "or lacks its vocabulary. Give the right one (",
+                Argument("tokenizer"),
+                "), or words of the model's language",
             )
         if problems:
             raise ModelError(

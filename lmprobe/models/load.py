@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
-from lmprobe.errors import InputError, MissingExtraError, ModelError, did_you_mean, plural
+from lmprobe.errors import Argument, InputError, MissingExtraError, ModelError, did_you_mean, plural
 from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import (
@@ -337,7 +337,9 @@ def checked_tokenizer(name: str, tokenizer: Any, kind: str | None = None) -> Any
     if kind is not None and kinds.get(kind).masks and tokenizer.mask_token_id is None:
         raise ModelError(
             f"{name}: its tokenizer has no mask token, so there is nothing to fill; "
-            "give the right one (`tokenizer`, --tokenizer)"
+            "give the right one (",
+            Argument("tokenizer"),
+            ")",
         )
     if not tokenizer.is_fast:
         raise ModelError(
@@ -351,8 +353,8 @@ def tokenizer_text(tokenizer: Any) -> str:
     """Return a text that is the same for tokenizers that do the same."""
     if not hasattr(tokenizer, "special_tokens_map"):
         raise ModelError(
-            "`tokenizer` must be a tokenizer of transformers, a folder or a hub id: found "
-            f"{tokenizer!r}"
+            Argument("tokenizer"),
+            f" must be a tokenizer of transformers, a folder or a hub id: found {tokenizer!r}",
         )
     backend = getattr(tokenizer, "backend_tokenizer", None)
     inside = repr(tokenizer) if backend is None else backend.to_str()
@@ -403,8 +405,9 @@ def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         )
     if not callable(getattr(tokenizer, "convert_ids_to_tokens", None)):
         raise InputError(
-            "a model in memory needs its tokenizer (`tokenizer=`), found "
-            f"{type(tokenizer).__name__}"
+            "a model in memory needs its tokenizer (",
+            Argument("tokenizer"),
+            f"), found {type(tokenizer).__name__}",
         )
     return model, tokenizer
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe import __version__
-from lmprobe.errors import InputError
+from lmprobe.errors import Argument, InputError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Pairs
 from lmprobe.models import find_kind
@@ -144,9 +144,8 @@ def _refuse_choices_of_models(
         if field.name not in (*_OWN, "lean") and getattr(settings, field.name) != field.default
     ]
     if given:
-        raise InputError(
-            f"{', '.join(given)}: for models only; a saved result has those it was made with"
-        )
+        names = [part for name in given for part in (", ", Argument(name))]
+        raise InputError(*names[1:], ": for models only; a saved result has those it was made with")
 
 
 def _given(models: Sequence[Compared], names: list[str]) -> list[str]:

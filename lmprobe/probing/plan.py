@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import Argument, InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import PlanSettings
@@ -264,10 +264,19 @@ def plan(
     """
     settings = PlanSettings(method, group_share, cost_bound, variance, confidence, power)
     if base is not None and any(given is not None for given in (effect, rows, pilot)):
-        raise InputError("`base` plans sentences: give it without effect, rows or pilot")
+        raise InputError(
+            Argument("base"), " plans sentences: give it without effect, rows or pilot"
+        )
     missing = (effect is None) == (rows is None) or (pilot is not None and effect is None)
     if base is None and missing:
-        raise InputError("give `effect`, or `rows` for what they allow; a pilot needs `effect`")
+        raise InputError(
+            "give ",
+            Argument("effect"),
+            ", or ",
+            Argument("rows"),
+            " for what they allow; a pilot needs ",
+            Argument("effect"),
+        )
     if (method is not None or variance is not None) and (pilot is not None or base is not None):
         raise InputError("a pilot or a base has its own variance: no method, no variance")
     if variance is not None and method is None:

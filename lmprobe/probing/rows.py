@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import Argument, InputError
 from lmprobe.metrics.association import Floats, lean as lean_of_association
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
 from lmprobe.models.kind import kinds
@@ -122,8 +122,10 @@ def baseline(
         if by_default:
             return Baseline(source.name, rates, NO_LEAN, None)
         raise InputError(
-            f'{problem}; "{source.name}" takes its lean from there: choose another source of the '
-            "lean (`lean`, --lean)"
+            problem,
+            f'; "{source.name}" takes its lean from there: choose another source of the lean (',
+            Argument("lean"),
+            ")",
         ) from problem
     return Baseline(source.name, rates, lean_from.name, lean_rates)
 
@@ -263,8 +265,11 @@ def _bare_row(
 def _tables(row: ProbeRow, scores: Scores, settings: ProbeSettings) -> RowTables:
     if np.isnan(row.by_pair).all():
         raise InputError(
-            f'base "{row.base}", {row.direction}: no pair of words is defined; the lean comes from '
-            f'"{row.lean_source}", which must know these words (choose it with `lean`)'
+            f'base "{row.base}", {row.direction}: no pair of words is defined; the lean '
+            f'comes from "{row.lean_source}", which must know these words (choose it '
+            "with ",
+            Argument("lean"),
+            ")",
         )
     logs = scores.log_table(row.attributes, row.tasks)
     return replace(row.tables(settings.seed), logs=logs)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, Self
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean
 from lmprobe.metrics.direction import Direction
 from lmprobe.results import (
     ColumnKind,
@@ -297,7 +297,13 @@ def check(
             f"this result of the job {whole.kind} has no number with an interval to check"
         )
     if max is None and against is None and max_perplexity is None and max_strength is None:
-        raise InputError("a check needs a limit (`max`, --max) or another result (`against`)")
+        raise InputError(
+            "a check needs a limit (",
+            Argument("max"),
+            ") or another result (",
+            Argument("against"),
+            ")",
+        )
     limits = () if max is None and against is None else limits_of(0.0 if max is None else max)
     bases = [base] if isinstance(base, str) else list(base or ())
     directions = [] if direction is None else [Direction.parse(direction)]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean
 
 
 class OptionGroup(StrEnum):
@@ -180,7 +180,8 @@ def _checked(option: Option, value: Any) -> Any:
     if option.several:
         if isinstance(value, str) or not isinstance(value, tuple):
             raise InputError(
-                f'`{option.name}` must be a list of words such as ["he", "she"], found {value!r}'
+                Argument(option.name),
+                f' must be a list of words such as ["he", "she"], found {value!r}',
             )
         return tuple(_single(option, item) for item in value)
     return _single(option, value)
@@ -195,12 +196,17 @@ def _single(option: Option, value: Any) -> Any:
         words = {float: "a number", int: "a whole number", bool: "true or false"}
         expected_words = words.get(option.kind, "text")
         raise InputError(
-            f"`{option.name}` must be {expected_words}, found {value!r} ({type(value).__name__})"
+            Argument(option.name),
+            f" must be {expected_words}, found {value!r} ({type(value).__name__})",
         )
     if number and math.isnan(plain):
-        raise InputError(f"`{option.name}` must be a number, found {plain}")
+        raise InputError(Argument(option.name), f" must be a number, found {plain}")
     if option.choices and plain not in option.choices:
-        raise InputError(f'no {option.name} "{plain}"; {did_you_mean(str(plain), option.choices)}')
+        raise InputError(
+            "no ", Argument(option.name), f' "{plain}"; {did_you_mean(str(plain), option.choices)}'
+        )
     if option.minimum is not None and plain < option.minimum:
-        raise InputError(f"`{option.name}` must be at least {option.minimum}, found {plain}")
+        raise InputError(
+            Argument(option.name), f" must be at least {option.minimum}, found {plain}"
+        )
     return float(plain) if option.kind is float else plain

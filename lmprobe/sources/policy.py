@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import MISSING, Missing
 from lmprobe.metrics.labels import some_names
@@ -78,7 +78,9 @@ def align_base_rates(
             f'no policy "{missing}" for missing words; {did_you_mean(missing, MISSING)}'
         )
     if not (np.isfinite(pseudo_count) and pseudo_count > 0):
-        raise InputError(f"`pseudo_count` must be a positive number, found {pseudo_count}")
+        raise InputError(
+            Argument("pseudo_count"), f" must be a positive number, found {pseudo_count}"
+        )
     if not attributes or not tasks:
         raise InputError("base rates need at least one attribute and one task")
     lacking = _lacking(source, tuple(attributes), tuple(tasks))
@@ -92,8 +94,11 @@ def align_base_rates(
     if missing == "error" and (empty_attributes or empty_tasks):
         never = ", ".join(empty_attributes + empty_tasks)
         raise InputError(
-            f'base rates "{source.name}" never counted {never}; '
-            'choose the policy "drop" to leave these undefined or "smooth" to add a pseudo-count'
+            f'base rates "{source.name}" never counted {never}; give ',
+            Argument("missing", "drop"),
+            " to leave these undefined or ",
+            Argument("missing", "smooth"),
+            " to add a pseudo-count",
         )
     dropped_attributes, dropped_tasks = lacking.attributes, lacking.tasks
     if missing == "drop" and (empty_attributes or empty_tasks):
@@ -192,7 +197,8 @@ def _smoothed(
         if (attributes, tasks) != (rates.attributes, rates.tasks) or not rates.joint.all():
             raise InputError(
                 f'base rates "{source.name}" are not counts, so no pseudo-count can be added; '
-                'choose the policy "drop"'
+                "give ",
+                Argument("missing", "drop"),
             )
         smoothed, cells = rates, 0
         text = f"{source.name} holds no counts and lacks nothing: no pseudo-count added"

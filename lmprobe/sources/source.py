@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from lmprobe.errors import DataFileError, InputError, LmprobeError, plural
+from lmprobe.errors import Argument, DataFileError, InputError, LmprobeError, plural
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.registry import Registry
 
@@ -67,8 +67,11 @@ class MissingLabels(LmprobeError, LookupError):
             if labels
         )
         super().__init__(
-            f'base rates "{source}" lack {missing}; leave the words out, add them to the '
-            'table, or choose the policy "drop" or "smooth"'
+            f'base rates "{source}" lack {missing}; leave the words out, add them to the table, or '
+            "give ",
+            Argument("missing", "drop"),
+            " or ",
+            Argument("missing", "smooth"),
         )
 
 

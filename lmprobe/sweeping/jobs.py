@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe import __version__
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.files import refuse_pipe
 from lmprobe.results.settings import OptionGroup, Settings, setting
 from lmprobe.sources.load import find_source
@@ -56,7 +56,11 @@ class SweepSettings(Settings):
         """Check that the choices go together."""
         Settings.__post_init__(self)
         if self.runs and self.checkpoints:
-            raise InputError("the checkpoints of a folder are steps of one run: give --runs models")
+            raise InputError(
+                "the checkpoints of a folder are steps of one run: give ",
+                Argument("runs"),
+                " models",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,9 @@ def subjects(
     sub-folders, such as checkpoint-500, are the states of one training run.
     """
     if revisions and checkpoints is not None:
-        raise InputError("give revisions or checkpoints, not both")
+        raise InputError(
+            "give ", Argument("revisions"), " or ", Argument("checkpoints"), ", not both"
+        )
     subjects = [
         subject
         for model in _names(models)

@@ -195,6 +195,11 @@ class SweepResult(Result):
         """Every template set, base and direction, in order."""
         return tuple(dict.fromkeys(row.question for row in self.rows))
 
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `lmprobe sweep`: 5 if a model could not be probed."""
+        return 5 if self.failures else 0
+
     def of(self, question: Question) -> tuple[SweepRow, ...]:
         """Return the rows of one question, models in the order given."""
         return tuple(row for row in self.rows if row.question == question)

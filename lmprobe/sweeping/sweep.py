@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io.files import remove_leftovers
+from lmprobe.errors import Argument, InputError, LmprobeError
+from lmprobe.io.files import check_folder, remove_leftovers
 from lmprobe.io.work import Progress, silent
 from lmprobe.models import find_kind
 from lmprobe.models.kind import default_templates
@@ -93,10 +93,14 @@ def sweep(
         workers=workers,
     )
     run = sweep_engines.get(settings.engine)
+    if output is not None:
+        check_folder(Path(output))
     probing, loading = _options(options)
     if loading.revision is not None:
         if settings.revisions:
-            raise InputError("give a revision or several revisions, not both")
+            raise InputError(
+                "give ", Argument("revision"), " or ", Argument("revisions"), ", not both"
+            )
         settings = replace(settings, revisions=(loading.revision,))
     names = _listed(models)
     members = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
@@ -221,10 +225,7 @@ def _run(
     run: SweepEngine, jobs: Sequence[ProbeJob], folder: Path, workers: int, progress: Progress
 ) -> tuple[dict[str, ProbeResult], dict[str, str]]:
     """Run the jobs that are not saved yet; return the results and the errors, by the job's key."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"cannot write to {folder}: {problem.strerror}") from problem
+    folder.mkdir(parents=True, exist_ok=True)
     results, errors, waiting = {}, {}, []
     for job in jobs:
         try:

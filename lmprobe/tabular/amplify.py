@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.tables import LackingRows, TableSource
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import MissingCells
@@ -144,8 +144,9 @@ def _tables(table: Any, runs: bool | Sequence[Any] | None) -> list[Any]:
         return [*tables, *runs]
     if len(tables) > 1 and not runs:
         raise InputError(
-            f"{len(tables)} tables: several are training runs of one model (`runs=True`, --runs); "
-            "name a folder or a pattern for the parts of one table"
+            f"{len(tables)} tables: several are training runs of one model (",
+            Argument("runs", True),
+            "); name a folder or a pattern for the parts of one table",
         )
     if not tables:
         raise InputError("no table was given")

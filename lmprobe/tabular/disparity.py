@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import Argument, InputError
 from lmprobe.io.tables import NOT_A_SHARE, NOT_BINARY, TableSource, refuse_unusable
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.disparity import Cost, EmptyGroupError, GroupCosts, group_costs, group_names
@@ -226,7 +226,9 @@ def _every_group(sensitive_features: Any) -> list[str]:
     if len(names) < 2:
         raise InputError(f"the groups must be at least two: found {', '.join(names)}")
     if len(names) > _MANY:
-        raise InputError(f"{len(names):,} groups are too many to take in turn; name `protected`")
+        raise InputError(
+            f"{len(names):,} groups are too many to take in turn; name ", Argument("protected")
+        )
     return names if len(names) > 2 else names[:1]
 
 

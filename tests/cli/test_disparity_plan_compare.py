@@ -200,12 +200,12 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            ([], "give `effect`, or `rows`"),
-            (["--effect", "0.1", "--rows", "5"], "give `effect`, or `rows`"),
+            ([], "give --effect, or --rows"),
+            (["--effect", "0.1", "--rows", "5"], "give --effect, or --rows"),
             (["--effect", "0.1", "--variance", "0.1"], "give a method too"),
             (["--effect", "0.1", "--pilot", "nowhere.json"], "nowhere.json"),
-            (["--effect", "-1"], "`effect` must be positive"),
-            (["--effect", "0.1", "--power", "80"], "`power` must lie between 0 and 1"),
+            (["--effect", "-1"], "--effect must be positive"),
+            (["--effect", "0.1", "--power", "80"], "--power must lie between 0 and 1"),
             (["--effect", "0.1", "--pilot", "x.json", "--method", "score"], "no method"),
         ],
     )

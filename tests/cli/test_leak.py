@@ -121,8 +121,14 @@ def test_a_language_model(run: Run, checkpoint: Checkpoint, tmp_path: Path) -> N
         (("--model", "x", "--rounds", "9"), "--rounds is for a FILE"),
         (("--model", "reference:faithful", "--device", "warp"), 'no device "warp"'),
         (("{table}", "-l", "verb", "-a", "gender", "--base", "labor"), "--base is for a --model"),
-        (("{table}", "-p", "said", "-a", "gender", "--at", "0.5"), "`at` perturbs labels"),
-        (("{table}", "-l", "verb", "-a", "gender", "--threshold", "1"), "needs both `labels`"),
+        (
+            ("{table}", "-p", "said", "-a", "gender", "--at", "0.5"),
+            "--at perturbs labels and needs --labels",
+        ),
+        (
+            ("{table}", "-l", "verb", "-a", "gender", "--threshold", "1"),
+            "needs both --labels and --predictions",
+        ),
         (("{table}", "-l", "vreb", "-a", "gender"), 'did you mean "verb"'),
         (("{table}", "-l", "verb", "-a", "gender", "--attacker", "exakt"), 'mean "exact"'),
         (

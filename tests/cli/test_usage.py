@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import typer
 
+from lmprobe import probe
 from lmprobe.cli.main import app
+from lmprobe.errors import Argument, InputError
+from lmprobe.models import EncodedCloze, TokenQuery
+from lmprobe.models.scorers import scorers
+from lmprobe.probing.result import ProbeResult
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -30,6 +37,103 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
     code, out, err = command()(*words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("run --confidence 3", "--confidence must lie between 0 and 1"),
+        ("run --missing drip", 'no --missing "drip"; did you mean "drop"?'),
+        ("run --base uniform --lean LACKS", "choose another source of the lean (--lean)"),
+        ("run --base LACKS --missing error", "give --missing drop or --missing smooth"),
+        ("run --min-mass -1", "--min-mass must be at least 0"),
+        ("sweep a --revision x --revisions y,z", "give --revision or --revisions, not both"),
+        ("sweep --checkpoints runs --runs", "steps of one run: give --runs models"),
+        ("compare SAVED SAVED --base labor --task nurse,cook", "--base, --task: for models only"),
+        ("compare SAVED SAVED --margin -1", "--margin must be a positive number"),
+        ("check SAVED", "a limit (--max) or another result (--against)"),
+        ("plan --rows 0", "--rows must be positive"),
+        ("plan --base wikipedia --effect 0.1", "--base plans sentences"),
+        ("plan --effect 0.1 --group-share 0.7", "--group-share is a lower bound"),
+        ("count TEXT --language ja --rule word", "--attribute"),
+        ("disparity TABLE -p score -g sex", "--prediction must lie in [0, 1]"),
+        ("disparity TABLE -p said -l score -g sex -m accuracy_difference", "--label must hold"),
+        ("leak TABLE -l said -a sex --share 2", "--share must"),
+        ("amplify TABLE TABLE -a sex -t said", "training runs of one model (--runs)"),
+    ],
+)
+def test_an_error_speaks_of_options(
+    words: str, message: str, command: Callable[..., Run], tmp_path: Path, result: ProbeResult
+) -> None:
+    files = {
+        "SAVED": result.to_json(),
+        "TEXT": "彼は料理人です。",
+        "TABLE": "sex,said,score\nf,0,3\nm,1,2\nf,1,5\nm,0,4\n",
+        "LACKS": "task,he,she\npilot,3,1\n",
+    }
+    names = {"SAVED": "saved.json", "TEXT": "text.txt", "TABLE": "table.csv", "LACKS": "lacks.csv"}
+    for name, text in files.items():
+        (tmp_path / names[name]).write_text(text, encoding="utf-8")
+    given = [str(tmp_path / names[word]) if word in files else word for word in words.split()]
+    code, out, err = command()(*given)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert "`" not in err
+
+
+def test_an_error_in_python_speaks_of_arguments() -> None:
+    with pytest.raises(InputError, match=r"^no `missing` \"drip\"; did you mean \"drop\"\?"):
+        probe("reference:faithful", missing="drip")  # type: ignore[arg-type]
+    problem = InputError(Argument("missing", "drop"), " or ", Argument("runs", True))
+    assert str(problem) == '`missing="drop"` or `runs=True`'
+    assert str(InputError("so: ", problem)) == f"so: {problem}"
+    assert str(pickle.loads(pickle.dumps(problem))) == str(problem)
+
+
+@pytest.mark.usefixtures("own_registries")
+def test_a_folder_that_cannot_be_written_is_refused_before_the_model_is_asked(
+    command: Callable[..., Run], tmp_path: Path
+) -> None:
+    asked: list[EncodedCloze] = []
+
+    @scorers.register("counted")
+    class Counted:
+        """The first piece of a word, and what was asked."""
+
+        kind, whole_word, hides_articles, whole_sentence = "masked", False, True, False
+
+        def queries(self, sentence: EncodedCloze) -> tuple[TokenQuery, ...]:
+            asked.append(sentence)
+            return sentence.masked([sentence.word], left_to_right=False)[:1]
+
+    model = ("reference:faithful", "--scorer", "counted", "--no-cache", "--task", "nurse,cook")
+    commands = {
+        "run": model,
+        "compare": ("reference:amplified", *model),
+        "sweep": model,
+        "leak": ("--model", "reference:faithful"),
+        "count": (tmp_path / "no-text",),
+        "amplify": (tmp_path / "no-table", "-a", "sex", "-t", "job"),
+        "plan": ("--effect", "0.1"),
+        "reproduce": ("shortcomings",),
+        "report": (tmp_path / "no-result",),
+        "check": (tmp_path / "no-result", "--max", "1"),
+    }
+    file = tmp_path / "file"
+    file.write_text("")
+    (tmp_path / "link").symlink_to("nowhere")
+    wrong = {file: "this is a file, not a folder", file / "below": "Not a directory"}
+    wrong |= {tmp_path / "link": "cannot be written", tmp_path / ("x" * 300): "too long"}
+    for folder, message in wrong.items():
+        for name, words in commands.items():
+            code, out, err = command(name)(*words, "--output", folder)
+            assert (code, out) == (2, ""), name
+            assert message in err
+            assert err.startswith(f"lmprobe: --output {tmp_path}")
+    assert asked == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+    assert command("run")(*model, "--output", tmp_path / "new" / "folder")[0] == 0
+    assert asked
 
 
 def test_every_command_that_prints_a_result_has_the_options_of_printing() -> None:

@@ -232,7 +232,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"rounds": 1}, "`rounds` must be 2 or more"),
     ({"share": 1.5}, "`share` must"),
     ({"seed": -1}, "at least 0, found -1"),
-    ({"average": "mean"}, 'no average "mean"'),
+    ({"average": "mean"}, 'no `average` "mean"'),
     ({"split": "train"}, "`split` has 1 rows"),
     ({"split": ["train"] * 200}, "in the part 'dev'"),
 ]

@@ -322,7 +322,7 @@ def test_a_checkpoint_without_the_head(copied: Path) -> None:
 def test_tokenizers_that_cannot_be_used(copied: Path) -> None:
     for path in copied.glob("*token*"):
         path.unlink()
-    wanted = r"no tokenizer in .*, which holds config\.json, .*model\.safetensors.*--tokenizer"
+    wanted = r"no tokenizer in .*, which holds config\.json, .*model\.safetensors.*`tokenizer`"
     with pytest.raises(ModelError, match=wanted):
         load_model(copied)
     with pytest.raises(ModelError, match="no tokenizer in"):

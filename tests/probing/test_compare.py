@@ -239,9 +239,9 @@ def test_models_of_one_name_are_told_apart(small: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"base": "labor"}, "base"),
-        ({"attributes": ["he", "she"], "scorer": "joint"}, "attributes, scorer"),
-        ({"min_mass": 0.5}, "min_mass"),
+        ({"base": "labor"}, "`base`"),
+        ({"attributes": ["he", "she"], "scorer": "joint"}, "`attributes`, `scorer`"),
+        ({"min_mass": 0.5}, "`min_mass`"),
     ],
 )
 def test_saved_results_have_what_they_were_made_with(
@@ -255,7 +255,7 @@ def test_mistakes(small: Any) -> None:
     for wrong in ("reference:amplified", Path("a.json"), small(), [small()], []):
         with pytest.raises(InputError, match="at least two models or results"):
             compare(wrong)
-    with pytest.raises(InputError, match='no pairs "second"'):
+    with pytest.raises(InputError, match='no `pairs` "second"'):
         compare([small(), small()], pairs="second")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"compare\(\) got an unexpected .* 'scorers'"):
         compare(["./no-such-model", "./other"], scorers="auto")

@@ -265,12 +265,12 @@ def test_the_notes_of_a_plugin_scorer_hold_for_it(monkeypatch: pytest.MonkeyPatc
         ({"confidence": 1.5}, "confidence"),
         ({"confidence": "0.95"}, r"`confidence` must be a number, found '0.95' \(str\)"),
         ({"scorer": "l2r"}, "no scorer called"),
-        ({"missing": "ignore"}, 'no missing "ignore"'),
+        ({"missing": "ignore"}, 'no `missing` "ignore"'),
         ({"attributes": "he,she"}, "`attributes` must be a list of words"),
         ({"seed": 1.5}, "`seed` must be a whole number"),
         ({"seed": -1}, "`seed` must be at least 0, found -1"),
         ({"prior": "yes"}, "`prior` must be true or false"),
-        ({"resample": "template"}, 'no resample "template"; did you mean "templates"'),
+        ({"resample": "template"}, 'no `resample` "template"; did you mean "templates"'),
     ],
 )
 def test_wrong_arguments_say_what_would_do(arguments: dict[str, Any], message: str) -> None:

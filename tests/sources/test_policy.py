@@ -68,7 +68,7 @@ def test_error_refuses_what_is_lacking_and_what_was_never_counted() -> None:
     ) as caught:
         align_base_rates(TABLE, ["he", "they"], ["a", "b"], missing="error")
     assert (caught.value.attributes, caught.value.tasks) == (("they",), ("a", "b"))
-    with pytest.raises(InputError, match='"small" never counted ze, mover; choose'):
+    with pytest.raises(InputError, match='"small" never counted ze, mover; give `missing="drop"`'):
         align_base_rates(TABLE, GROUPS, ["cook", "mover"], missing="error")
     assert align_base_rates(TABLE, ["he", "she"], ["cook"], missing="error").notes == ()
 

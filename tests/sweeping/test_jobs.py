@@ -43,7 +43,7 @@ def test_checkpoints_by_step_and_those_without_a_step_last(tmp_path: Path) -> No
         (["missing.txt"], {}, "cannot be read"),
         ([], {"checkpoints": "no/such/folder"}, "no such folder of checkpoints"),
         ([], {"checkpoints": "."}, "expected folders such as checkpoint-500"),
-        (["a"], {"revisions": ["x"], "checkpoints": "y"}, "revisions or checkpoints"),
+        (["a"], {"revisions": ["x"], "checkpoints": "y"}, "`revisions` or `checkpoints`"),
     ],
 )
 def test_what_cannot_be_swept_says_why(

@@ -183,7 +183,7 @@ def test_a_model_that_fails_is_told_and_the_others_are_kept(ready: Ready) -> Non
         ({"lean": "labr"}, "labor"),
         ({"templates": ["neutral", "neutral"]}, 'template set "neutral" appears twice'),
         ({"base": ["labor", "labor"]}, 'base "labor" appears twice'),
-        ({"revision": "x", "revisions": ["y"]}, "a revision or several revisions"),
+        ({"revision": "x", "revisions": ["y"]}, "give `revision` or `revisions`"),
         ({"checkpoints": "runs", "runs": True}, "steps of one run"),
         ({"models": []}, "at least one model"),
         ({"models": [object()]}, "a sweep takes names and paths"),
@@ -200,7 +200,7 @@ def test_other_mistakes_are_clear_too(ready: Ready, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'tempo'"):
         sweep(["acme/not-there"], tempo=1)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write to .*file/probes"):
+    with pytest.raises(InputError, match=r"`output` .*file: this is a file, not a folder"):
         run("acme/a", output=tmp_path / "file")
 
 

@@ -373,7 +373,7 @@ class TestTable:
         ({"group_share": 0.7}, "group_share"),
         ({"group_share": "x"}, "group_share"),
         ({"method": "guess"}, "guess"),
-        ({"measure": "parity"}, 'no measure "parity"'),
+        ({"measure": "parity"}, 'no `measure` "parity"'),
         ({"protected": "z"}, 'no protected group "z"'),
     ],
 )

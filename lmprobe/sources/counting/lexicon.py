@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.sources.counting.languages import language_of
 from lmprobe.templates import lexicon_names, load_lexicon, load_templates, words_by_label
 from lmprobe.templates.sets import Role, is_template_set
@@ -96,7 +96,7 @@ def read_words(text: str, role: Role = "task") -> Named:
     except DataFileError as problem:
         if path.exists():
             raise
-        raise InputError(f"{problem}; or write words with a comma, such as nurse,cook") from None
+        raise InputError(problem, "; or write words with a comma, such as nurse,cook") from None
 
 
 def built_in_tasks(language: str) -> Named:
@@ -104,7 +104,8 @@ def built_in_tasks(language: str) -> Named:
     name = "winobias-32" if language == "en" else f"occupations-{language}"
     if name not in lexicon_names():
         raise InputError(
-            f"no occupations are built in for {language_of(language).name}; give `tasks`"
+            f"no occupations are built in for {language_of(language).name}; give ",
+            Argument("tasks"),
         )
     return _words_and_forms(name)
 
@@ -123,7 +124,9 @@ def built_in_attributes(language: str, tasks: Named) -> Named:
         languages = [name.removeprefix(prefix) for name in lexicon_names() if prefix in name]
         raise InputError(
             f'no words of people are built in for the language "{language}", only for '
-            f"{', '.join(languages)}; give `attributes`, such as he=他;she=她"
+            f"{', '.join(languages)}; give ",
+            Argument("attributes"),
+            ", such as he=他;she=她",
         )
     taken = {word.casefold() for _, words in _checked(tasks, "tasks") for word in words}
     return {
@@ -156,26 +159,30 @@ def _split(words: str) -> list[str]:
 
 def _checked(named: Named, role: str) -> Labelled:
     if isinstance(named, str) or not isinstance(named, Iterable):
-        raise InputError(f"`{role}` must be several words, found {named!r}")
+        raise InputError(Argument(role), f" must be several words, found {named!r}")
     pairs = named.items() if isinstance(named, Mapping) else ((word, (word,)) for word in named)
     labels: dict[str, Words] = {}
     for name, words in pairs:
         listed = (words,) if isinstance(words, str) else tuple(words)
         bad = [word for word in listed if not isinstance(word, str) or not word.strip()]
         if not isinstance(name, str) or not name or not listed or bad:
-            raise InputError(f"`{role}`: {name!r} needs one or more words, found {listed!r}")
+            raise InputError(
+                Argument(role), f": {name!r} needs one or more words, found {listed!r}"
+            )
         for word in listed:
             # A sentence never holds these, so such a word could only ever count zero.
             if any(mark in word for mark in ".\n\r"):
-                raise InputError(f"`{role}`: {word!r} has a full stop or a line break in it")
+                raise InputError(
+                    Argument(role), f": {word!r} has a full stop or a line break in it"
+                )
             if not any(map(str.isalnum, word)):
-                raise InputError(f"`{role}`: {word!r} has no letter or digit in it")
+                raise InputError(Argument(role), f": {word!r} has no letter or digit in it")
         if name in labels:
-            raise InputError(f"`{role}`: {name!r} appears twice")
+            raise InputError(Argument(role), f": {name!r} appears twice")
         composed = (unicodedata.normalize("NFC", word.strip()) for word in listed)
         labels[name] = tuple(dict.fromkeys(composed))
     if not labels:
-        raise InputError(f"`{role}` are empty; give at least one word")
+        raise InputError(Argument(role), " are empty; give at least one word")
     return tuple(labels.items())
 
 
@@ -186,7 +193,8 @@ def _refuse_shared(labels: Labelled, role: str) -> None:
         for word in words:
             if owner.setdefault(word, name) != name:
                 raise InputError(
-                    f"`{role}`: the word {word!r} stands for both {owner[word]!r} and {name!r}"
+                    Argument(role),
+                    f": the word {word!r} stands for both {owner[word]!r} and {name!r}",
                 )
 
 
