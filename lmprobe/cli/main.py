@@ -37,9 +37,6 @@ _INTERRUPTED = 130
 _OPTIONS = {
     "max": "largest",
     "n": "rows",
-    "sensitive_features": "attribute",
-    "y_pred": "prediction",
-    "y_true": "label",
 }
 
 

@@ -56,8 +56,8 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
         ("plan --base wikipedia --effect 0.1", "--base plans sentences"),
         ("plan --effect 0.1 --group-share 0.7", "--group-share is a lower bound"),
         ("count TEXT --language ja --rule word", "--attribute"),
-        ("disparity TABLE -p score -g sex", "--prediction must lie in [0, 1]"),
-        ("disparity TABLE -p said -l score -g sex -m accuracy_difference", "--label must hold"),
+        ("disparity TABLE -p said -g sex --confidence 1", "--confidence must lie between"),
+        ("leak TABLE -l said -a same", "--attribute has only the group"),
         ("leak TABLE -l said -a sex --share 2", "--share must"),
         ("amplify TABLE TABLE -a sex -t said", "training runs of one model (--runs)"),
     ],
@@ -68,7 +68,7 @@ def test_an_error_speaks_of_options(
     files = {
         "SAVED": result.to_json(),
         "TEXT": "彼は料理人です。",
-        "TABLE": "sex,said,score\nf,0,3\nm,1,2\nf,1,5\nm,0,4\n",
+        "TABLE": "sex,said,same\nf,0,b\nm,1,b\nf,1,b\nm,0,b\n",
         "LACKS": "task,he,she\npilot,3,1\n",
     }
     names = {"SAVED": "saved.json", "TEXT": "text.txt", "TABLE": "table.csv", "LACKS": "lacks.csv"}
