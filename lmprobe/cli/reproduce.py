@@ -24,7 +24,7 @@ def command(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Repeat a published experiment and print our numbers next to those of the paper.
+    """Repeat a published experiment and say which of its numbers are reproduced.
 
     With --output, its figures are written as SVG files too.
 

@@ -170,7 +170,7 @@ def _model(name: str | None) -> tuple[Any, str]:
         return lmprobe.load_model(PAPERS_MODEL), ""
     except ModelError:
         model = lmprobe.load_model("reference:amplified")
-        return model, f"The model is {model.name}: {PAPERS_MODEL} is not here. {advice}"
+        return model, f"The model is {model.name}: {PAPERS_MODEL} cannot be loaded. {advice}"
 
 
 def _is_papers_model(name: str) -> bool:
