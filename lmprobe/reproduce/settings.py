@@ -20,8 +20,8 @@ class ExperimentSettings(Settings):
 
     model: str | None = setting(
         None,
-        "The model to probe, a name or a folder; by default bert-base-uncased, as in the paper, or a "
-        "bundled one where that is missing.",
+        "The model to probe, a name or a folder; by default bert-base-uncased, as in the paper, or "
+        "a bundled one where that is missing.",
         group=OptionGroup.MODEL,
         metavar="MODEL",
     )
