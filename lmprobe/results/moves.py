@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.directional import defined_mean
 from lmprobe.results.format import format_percent
 
 # Tasks that are named at either end.
@@ -37,8 +37,8 @@ class Move:
 class Moves:
     """(A, T) shares in the base and by the model in one direction, with the lean of every pair.
 
-    A task is moved by the mean over its groups: beyond the base where that is positive, back
-    where it is negative. Its `Move` names the group towards which the base leans.
+    A task is moved with the group that it leans to, the one that moves most of several: beyond the
+    base where the share of that pair grows, back where it falls.
     """
 
     direction: Direction
@@ -49,21 +49,24 @@ class Moves:
     lean: Floats
 
     @property
-    def by_task(self) -> Floats:
-        """The mean amplification of each task, (T,); NaN where no pair of it is defined."""
-        return np.asarray(defined_mean(self._pairs, axis=0))
+    def _groups(self) -> NDArray[np.intp]:
+        """The group that each task is moved with, (T,)."""
+        return np.asarray(np.argmax(np.nan_to_num(np.abs(self._pairs), nan=-1.0), axis=0))
 
     @property
     def _pairs(self) -> Floats:
-        return np.asarray(self.lean * (self.model - self.base))
+        """How far each pair that leans together is moved beyond the base, (A, T); else NaN."""
+        return np.where(self.lean > 0, self.model - self.base, np.nan)
+
+    @property
+    def by_task(self) -> Floats:
+        """How far each task is moved beyond the base, (T,); NaN where it leans to no group."""
+        return np.asarray(np.take_along_axis(self._pairs, self._groups[None], axis=0)[0])
 
     def example(self, value: float) -> Move | None:
         """Return the task that is moved by the amount nearest to `value`."""
         away = np.abs(self.by_task - value)
-        if np.isnan(away).all():
-            return None
-        task = int(np.nanargmin(away))
-        return self._move(task, 1.0 if self.by_task[task] >= 0 else -1.0)
+        return None if np.isnan(away).all() else self._move(int(np.nanargmin(away)))
 
     def beyond(self, most: int = _TASKS) -> tuple[Move, ...]:
         """Return the tasks that are moved farthest beyond the base."""
@@ -93,13 +96,10 @@ class Moves:
     def _farthest(self, sign: float, most: int) -> tuple[Move, ...]:
         moved = np.nan_to_num(sign * self.by_task)
         order = np.argsort(-moved, kind="stable")[:most]
-        return tuple(self._move(int(task), sign) for task in order if moved[task] > _NOISE)
+        return tuple(self._move(int(task)) for task in order if moved[task] > _NOISE)
 
-    def _move(self, task: int, sign: float) -> Move:
-        """Return the pair of the task that moved most that way, of those with a positive lean."""
-        moved = np.nan_to_num(sign * self._pairs[:, task], nan=-np.inf)
-        towards = self.lean[:, task] > 0
-        group = int(np.argmax(np.where(towards, moved, -np.inf) if towards.any() else moved))
+    def _move(self, task: int) -> Move:
+        group = self._groups[task]
         names = {"attribute": self.attributes[group], "task": self.tasks[task]}
         return Move(
             names[self.direction.given],

@@ -112,11 +112,11 @@ def test_the_farthest_moves_by_a_loop(base: Any, model: Any, lean: Any, way: Dir
     moved = {}
     for number, task in enumerate(tasks):
         pairs = [
-            lean[group, number] * (model[group, number] - base[group, number])
+            model[group, number] - base[group, number]
             for group in range(2)
-            if not np.isnan(lean[group, number])
+            if lean[group, number] > 0
         ]
-        moved[task] = sum(pairs) / len(pairs) if pairs else 0.0
+        moved[task] = max(pairs, key=abs, default=0.0)
     moves = Moves(way, attributes, tasks, base, model, lean)
     for sign, named in ((1, moves.beyond()), (-1, moves.back())):
         expected = sorted(
