@@ -64,8 +64,9 @@ class Moves:
         return np.asarray(np.take_along_axis(self._pairs, self._groups[None], axis=0)[0])
 
     def example(self, value: float) -> Move | None:
-        """Return the task that is moved by the amount nearest to `value`."""
-        away = np.abs(self.by_task - value)
+        """Return the task that is moved the way of `value`, if any is, by the nearest amount."""
+        same = np.where(self.by_task * value >= 0, self.by_task, np.nan)
+        away = np.abs((self.by_task if np.isnan(same).all() else same) - value)
         return None if np.isnan(away).all() else self._move(int(np.nanargmin(away)))
 
     def beyond(self, most: int = _TASKS) -> tuple[Move, ...]:

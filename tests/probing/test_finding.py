@@ -149,6 +149,15 @@ def test_an_example_is_the_task_nearest_to_the_mean_of_the_group_that_the_base_l
     assert others == []
 
 
+def test_an_example_moves_the_way_of_the_value() -> None:
+    lean = np.array([[-1.0, 1.0], [1.0, -1.0]])
+    base = np.full((2, 2), 0.5)
+    moves = Moves(FORWARD, ("he", "she"), ("nurse", "pilot"), base, base + lean * [-0.1, 0.4], lean)
+    assert [str(moves.example(value)) for value in (0.05, -0.4)] == [
+        "pilot (he 50% → 90%)", "nurse (she 50% → 40%)",
+    ]  # fmt: skip
+
+
 # ---- the whole screen -------------------------------------------------------------------------
 
 
