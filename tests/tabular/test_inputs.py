@@ -119,5 +119,5 @@ def test_rows_that_lack_a_value_can_be_left_out(people: pd.DataFrame, tmp_path: 
     assert '1 of 300 rows lacks a value ("sex" 1)' in note.text
     with pytest.raises(DataFileError, match=r'\("sex" 1, "said" 2\)'):
         measured(broken, "error")
-    with pytest.raises(InputError, match='no missing_cells "impute"'):
+    with pytest.raises(InputError, match='no `missing_cells` "impute"'):
         measured(broken, "impute")
