@@ -216,7 +216,7 @@ def test_nothing_asked_nothing_run_and_not_a_number_is_an_error(checkpoint: Chec
     assert score(model, []).log_probability.shape == (0,)
     with torch.no_grad():
         model.network.get_output_embeddings().weight[:] = float("nan")
-    with pytest.raises(ModelError, match="not numbers"):
+    with pytest.raises(ModelError, match="not a number"):
         score(model, CLOZES[:1])
 
 
