@@ -209,14 +209,14 @@ def _table(rows: list[ReproducedRow], way: str, direction: Direction) -> Table:
 
 
 def _answer(rows: list[ReproducedRow]) -> str:
-    """Say whether Figure 3's claim about Equalizer holds over all images."""
+    """Say whether what Figure 3 suggests about Equalizer is shown over all images."""
     by_name = {row.name: row for row in rows}
     words = []
     claims = (("T->A", "a fall", Verdict.LOWER), ("A->T", "a rise", Verdict.HIGHER))
     for direction, what, claimed in claims:
         change, ends, verdict = _change(by_name[f"as published: Equalizer {direction}"])
         otherwise = "is contradicted" if verdict.decisive else "is not shown"
-        holds = "holds" if verdict is claimed else otherwise
+        shown = "is shown" if verdict is claimed else otherwise
         size = f"{format_signed(change)} ({format_interval(ends)})"
-        words.append(f"{direction} {size}, so the claim of {what} {holds}")
+        words.append(f"{direction} changes by {size}, so {what} {shown}")
     return "; ".join(words)

@@ -93,10 +93,10 @@ def _reading(rows: list[ReproducedRow]) -> str:
         own = [row for row in compared if row.details["same_errors"] is same_errors]
         more = sum(row.verdict is Verdict.LEAKS_MORE for row in own)
         ends = format_range(min(row.value for row in own), max(row.value for row in own))
-        parts.append(f"than {what}: {more} of {len(own)} ({ends})")
+        parts.append(f"than {what} in {more} of {len(own)} models ({ends})")
     models = [row.value for row in rows if row.details["measure"] == "model leakage"]
     above = sum(value > rows[0].value for value in models)
     return (
-        f"Captions whose objects reveal more about gender {'; '.join(parts)}. More than the true "
-        f"labels themselves: {above} of {len(models)}"
+        f"The objects that captions name reveal more about gender {', and '.join(parts)}. They "
+        f"reveal more than the true labels in {above} of {len(models)}"
     )
