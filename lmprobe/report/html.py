@@ -85,7 +85,7 @@ def _tones(table: Table, row: tuple[Cell, ...]) -> list[str]:
         tone = ""
         if isinstance(cell, Verdict):
             tone = following = cell.tone.value
-        elif column.kind is ColumnKind.SIGNED:
+        elif column.kind is ColumnKind.SIGNED and cell is not None:
             tone = following if judged else _sign(cell)
             following = ""
         tones.append(tone)

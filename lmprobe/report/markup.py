@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from lmprobe.results import Page, Section, Table
+from lmprobe.results import Page, Section, Table, Tone
 from lmprobe.results.format import format_table, plural
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -25,8 +25,9 @@ def page_markdown(page: Page, *, images: str = "") -> str:
     """
     lines = [f"# {escaped(page.title)}", ""]
     lines += [escaped(page.subtitle), ""] if page.subtitle else []
-    for statement in page.headline:
-        lines += [f"**{escaped(statement.text)}**", ""]
+    for number, statement in enumerate(page.headline):
+        leads = number == 0 or statement.verdict.tone is not Tone.EVEN
+        lines += [f"**{escaped(statement.text)}**" if leads else escaped(statement.text), ""]
     for section in page.sections:
         lines += section_lines(section, images=images)
     if page.limits:

@@ -46,7 +46,7 @@ from lmprobe.results.content import (
     Strip,
     StripPlot,
 )
-from lmprobe.results.format import format_interval, format_percent, format_signed
+from lmprobe.results.format import DIGITS, format_interval, format_percent, format_signed
 
 _NAMES = 0.4
 """The names take no more of the width than this."""
@@ -127,8 +127,10 @@ def _line(row: IntervalLine, across: Scale, y: float, *, written: bool) -> Itera
         yield line(left, y, right, y, f"{colour} bar")
     if not math.isfinite(row.value):
         return
-    x, value = across(row.value), format_signed(row.value)
-    words = f"{row.label}: {value}, {format_interval(row.interval)}"
+    # Two digits of a hundredth of the scale: nobody sees a smaller difference.
+    digits = max(DIGITS, 1 - math.floor(math.log10((across.high - across.low) / 100)))
+    x, value = across(row.value), format_signed(round(row.value, digits), digits)
+    words = f"{row.label}: {format_signed(row.value)}, {format_interval(row.interval)}"
     yield dot(x, y, 5.5 if written else 4.5, f"{colour} dot", hover(words))
     if written:
         half = text_width(value) / 2
