@@ -25,7 +25,7 @@ from lmprobe.probing.comparison import (
 )
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
-from lmprobe.probing.settings import CompareSettings, ProbeSettings, templates_option
+from lmprobe.probing.settings import CompareSettings, ProbeSettings, source_option, templates_option
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.document import RESULT_FILE
 from lmprobe.results.format import every
@@ -59,8 +59,8 @@ def compare(
     models
         At least two of: models as `probe` takes them, `ProbeResult` objects, files or folders.
     templates, base, lean
-        For models, as in `probe`; a saved result has its own. By default the set of a saved result
-        among them, else "fitbert" if all models are masked or "everyday".
+        For models, as in `probe`; a saved result has its own. By default the set and the bases of
+        a saved result among them, else the set is "fitbert" if all models are masked or "everyday".
     pairs
         `first` compares every other model with the first, `all` compares all pairs.
     margin
@@ -87,8 +87,8 @@ def compare(
         raise InputError("a comparison needs a list of at least two models or results")
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
-    elif templates is None:
-        templates = _shared_templates(models)
+    else:
+        templates, base = _shared(models, templates, base)
     choices = {field.name: getattr(settings, field.name) for field in fields(ProbeSettings)}
     choices |= {"lean": lean, "cache": cache, "progress": progress}
     results = [_probed(model, templates, base, choices) for model in models]
@@ -112,11 +112,18 @@ def _is_saved(model: Compared) -> bool:
     return str(model).endswith(".json") or (Path(model) / RESULT_FILE).is_file()
 
 
-def _shared_templates(models: Sequence[Compared]) -> str:
-    """Return the set for the models: that of a saved result, or one for all of their kinds."""
-    for saved in filter(_is_saved, models):
-        return templates_option(_probed(saved, None, None, {}).provenance["templates"])
-    return default_templates(*map(find_kind, models))
+def _shared(models: Sequence[Compared], templates: Any, base: Any) -> tuple[Any, Any]:
+    """Return the set and the bases for the models, by default those of a saved result."""
+    saved = next((_probed(model, None, None, {}) for model in filter(_is_saved, models)), None)
+    if saved is not None and base is None:
+        base = [source_option(name) for name in dict.fromkeys(row.base for row in saved.rows)]
+    if templates is None:
+        templates = (
+            default_templates(*map(find_kind, models))
+            if saved is None
+            else templates_option(saved.provenance["templates"])
+        )
+    return templates, base
 
 
 def _probed(model: Compared, templates: Any, base: Any, choices: dict[str, Any]) -> ProbeResult:

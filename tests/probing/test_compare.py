@@ -328,3 +328,11 @@ def test_simultaneous_intervals_of_differences_are_wider(small: Any) -> None:
     for row, other in zip(each, together, strict=True):
         ends = other.interval.low, other.interval.high
         assert (row.interval.low, row.interval.high) == pytest.approx(ends)
+
+
+def test_a_model_beside_a_saved_result_has_its_set_and_its_bases() -> None:
+    tasks = ["nurse", "cook", "mover"]
+    saved = probe("reference:amplified", "everyday", ["winobias", "uniform"], tasks=tasks)
+    result = compare([saved, "reference:faithful"], tasks=tasks, interval=QUICK)
+    assert list(dict.fromkeys(row.base for row in result.rows)) == ["winobias", "uniform"]
+    assert {probed["templates"]["name"] for probed in result.provenance["probes"]} == {"everyday"}
