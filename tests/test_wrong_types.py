@@ -47,6 +47,11 @@ GROUPS = ["a", "b"] * 10
             lambda: lmprobe.probe("reference:amplified", min_mass=float("nan")),
             "`min_mass` must be a number, found nan",
         ),
+        (lambda: lmprobe.probe("reference:amplified", min_mass=2), "must lie between 0 and 1"),
+        (
+            lambda: lmprobe.Association.from_counts([[1, 2], [3]], ["a", "b"], ["x", "y"]),
+            "`counts` must be a table of numbers",
+        ),
         (
             lambda: lmprobe.amplify(TABLE, attribute=WRONG, task="job", task_prediction="guess"),
             "a column is chosen by its name: found 5",

@@ -82,6 +82,8 @@ def find_shipped(name_or_path: str | Path, kind: str, suffix: str) -> Path:
         if shipped.is_file():
             return shipped
         if not Path(text).is_file():
+            if Path(text).is_dir():
+                raise DataFileError(f"{text} is a folder; give the {suffix} file in it")
             what = {"templates": "template set"}.get(kind, kind.rpartition("/")[2].rstrip("s"))
             raise DataFileError(
                 f'no {what} called "{text}"; {did_you_mean(text, shipped_names(kind, suffix))}; '

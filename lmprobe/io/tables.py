@@ -393,7 +393,14 @@ class TableSource:
 
     def _described(self, sql: str, columns: list[str]) -> dict[str, str]:
         described = self._run(f"DESCRIBE SELECT {', '.join(map(quoted, columns))} FROM {sql}")
-        return {row["column_name"]: row["column_type"] for row in described}
+        types = {row["column_name"]: row["column_type"] for row in described}
+        for name, kind in types.items():
+            if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
+                raise DataFileError(
+                    f'{self.name}: the column "{name}" holds lists or objects, where one value per '
+                    "row is wanted; make a column of each part"
+                )
+        return types
 
     def _run(self, sql: str, fetch: Callable[[Any], Any] = rows) -> Any:
         import duckdb

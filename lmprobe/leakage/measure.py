@@ -333,7 +333,7 @@ def table_leakage(
             frame = source.read([*numbers, *words], text=words)
             # One column may hold categories.
             categories = [part[0] for part in (labels, predictions) if len(part) == 1]
-            refuse_unusable(source, frame, [*words, *categories])
+            refuse_unusable(source, frame, [*words, *labels, *categories])
             for column in labels if len(labels) > 1 else ():
                 if not frame[column].isin((0, 1)).all():
                     source.refuse(column, NOT_BINARY)

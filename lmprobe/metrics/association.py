@@ -157,7 +157,10 @@ class Association:
         cls, counts: Any, attributes: Sequence[str], tasks: Sequence[str]
     ) -> Association:
         """Return the association of the counts (A, T) of each pair."""
-        table = np.asarray(counts, dtype=np.float64)
+        try:
+            table = np.asarray(counts, dtype=np.float64)
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"`counts` must be a table of numbers: {problem}") from None
         if table.ndim != 2:
             raise InputError(f"`counts` must have the axes (attribute, task), found {table.shape}")
         if not np.isfinite(table).all() or (table < 0).any():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from lmprobe.errors import Argument, LmprobeError, ModelError, did_you_mean
 from lmprobe.io.files import parse_json
@@ -84,7 +85,7 @@ def find_checkpoint(
             f"{name} is served by an API that gives no probabilities of a sentence of ours; "
             "lmprobe needs the weights: a folder, a GGUF file or a hub id"
         )
-    return _from_hub(name, revision, weights=weights)
+    return _from_hub(name, revision, wanted="model" if weights else "config")
 
 
 def _gguf(name: str, path: Path) -> Checkpoint:
@@ -147,7 +148,11 @@ def _local(name: str, folder: Path, place: Place = "folder") -> Checkpoint:
 
 
 def _from_hub(
-    name: str, revision: str | None, *, offline: bool = False, weights: bool = True
+    name: str,
+    revision: str | None,
+    *,
+    offline: bool = False,
+    wanted: Literal["model", "config", "tokenizer"] = "model",
 ) -> Checkpoint:
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HFValidationError
@@ -164,7 +169,8 @@ def _from_hub(
         )
 
     try:
-        folder = fetch(*((*_DESCRIPTION, *_SAFE_WEIGHTS) if weights else _DESCRIPTION[:1]))
+        weights = _SAFE_WEIGHTS if wanted == "model" else ()
+        folder = fetch(*(_DESCRIPTION[:1] if wanted == "config" else (*_DESCRIPTION, *weights)))
         if weights and not _files(folder, _SAFE_WEIGHTS):
             folder = fetch(*_DESCRIPTION, *_PICKLED_WEIGHTS)
     except HFValidationError as problem:
@@ -182,11 +188,14 @@ def _from_hub(
             if offline
             else f"the hub said: {first_line(problem)}"
         )
+        what, files = "model", "config.json, tokenizer and weights"
+        if wanted == "tokenizer":
+            what = files = wanted
         raise ModelError(
-            f'no model "{name}"{at}: no folder of that name here, and {hint}. Give a folder with '
-            f"config.json, tokenizer and weights, a hub id, or a bundled model; {_similar(name)}"
+            f'no {what} "{name}"{at}: no folder of that name here, and {hint}. Give a folder with '
+            f"{files}, a hub id, or a bundled model; {_similar(name)}"
         ) from problem
-    if weights:
+    if wanted == "model":
         _check(name, folder)
     return Checkpoint(name, folder, folder.name, "hub", folder.name)
 
@@ -230,7 +239,7 @@ def find_tokenizer(name_or_path: str | Path) -> tuple[Path, str]:
     elif not path.is_dir():
         if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or path.is_file():
             raise ModelError(f"{name}: no such folder; a tokenizer is a folder or a hub id")
-        path = _from_hub(name, None).folder
+        path = _from_hub(name, None, wanted="tokenizer").folder
     return path, _content_hash(path, _DESCRIPTION[1:])
 
 

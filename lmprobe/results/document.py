@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import DataFileError, InputError, shortened
 from lmprobe.io.files import parse_json, refuse_pipe
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.estimate import Estimate
@@ -45,7 +45,9 @@ def read_document(
 ) -> tuple[dict[str, Any], str]:
     """Return the document, as this version writes it, and where it was; refuse another kind."""
     if not isinstance(text_or_path, str | Path):
-        raise InputError(f"a result, its JSON or its path is expected: found {text_or_path!r}")
+        raise InputError(
+            f"a result, its JSON or its path is expected: found {shortened(repr(text_or_path), 60)}"
+        )
     text, where = _text_of(text_or_path)
     try:
         document = parse_json(text)

@@ -159,6 +159,8 @@ def find_source(text: str) -> Source:
         shipped = shipped_folder(_SHIPPED) / f"{text}.csv"
         if shipped.is_file():
             return read_table(shipped, text)
+        if Path(text).is_dir():
+            raise DataFileError(f"{text} is a folder; give the CSV file in it")
         if not Path(text).is_file():
             raise DataFileError(
                 f'no base rates called "{text}"; {did_you_mean(text, names())}; '

@@ -230,8 +230,9 @@ def from_frame(frame: pd.DataFrame, name: str = "DataFrame") -> BaseTable:
     try:
         counts = frame.to_numpy(dtype=np.float64).T
     except (TypeError, ValueError) as problem:
+        lacks = "" if frame.index.name == "task" else ", and no column is called task"
         raise DataFileError(
-            f"{name}: every column but `task` must hold numbers: {problem}"
+            f"{name}: every column but `task` must hold numbers{lacks}: {problem}"
         ) from None
     bad = np.argwhere(~(np.isfinite(counts) & (counts >= 0)))
     if len(bad):

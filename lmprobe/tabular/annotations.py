@@ -415,7 +415,7 @@ def convert(
     if len(sources) not in numbers:
         raise InputError(
             f"{kind} needs {', '.join(files)}, then the table to write; "
-            f"found {len(sources)} source files"
+            f"found {plural(len(sources), 'source file')}"
         )
     if kind == "coco":
         frame = coco(*sources, predictions=predictions, rule=rule, boxes=boxes)

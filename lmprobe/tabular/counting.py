@@ -24,6 +24,8 @@ from lmprobe.tabular.settings import Columns, Layout
 
 # More kinds than that are names or numbers of rows, not groups or tasks.
 _KINDS = 10_000
+# A few fractions may be classes, such as doses.
+_FRACTIONS, _FRACTION = 20, re.compile(r"^-?\d*\.\d*[1-9]")
 # As a column of floats writes whole numbers.
 _WHOLE = re.compile(r"^(-?\d+)\.0+$")
 
@@ -104,10 +106,16 @@ def count_rows(lines: Lines, layout: Layout, name: str) -> RowCounts:
 
     def labels(letter: str, group: tuple[str, ...]) -> Names:
         names = crossed(counted, letter, group)
-        if len(set(names)) > _KINDS:
+        kinds = set(names)
+        if len(kinds) > _KINDS:
             raise DataFileError(
                 f'{name}: "{" & ".join(group)}" has more than {_KINDS:,} different values; '
                 "name a column of groups or of tasks"
+            )
+        if len(group) == 1 and len(kinds) > _FRACTIONS and all(map(_FRACTION.match, kinds)):
+            raise DataFileError(
+                f'{name}: "{group[0]}" holds fractions such as {min(kinds)}; name a column of '
+                "groups or of tasks, or put the numbers into classes"
             )
         return names
 

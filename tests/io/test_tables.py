@@ -258,6 +258,16 @@ def test_every_mistake_is_one_clear_error(
     assert "\n" not in str(caught.value)
 
 
+def test_a_column_of_lists_or_objects_is_refused(tmp_path: Path) -> None:
+    for cell in (["a", "b"], {"a": 1}):
+        frame = pd.DataFrame({"x": [cell, cell], "n": [1, 2]})
+        frame.to_parquet(tmp_path / "a.parquet")
+        for table in (frame, tmp_path / "a.parquet"):
+            with pytest.raises(DataFileError, match='the column "x" holds lists or objects'):
+                read_columns(table, ["x"])
+            assert read_columns(table, ["n"])["n"].tolist() == [1, 2]
+
+
 def test_files_and_columns_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="no such file"):
         read_columns(tmp_path / "a.csv")

@@ -170,6 +170,9 @@ def test_a_wrong_cell_is_named_by_file_column_and_row(
         columns: dict[str, Any] = {role: ["smiles", "cell"]}
         with pytest.raises(DataFileError, match=f"{name}: {message.replace('ROW', row)}"):
             table_leakage(table, attribute="group", settings=EXACT, **columns)
+    two = {"labels": ["smiles", "cell"]}
+    with pytest.raises(DataFileError, match='the column "cell" must be 0 or 1: found '):
+        table_leakage(frame.assign(cell="x"), attribute="group", settings=EXACT, **two)
     with pytest.raises(DataFileError, match='no column "lable"'):
         table_leakage(frame, attribute="group", labels=["lable"], settings=EXACT)
 

@@ -127,6 +127,26 @@ def test_pickled_weights_are_fetched_only_where_there_are_no_others(
     assert not [pattern for pattern in queried[0] if pattern.endswith(".bin")]
 
 
+def test_a_tokenizer_of_the_hub_needs_no_weights(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = Path(shutil.copytree(copied, copied.parent / "fetched"))
+    (fetched / "model.safetensors").unlink()
+    queried: list[str] = []
+
+    def fetch(name: str, *, allow_patterns: list[str], **options: Any) -> str:
+        queried.extend(allow_patterns)
+        if name == "org/none":
+            raise ConnectionError("no route to host")
+        return str(fetched)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    assert load_model(copied, tokenizer="org/name").tokenizer.mask_token_id is not None
+    assert not [pattern for pattern in queried if pattern.endswith((".bin", ".safetensors"))]
+    with pytest.raises(ModelError, match=r'^no tokenizer "org/none".* a folder with tokenizer,'):
+        load_model(copied, tokenizer="org/none")
+
+
 def test_pickled_weights_are_read_as_tensors_only(copied: Path, checkpoint: Checkpoint) -> None:
     from safetensors.torch import load_file
 

@@ -16,6 +16,7 @@ from lmprobe.sources import align_base_rates, describe, load_base_rates, names
 from lmprobe.sources.csv_file import write_table
 from lmprobe.sources.load import find_source
 from lmprobe.sources.source import PROVENANCE, Uniform, sources, table_of
+from lmprobe.templates import load_templates
 
 HE_SHE = ["he", "she"]
 CSV = "task,he,she\nnurse,1,9\n"
@@ -95,6 +96,18 @@ def test_what_is_no_source_is_refused() -> None:
             load_base_rates(thing)
     with pytest.raises(DataFileError, match=r'did you mean "labor".*or give the path'):
         load_base_rates("labour")
+    frame = pd.DataFrame({"job": ["nurse", "cook"], "he": [1, 2], "she": [2, 3]})
+    with pytest.raises(DataFileError, match="no column is called task"):
+        load_base_rates(frame)
+
+
+def test_a_folder_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rates").mkdir()
+    with pytest.raises(DataFileError, match=r"^rates is a folder; give the CSV file in it"):
+        load_base_rates("rates")
+    with pytest.raises(DataFileError, match=r"^rates is a folder; give the \.toml file in it"):
+        load_templates("rates")
 
 
 def test_what_has_a_slash_or_ends_in_csv_is_a_path(own: Path) -> None:

@@ -492,6 +492,15 @@ def test_a_table_without_rows_is_refused(way: dict[str, Any]) -> None:
         lmprobe.amplify(WHOLE[:0], **ONE, **way)
 
 
+def test_a_column_of_fractions_is_no_group() -> None:
+    draw = np.random.default_rng(0)
+    table = pd.concat([WHOLE] * 20).assign(age=lambda rows: draw.random(len(rows)))
+    with pytest.raises(DataFileError, match=r'"age" holds fractions such as 0\.'):
+        lmprobe.amplify(table, attribute="age", task="t", task_prediction="p")
+    few = table.assign(age=[0.5, 1.5] * 30)
+    assert lmprobe.amplify(few, attribute="age", task="t", task_prediction="p").rows
+
+
 def test_a_column_that_numbers_the_rows_is_no_group() -> None:
     n = 10_001
     table = pd.DataFrame({"sex": range(n), "t": [0, 1] * (n // 2) + [1], "p": 1})
