@@ -11,7 +11,7 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.exhibits import SOURCE, interval_column
+from lmprobe.probing.exhibits import CORRECTED, SOURCE, interval_column
 from lmprobe.probing.finding import given_names
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
 from lmprobe.results import (
@@ -362,6 +362,7 @@ def _tasks_of(rows: Sequence[ComparisonRow]) -> list[_TaskOfRow]:
 
 def _difference_table(rows: Sequence[ComparisonRow]) -> Table:
     """Return every pair of models, base and direction with its difference."""
+    fitted = any(row.corrected is not None for row in rows)
     return table_of(
         "differences",
         rows,
@@ -369,12 +370,14 @@ def _difference_table(rows: Sequence[ComparisonRow]) -> Table:
             _model_column(rows),
             ColumnOf("base", "base"),
             ColumnOf("direction", "direction", ColumnKind.DIRECTION),
-            ColumnOf("difference", "value", ColumnKind.SIGNED, "value"),
+            ColumnOf("difference", "value", ColumnKind.SIGNED, "value", essential=not fitted),
+            ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
             interval_column(rows),
             ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
             ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
         ),
         title="Differences",
+        caption=CORRECTED if fitted else "",
     )
 
 
@@ -440,11 +443,11 @@ def _difference_figure(rows: list[ComparisonRow], base: str, several: bool) -> I
         name="-".join(filter(None, ("differences", base, direction.slug))),
         title=f"{direction}{', ' * bool(base)}{base}: difference{first}",
         alternative="; ".join(
-            f"{label}: {format_signed(row.value)}, {format_interval(row.interval)}"
+            f"{label}: {format_signed(row.estimate.claimed)}, {format_interval(row.interval)}"
             for row, label in zip(rows, labels, strict=True)
         ),
         lines=tuple(
-            IntervalLine(label, row.value, row.interval, row.verdict.tone)
+            IntervalLine(label, row.estimate.claimed, row.interval, row.verdict.tone)
             for row, label in zip(rows, labels, strict=True)
         ),
         sides=Sides("less", "more"),

@@ -275,7 +275,7 @@ def interval_figure(rows: Sequence[ProbeRow]) -> IntervalPlot:
     level = format_percent(rows[0].interval.confidence)
     words = listed(
         f"compared with {row.base}, the model {row.verdict.predicate.format(base=row.base)} "
-        f"({format_signed(row.value)}, {describe_interval(row.interval)})"
+        f"({format_signed(row.estimate.claimed)}, {describe_interval(row.interval)})"
         for row in rows
     )
     return IntervalPlot(
@@ -283,7 +283,8 @@ def interval_figure(rows: Sequence[ProbeRow]) -> IntervalPlot:
         title=f"Amplification, {direction}, with {level} intervals",
         alternative=f"{words}.",
         lines=tuple(
-            IntervalLine(row.base, row.value, row.interval, row.verdict.tone) for row in rows
+            IntervalLine(row.base, row.estimate.claimed, row.interval, row.verdict.tone)
+            for row in rows
         ),
         sides=_SIDES,
     )

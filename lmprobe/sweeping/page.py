@@ -123,10 +123,9 @@ def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
         f"{names[model]} ({format_signed(found[model].claimed)}, {found[model].verdict.label})"
         for model in (order.models[0], order.models[-1])
     )
-    together = sum(len(group) > 1 for group in order.groups)
     rest = "the two can be told apart" if number == 2 else f"all {number} can be told apart"
-    if together:
-        rest = f"within {plural(together, 'group')} of them the models cannot be told apart"
+    if any(len(group) > 1 for group in order.groups):
+        rest = f"not all {number} can be told apart"
     return Statement(f"{where}, the value is lowest for {first} and highest for {last}; {rest}.")
 
 

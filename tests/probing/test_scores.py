@@ -381,7 +381,7 @@ def test_a_tokenizer_that_knows_no_word_is_the_wrong_one(
     text = TINY
     for word in ("he", "she", "they", "nurse", "baker", "engineer", "lawyer", "janitor"):
         text = text.replace(f'"{word}"', f'"Ж{word}Ω"')
-    with pytest.raises(ModelError, match=r"knows none of the words \(.*--tokenizer"):
+    with pytest.raises(ModelError, match=r"knows none of the words \(.*`tokenizer`"):
         score_templates(load_model(checkpoint("Bert")), written(tmp_path, text), FORWARD)
 
 

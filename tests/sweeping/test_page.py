@@ -101,7 +101,7 @@ def sentences(result: SweepResult) -> list[str]:
     [
         (["abc"], "no two of 3 models can be told apart."),
         (["a", "b", "c"], "and highest for c (+0.3000, amplifies); all 3 can be told apart."),
-        (["ab", "bc"], "; within 2 groups of them the models cannot be told apart."),
+        (["ab", "bc"], "; not all 3 can be told apart."),
     ],
 )
 def test_a_question_has_a_sentence(groups: list[str], said: str) -> None:
