@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -50,6 +49,8 @@ from lmprobe.results.format import DIGITS, format_interval, format_percent, form
 
 _NAMES = 0.4
 """The names take no more of the width than this."""
+_BREAKS = " -_/:"
+"""A long name goes on after one of these."""
 
 
 def _value_scale(values: Sequence[float], width: float, names: Sequence[str]) -> Scale:
@@ -64,8 +65,8 @@ def _row_name(name: str, right: float, y: float, *, lines: int = 1) -> Markup:
     parts = [name]
     if lines == 2 and text_width(name) > room:
         letters = max(1, int(room / text_width("x")))
-        first = wrap(name, letters, replace_whitespace=False, drop_whitespace=False)[0]
-        parts, y = [first, name[len(first) :]], y - 8
+        cut = max(name.rfind(mark, 0, letters) + 1 for mark in _BREAKS) or letters
+        parts, y = [name[:cut], name[cut:]], y - 8
     return Markup("").join(
         fitted_text(part, room, {"x": right, "y": y + 4.5 + 16 * number, "text-anchor": "end"})
         for number, part in enumerate(parts)
