@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.results.settings import OptionGroup
 from lmprobe.tabular.settings import AmplifySettings
@@ -25,11 +25,7 @@ def command(
     settings: AmplifySettings,
     runs: Annotated[
         bool,
-        typer.Option(
-            "--runs",
-            help="The tables are training runs of one model.",
-            rich_help_panel=OptionGroup.COMPARED,
-        ),
+        option("The tables are training runs of one model.", OptionGroup.COMPARED, "--runs"),
     ] = False,
     json: Json = False,
     output: Output = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, Verbose
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, option
 from lmprobe.results.settings import OptionGroup
 
 
@@ -17,57 +17,56 @@ def command(
     ],
     largest: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "The largest allowed value: NUMBER, BASE=NUMBER, DIRECTION=NUMBER or "
+            "BASE:DIRECTION=NUMBER. Repeat for several limits; the most specific one applies.",
+            OptionGroup.COMPARED,
             "--max",
             metavar="LIMIT",
-            help="The largest allowed value: NUMBER, BASE=NUMBER, DIRECTION=NUMBER or "
-            "BASE:DIRECTION=NUMBER. Repeat for several limits; the most specific one applies.",
-            rich_help_panel=OptionGroup.COMPARED,
         ),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
-            metavar="OTHER.json",
-            help="Check the difference from this result, such as that of the model in "
+        option(
+            "Check the difference from this result, such as that of the model in "
             "production; --max is then the largest allowed increase, 0 by default.",
-            rich_help_panel=OptionGroup.COMPARED,
+            OptionGroup.COMPARED,
+            metavar="OTHER.json",
         ),
     ] = None,
     max_perplexity: Annotated[
         float | None,
-        typer.Option(
-            help="The largest allowed perplexity per word of the probed model.",
-            rich_help_panel=OptionGroup.COMPARED,
+        option(
+            "The largest allowed perplexity per word of the probed model.",
+            OptionGroup.COMPARED,
             metavar="NUMBER",
         ),
     ] = None,
     max_strength: Annotated[
         float | None,
-        typer.Option(
-            help="The largest allowed strength: how many times as strong the model's links may be "
+        option(
+            "The largest allowed strength: how many times as strong the model's links may be "
             "as those of the base.",
-            rich_help_panel=OptionGroup.COMPARED,
+            OptionGroup.COMPARED,
             metavar="NUMBER",
         ),
     ] = None,
     direction: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "T->A or A->T; both by default.",
+            OptionGroup.COMPARED,
             "--direction",
-            help="T->A or A->T; both by default.",
-            rich_help_panel=OptionGroup.COMPARED,
             metavar="DIRECTION",
         ),
     ] = None,
     base: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "A base of the result; all by default. Repeat for several.",
+            OptionGroup.COMPARED,
             "--base",
             "-b",
-            help="A base of the result; all by default. Repeat for several.",
-            rich_help_panel=OptionGroup.COMPARED,
-            metavar="NAME",
         ),
     ] = None,
     json: Json = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Quiet
+from lmprobe.cli.options import Quiet, option
 from lmprobe.errors import plural
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.results.settings import OptionGroup
@@ -43,35 +43,24 @@ def command(
     ],
     predictions: Annotated[
         Path | None,
-        typer.Option(
-            help="Table with image_id and the predictions of a model.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="FILE",
+        option(
+            "Table with image_id and the predictions of a model.", OptionGroup.INPUT, metavar="FILE"
         ),
     ] = None,
     rule: Annotated[
         CaptionRule,
-        typer.Option(
-            help="Match words in captions as the published code does, or whole: published, word.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="NAME",
+        option(
+            "Match words in captions as the published code does, or whole: published, word.",
+            OptionGroup.INPUT,
         ),
     ] = CaptionRule.published,
     keep_unclear: Annotated[
         bool,
-        typer.Option(
-            "--keep-unclear",
-            help="Keep images with both genders or neither.",
-            rich_help_panel=OptionGroup.INPUT,
-        ),
+        option("Keep images with both genders or neither.", OptionGroup.INPUT, "--keep-unclear"),
     ] = False,
     boxes: Annotated[
         bool,
-        typer.Option(
-            "--boxes",
-            help="coco: add the rectangle around all people.",
-            rich_help_panel=OptionGroup.INPUT,
-        ),
+        option("coco: add the rectangle around all people.", OptionGroup.INPUT, "--boxes"),
     ] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, Verbose
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, option
 from lmprobe.errors import InputError, printable
 from lmprobe.results.settings import OptionGroup
 
@@ -28,124 +28,87 @@ def command(
     ],
     tasks: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "A lexicon, a template set, a file with a task on each line, or words: "
+            "nurse,cook. By default the 32 occupations of the paper, in the language.",
+            OptionGroup.INPUT,
             "--task",
             "--tasks",
-            help="A lexicon, a template set, a file with a task on each line, or words: "
-            "nurse,cook. By default the 32 occupations of the paper, in the language.",
-            show_default=False,
-            rich_help_panel=OptionGroup.INPUT,
             metavar="WORD,WORD",
         ),
     ] = None,
     attributes: Annotated[
         str | None,
-        typer.Option(
-            "--attribute",
-            "--attributes",
-            help="A lexicon, a template set, or names with words: "
+        option(
+            "A lexicon, a template set, or names with words: "
             "'he=he,him,his;she=she,her,hers'. By default he and she, with the words of the rule "
             "and the language.",
-            show_default=False,
-            rich_help_panel=OptionGroup.INPUT,
+            OptionGroup.INPUT,
+            "--attribute",
+            "--attributes",
             metavar="WORD,WORD",
         ),
     ] = None,
     rule: Annotated[
         str,
-        typer.Option(
-            help="Which sentences count: see `lmprobe ls rules`.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="NAME",
-        ),
+        option("Which sentences count: see `lmprobe ls rules`.", OptionGroup.INPUT),
     ] = "word",
     language: Annotated[
         str,
-        typer.Option(
-            help="de, en, es, fr, it, ja, ko, pt, ru or zh; languages other than English need the "
+        option(
+            "de, en, es, fr, it, ja, ko, pt, ru or zh; languages other than English need the "
             "rule word.",
-            rich_help_panel=OptionGroup.INPUT,
+            OptionGroup.INPUT,
             metavar="CODE",
         ),
     ] = "en",
     plurals: Annotated[
         bool,
-        typer.Option(
-            "--plurals", help="Match tasks in the plural too.", rich_help_panel=OptionGroup.INPUT
-        ),
+        option("Match tasks in the plural too.", OptionGroup.INPUT, "--plurals"),
     ] = False,
     workers: Annotated[
         int,
-        typer.Option(
-            "--workers",
-            "-w",
-            min=1,
-            help="Number of processes.",
-            rich_help_panel=OptionGroup.EXPERT,
-            metavar="N",
-        ),
+        option("Number of processes.", OptionGroup.EXPERT, "--workers", "-w", metavar="N", min=1),
     ] = 1,
     engine: Annotated[
         str,
-        typer.Option(
-            help="Where to count: see `lmprobe ls engines`.",
-            rich_help_panel=OptionGroup.EXPERT,
-            metavar="NAME",
-        ),
+        option("Where to count: see `lmprobe ls engines`.", OptionGroup.EXPERT),
     ] = "local",
     field: Annotated[
         str,
-        typer.Option(
-            help="The field or column of the text.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="NAME",
-        ),
+        option("The field or column of the text.", OptionGroup.INPUT),
     ] = "text",
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            help="Save progress here; the same command continues if interrupted.",
-            rich_help_panel=OptionGroup.EXPERT,
+        option(
+            "Save progress here; the same command continues if interrupted.",
+            OptionGroup.EXPERT,
             metavar="FILE",
         ),
     ] = None,
     name: Annotated[
         str,
-        typer.Option(
-            help="The name of the table.", rich_help_panel=OptionGroup.OUTPUT, metavar="NAME"
-        ),
+        option("The name of the table.", OptionGroup.OUTPUT),
     ] = "counts",
     register: Annotated[
         bool,
-        typer.Option(
-            "--register",
-            help="Save the table so that --base NAME finds it.",
-            rich_help_panel=OptionGroup.OUTPUT,
-        ),
+        option("Save the table so that --base NAME finds it.", OptionGroup.OUTPUT, "--register"),
     ] = False,
     title: Annotated[
         str | None,
-        typer.Option(
-            help="Provenance: what was counted.", rich_help_panel=OptionGroup.OUTPUT, metavar="TEXT"
-        ),
+        option("Provenance: what was counted.", OptionGroup.OUTPUT, metavar="TEXT"),
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option(
-            help="Provenance: where it is from.", rich_help_panel=OptionGroup.OUTPUT, metavar="TEXT"
-        ),
+        option("Provenance: where it is from.", OptionGroup.OUTPUT, metavar="TEXT"),
     ] = None,
     year: Annotated[
         int | None,
-        typer.Option(
-            help="Provenance: its year.", rich_help_panel=OptionGroup.OUTPUT, metavar="YEAR"
-        ),
+        option("Provenance: its year.", OptionGroup.OUTPUT, metavar="YEAR"),
     ] = None,
     licence: Annotated[
         str | None,
-        typer.Option(
-            help="Provenance: its licence.", rich_help_panel=OptionGroup.OUTPUT, metavar="TEXT"
-        ),
+        option("Provenance: its licence.", OptionGroup.OUTPUT, metavar="TEXT"),
     ] = None,
     output: Output = None,
     json: Json = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.results.settings import OptionGroup
 from lmprobe.tabular.settings import DisparitySettings
@@ -21,41 +21,41 @@ def command(
     settings: DisparitySettings,
     prediction: Annotated[
         str,
-        typer.Option(
+        option(
+            "Column of predictions, 0/1 or probabilities.",
+            OptionGroup.COMPARED,
             "--prediction",
             "-p",
-            help="Column of predictions, 0/1 or probabilities.",
-            rich_help_panel=OptionGroup.COMPARED,
             metavar="COLUMN",
         ),
     ],
     attribute: Annotated[
         list[str],
-        typer.Option(
+        option(
+            "Column that names the group; several columns are crossed.",
+            OptionGroup.COMPARED,
             "--attribute",
             "-a",
             "--group",
             "-g",
-            help="Column that names the group; several columns are crossed.",
-            rich_help_panel=OptionGroup.COMPARED,
             metavar="COLUMN",
         ),
     ],
     label: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "True labels, 0/1; demographic parity needs none.",
+            OptionGroup.COMPARED,
             "--label",
             "-l",
-            help="True labels, 0/1; demographic parity needs none.",
-            rich_help_panel=OptionGroup.COMPARED,
             metavar="COLUMN",
         ),
     ] = None,
     protected: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The protected group; by default every group in turn.",
-            rich_help_panel=OptionGroup.COMPARED,
+        option(
+            "The protected group; by default every group in turn.",
+            OptionGroup.COMPARED,
             metavar="GROUP",
         ),
     ] = None,

@@ -89,7 +89,8 @@ def _is_option(param: Any) -> bool:
 
 def _value_name(param: Any) -> str:
     """Return what stands for the value; the type in Python would mean nothing to a reader."""
-    return "" if getattr(param, "is_flag", False) else param.metavar or str(param.name).upper()
+    default = "NAME" if _is_option(param) else str(param.name).upper()
+    return "" if getattr(param, "is_flag", False) else param.metavar or default
 
 
 def _names(param: Any) -> str:

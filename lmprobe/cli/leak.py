@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, Verbose, settings_options
+from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.leakage.settings import LeakageSettings
 from lmprobe.results.settings import OptionGroup
@@ -33,71 +33,53 @@ def command(
     ] = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Column of true labels; repeat for several.",
+            OptionGroup.INPUT,
             "--labels",
             "-l",
-            help="Column of true labels; repeat for several.",
-            rich_help_panel=OptionGroup.INPUT,
             metavar="COLUMN",
         ),
     ] = None,
     attribute: Annotated[
         str | None,
-        typer.Option(
-            "--attribute",
-            "-a",
-            help="Column that names the group.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="COLUMN",
+        option(
+            "Column that names the group.", OptionGroup.INPUT, "--attribute", "-a", metavar="COLUMN"
         ),
     ] = None,
     predictions: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Column of logits or predictions, in the order of --labels.",
+            OptionGroup.INPUT,
             "--predictions",
             "-p",
-            help="Column of logits or predictions, in the order of --labels.",
-            rich_help_panel=OptionGroup.INPUT,
             metavar="COLUMN",
         ),
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(
-            help="Column of train, dev or test; drawn by default.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="COLUMN",
+        option(
+            "Column of train, dev or test; drawn by default.", OptionGroup.INPUT, metavar="COLUMN"
         ),
     ] = None,
     run_column: Annotated[
         str | None,
-        typer.Option(
-            help="Column that names the training run of a row.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="COLUMN",
-        ),
+        option("Column that names the training run of a row.", OptionGroup.INPUT, metavar="COLUMN"),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="A language model to measure instead of a file.",
-            rich_help_panel=OptionGroup.MODEL,
-            metavar="MODEL",
+        option(
+            "A language model to measure instead of a file.", OptionGroup.MODEL, metavar="MODEL"
         ),
     ] = None,
     templates: Annotated[
         str | None,
-        typer.Option(
-            help="Template set for --model.", rich_help_panel=OptionGroup.MODEL, metavar="NAME"
-        ),
+        option("Template set for --model.", OptionGroup.MODEL),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(
-            help=f"Base rates for --model; {DEFAULT_BASE}.",
-            rich_help_panel=OptionGroup.MODEL,
-            metavar="NAME",
-        ),
+        option(f"Base rates for --model; {DEFAULT_BASE}.", OptionGroup.MODEL),
     ] = None,
     json: Json = False,
     output: Output = None,

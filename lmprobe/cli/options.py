@@ -19,89 +19,77 @@ def _writable(folder: Path | None) -> Path | None:
     return folder if folder is None else check_folder(folder)
 
 
+def option(help: str, group: OptionGroup, *flags: str, **more: Any) -> Any:
+    """Return an option of a command; without `flags` it is called as its parameter is.
+
+    A bool needs a flag, or it has a second one that begins with --no.
+    """
+    return typer.Option(*flags, help=help, rich_help_panel=group, **more)
+
+
 Json = Annotated[
     bool,
-    typer.Option(
-        "--json",
-        help="Print the result as one JSON document on standard output.",
-        rich_help_panel=OptionGroup.OUTPUT,
+    option(
+        "Print the result as one JSON document on standard output.", OptionGroup.OUTPUT, "--json"
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Write the result and its report to this folder.",
+        OptionGroup.OUTPUT,
         "--output",
         "-o",
         metavar="DIR",
-        help="Write the result and its report to this folder.",
         callback=_writable,
-        rich_help_panel=OptionGroup.OUTPUT,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        "--seed", min=0, metavar="N", help="Random seed.", rich_help_panel=OptionGroup.STATISTICS
-    ),
+    option("Random seed.", OptionGroup.STATISTICS, "--seed", metavar="N", min=0),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        help="Print no progress bar and no notes.",
-        rich_help_panel=OptionGroup.OUTPUT,
-    ),
+    option("Print no progress bar and no notes.", OptionGroup.OUTPUT, "--quiet", "-q"),
 ]
 Verbose = Annotated[
     bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Print the tables and notes of details too.",
-        rich_help_panel=OptionGroup.OUTPUT,
-    ),
+    option("Print the tables and notes of details too.", OptionGroup.OUTPUT, "--verbose", "-v"),
 ]
 Confidence = Annotated[
     float,
-    typer.Option(
+    option(
+        "Confidence level of the interval, between 0 and 1.",
+        OptionGroup.STATISTICS,
         "--confidence",
         metavar="NUMBER",
-        help="Confidence level of the interval, between 0 and 1.",
-        rich_help_panel=OptionGroup.STATISTICS,
     ),
 ]
 
 Templates = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "A template set of `lmprobe ls templates`, or a TOML file; by default fitbert, or "
+        "everyday for causal models.",
+        OptionGroup.COMPARED,
         "--templates",
         "-t",
-        help="A template set of `lmprobe ls templates`, or a TOML file; by default fitbert, or "
-        "everyday for causal models.",
-        metavar="NAME",
-        rich_help_panel=OptionGroup.COMPARED,
     ),
 ]
 DEFAULT_BASE = "by default labor, or uniform if labor lacks the groups or all tasks"
 Base = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several; "
+        f"{DEFAULT_BASE}.",
+        OptionGroup.COMPARED,
         "--base",
         "-b",
-        help="Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several; "
-        f"{DEFAULT_BASE}.",
-        metavar="NAME",
-        rich_help_panel=OptionGroup.COMPARED,
     ),
 ]
 NoCache = Annotated[
     bool,
-    typer.Option(
-        "--no-cache",
-        help="Neither read nor write the cache of scores.",
-        rich_help_panel=OptionGroup.EXPERT,
-    ),
+    option("Neither read nor write the cache of scores.", OptionGroup.EXPERT, "--no-cache"),
 ]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from lmprobe.cli.options import Json, Output, Quiet, Verbose, settings_options
+from lmprobe.cli.options import Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.probing.settings import PlanSettings
 from lmprobe.results.settings import OptionGroup
 
@@ -17,40 +15,34 @@ def command(
     settings: PlanSettings,
     effect: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "The difference that is to be claimed.",
+            OptionGroup.INPUT,
             "--effect",
             "-e",
-            help="The difference that is to be claimed.",
-            rich_help_panel=OptionGroup.INPUT,
             metavar="NUMBER",
         ),
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "Number of rows: compute what they can claim.",
+            OptionGroup.INPUT,
             "--rows",
             "-n",
-            help="Number of rows: compute what they can claim.",
-            rich_help_panel=OptionGroup.INPUT,
             metavar="N",
         ),
     ] = None,
     pilot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RESULT",
-            help="The result.json of a probe: plan its templates.",
-            rich_help_panel=OptionGroup.INPUT,
+        option(
+            "The result.json of a probe: plan its templates.", OptionGroup.INPUT, metavar="RESULT"
         ),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(
-            "--base",
-            "-b",
-            help="A base-rate table of counts: plan its sentences.",
-            rich_help_panel=OptionGroup.INPUT,
-            metavar="NAME",
+        option(
+            "A base-rate table of counts: plan its sentences.", OptionGroup.INPUT, "--base", "-b"
         ),
     ] = None,
     json: Json = False,

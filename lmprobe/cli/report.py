@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import Output, Quiet, Verbose
+from lmprobe.cli.options import Output, Quiet, Verbose, option
 from lmprobe.results.settings import OptionGroup
 
 if TYPE_CHECKING:
@@ -20,33 +20,19 @@ def command(
     ],
     html: Annotated[
         bool,
-        typer.Option(
-            "--html",
-            help="Write report.html, a page in one file.",
-            rich_help_panel=OptionGroup.OUTPUT,
-        ),
+        option("Write report.html, a page in one file.", OptionGroup.OUTPUT, "--html"),
     ] = False,
     markdown: Annotated[
         bool,
-        typer.Option(
-            "--markdown",
-            help="Write report.md, for an issue or a README.",
-            rich_help_panel=OptionGroup.OUTPUT,
-        ),
+        option("Write report.md, for an issue or a README.", OptionGroup.OUTPUT, "--markdown"),
     ] = False,
     model_card: Annotated[
         bool,
-        typer.Option(
-            "--model-card",
-            help="Write model-card.md, for a model's README.",
-            rich_help_panel=OptionGroup.OUTPUT,
-        ),
+        option("Write model-card.md, for a model's README.", OptionGroup.OUTPUT, "--model-card"),
     ] = False,
     csv: Annotated[
         bool,
-        typer.Option(
-            "--csv", help="Write the tables as CSV files.", rich_help_panel=OptionGroup.OUTPUT
-        ),
+        option("Write the tables as CSV files.", OptionGroup.OUTPUT, "--csv"),
     ] = False,
     output: Output = None,
     quiet: Quiet = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import Json, Quiet, settings_options
+from lmprobe.cli.options import Json, Quiet, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.probing.settings import WordSettings
 from lmprobe.results.settings import OptionGroup
@@ -18,32 +18,27 @@ from lmprobe.results.settings import OptionGroup
 def command(
     templates: Annotated[
         str,
-        typer.Option(
+        option(
+            "A template set of `lmprobe ls templates`, or a TOML file.",
+            OptionGroup.COMPARED,
             "--templates",
             "-t",
-            metavar="NAME",
-            help="A template set of `lmprobe ls templates`, or a TOML file.",
-            rich_help_panel=OptionGroup.COMPARED,
         ),
     ] = "fitbert",
     *,
     settings: WordSettings,
     every: Annotated[
         bool,
-        typer.Option(
-            "--all",
-            help="Print all sentences instead of a few.",
-            rich_help_panel=OptionGroup.OUTPUT,
-        ),
+        option("Print all sentences instead of a few.", OptionGroup.OUTPUT, "--all"),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            f"Write all sentences as an item table ({FORMAT_NAMES}).",
+            OptionGroup.OUTPUT,
             "--output",
             "-o",
             metavar="FILE",
-            help=f"Write all sentences as an item table ({FORMAT_NAMES}).",
-            rich_help_panel=OptionGroup.OUTPUT,
         ),
     ] = None,
     json: Json = False,
