@@ -67,13 +67,13 @@ class Registry(Generic[T]):
             self._found[name] = load_plugin(plugins[name])
             return self._found[name]
         self.refuse_removed(name)
-        singular = self.kind.removesuffix("s")
+        singular = self.kind.removesuffix("s").replace("_", " ")
         raise InputError(f'no {singular} called "{name}"; {did_you_mean(name, self.names())}')
 
     def refuse_removed(self, name: str) -> None:
         """Raise if the name is that of an extension that was removed, with its replacement."""
         if name in self._removed:
-            singular = self.kind.removesuffix("s")
+            singular = self.kind.removesuffix("s").replace("_", " ")
             raise InputError(f'the {singular} "{name}" was removed; use {self._removed[name]}')
 
     def description(self, name: str) -> str:

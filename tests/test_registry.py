@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmprobe import registry as module
+from lmprobe import plugins, registry as module
 from lmprobe.errors import InputError
 from lmprobe.registry import Registry
 
@@ -44,6 +44,8 @@ def test_both_kinds_of_extension_are_found(kinds: Registry[str]) -> None:
     assert kinds.get("outer") == "installed"
     with pytest.raises(InputError, match='no kind called "iner"; did you mean "inner"'):
         kinds.get("iner")
+    with pytest.raises(InputError, match='no sweep engine called "nope"'):
+        plugins.registry("sweep_engines").get("nope")
 
 
 def test_an_extension_that_does_not_load_is_one_clear_error(

@@ -84,6 +84,7 @@ def find_shipped(name_or_path: str | Path, kind: str, suffix: str) -> Path:
         if not Path(text).is_file():
             if Path(text).is_dir():
                 raise DataFileError(f"{text} is a folder; give the {suffix} file in it")
+            refuse_list(text)
             what = {"templates": "template set"}.get(kind, kind.rpartition("/")[2].rstrip("s"))
             raise DataFileError(
                 f'no {what} called "{text}"; {did_you_mean(text, shipped_names(kind, suffix))}; '
@@ -93,6 +94,15 @@ def find_shipped(name_or_path: str | Path, kind: str, suffix: str) -> Path:
     if not path.is_file():
         raise DataFileError(f"{path}: no such file")
     return path
+
+
+def refuse_list(text: str) -> None:
+    """Refuse several names with commas between them: a path may have commas in it."""
+    if "," in text:
+        raise DataFileError(
+            f'"{text}" is taken for one name; give each by itself (a list in Python, the option '
+            "once for each on the command line)"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmprobe.errors import DataFileError, InputError, did_you_mean
+from lmprobe.errors import Argument, DataFileError, InputError, did_you_mean
 from lmprobe.io.table_files import (
     TableFiles,
     check_csv,
@@ -273,8 +273,9 @@ class TableSource:
         if first:
             where = first.row if first.place == self.name else f"{first.row} of {first.place}"
             raise DataFileError(
-                f'{missing}, first "{column}" in {where}; fill it in, or leave such rows out '
-                '(`missing_cells="drop"`, --missing-cells drop)'
+                f'{missing}, first "{column}" in {where}; fill it in, or leave such rows out (',
+                Argument("missing_cells", "drop"),
+                ")",
             )
 
     def leave_out_missing(

@@ -61,6 +61,10 @@ def find_checkpoint(
     Without `weights`, only the configuration of a hub id is fetched.
     """
     name = str(name_or_path)
+    if not name.strip():
+        raise ModelError(
+            f"a model needs a name: a hub id, a folder or a bundled one; {_similar(name)}"
+        )
     path = Path(name).expanduser()
     bundled = name.startswith(_REFERENCE)
     if revision is not None and (bundled or path.exists()):

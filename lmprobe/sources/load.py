@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.io.files import base_rates_folder, shipped_folder, shipped_names
+from lmprobe.io.files import base_rates_folder, refuse_list, shipped_folder, shipped_names
 from lmprobe.metrics.association import Association
 from lmprobe.metrics.labels import is_frame
 from lmprobe.sources.csv_file import read_table
@@ -162,6 +162,7 @@ def find_source(text: str) -> Source:
         if Path(text).is_dir():
             raise DataFileError(f"{text} is a folder; give the CSV file in it")
         if not Path(text).is_file():
+            refuse_list(text)
             raise DataFileError(
                 f'no base rates called "{text}"; {did_you_mean(text, names())}; '
                 "or give the path of a CSV"

@@ -44,7 +44,8 @@ def validate_files(paths: Iterable[str | Path] | None = None) -> tuple[CheckedFi
 
 def _checked(path: Path) -> CheckedFile:
     if not path.is_file():
-        return CheckedFile(path, "missing", (Problem(path, "", "no such file"),))
+        message = "is a folder; name the files in it" if path.is_dir() else "no such file"
+        return CheckedFile(path, "missing", (Problem(path, "", message),))
     if path.suffix == ".csv":
         return CheckedFile(path, "base rates", _base_rate_problems(path))
     if path.suffix == ".toml":

@@ -110,6 +110,7 @@ class TestDisparity:
             f'holes.csv: 1 of 3 rows lacks a value ("{missing}" 1), first "{missing}" in line 3'
         )
         assert wanted in err
+        assert "leave such rows out (--missing-cells drop)" in err
         whole = pd.DataFrame({"race": [*"aaab"] * 9, "approved": [1, 0, 0, 1] * 9})
         pd.concat([table, whole]).to_csv(tmp_path / "holes.csv", index=False)
         command = ["disparity", tmp_path / "holes.csv", "-p", "approved", "-g", "race"]

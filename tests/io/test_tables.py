@@ -155,7 +155,9 @@ def test_a_row_is_named_by_the_line_in_which_it_begins(tmp_path: Path) -> None:
                 )
                 assert found is not None
                 assert found.row == place
-            with pytest.raises(DataFileError, match=r'first "x" in line 10; .*--missing-cells'):
+            with pytest.raises(
+                DataFileError, match=r'first "x" in line 10; .*`missing_cells="drop"`'
+            ):
                 source.refuse_missing([], ["x"])
     (tmp_path / "b.csv").write_text("x\n1\n\n2\nno\n")
     with TableSource(tmp_path / "b.csv") as source:

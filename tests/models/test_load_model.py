@@ -189,6 +189,7 @@ def test_code_that_comes_with_a_model_is_not_run(copied: Path, tmp_path: Path) -
         (Path("nowhere"), "no such folder"),
         ("reference:faithfull", r'no bundled model "reference:faithfull"; did you mean'),
         ("a name with spaces", "neither a folder here nor a hub id"),
+        ("", "a model needs a name: a hub id"),
         ("openai:gpt-4o", "neither a folder here nor a hub id"),
         ("refrence:faithful", 'did you mean "reference:faithful"'),
         ("Reference:Amplified", 'did you mean "reference:amplified"'),

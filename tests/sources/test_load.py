@@ -108,6 +108,9 @@ def test_a_folder_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         load_base_rates("rates")
     with pytest.raises(DataFileError, match=r"^rates is a folder; give the \.toml file in it"):
         load_templates("rates")
+    for load in (load_base_rates, load_templates):
+        with pytest.raises(DataFileError, match="is taken for one name; give each by itself"):
+            load("labor,uniform")  # type: ignore[operator]
 
 
 def test_what_has_a_slash_or_ends_in_csv_is_a_path(own: Path) -> None:

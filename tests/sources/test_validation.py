@@ -34,6 +34,8 @@ def test_the_kind_and_the_mistakes_of_each_file(
     sound = [name for name, file in actual.items() if not file.mistakes]
     assert sound == ["words.toml", "about.toml", "about.csv"]
     assert actual["broken.csv"].mistakes == 2
+    (folder,) = validate_files([tmp_path])
+    assert folder.problems[0].message == "is a folder; name the files in it"
     assert "is neither a .toml" in actual["notes.txt"].problems[0].message
     assert "has neither sentences" in actual["other.toml"].problems[0].message
     assert any("sentences" in str(problem) for problem in actual["slots.toml"].problems)
