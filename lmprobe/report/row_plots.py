@@ -1,4 +1,4 @@
-"""Draws a line per row: intervals, strips of dots, categories with marks, cells of colour."""
+"""Draws a line per row: intervals, strips of dots, shares, cells of colour."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from lmprobe.report.svg import (
     element,
     fitted_text,
     hover,
-    legend,
     line,
-    mark,
     picture,
     scale,
     shortened,
@@ -29,12 +27,10 @@ from lmprobe.report.svg import (
     tick_label,
     width_of,
     x_axis,
-    x_label,
 )
 from lmprobe.results.content import (
     MOST_DOTS,
     Bracket,
-    DotPlot,
     HeatBlock,
     HeatMap,
     IntervalLine,
@@ -230,38 +226,6 @@ def _shown(strip: Strip) -> Iterator[tuple[float, str]]:
 
 
 _ROW = 18.0
-
-
-@draw.register
-def dot_plot(figure: DotPlot, *, standalone: bool) -> Markup:
-    """Return the picture; lines join the marks of a category, so that its spread shows."""
-    width = width_of(standalone)
-    names, height = legend([(series.name, "points") for series in figure.dots], 18, width)
-    top = 18 + height
-    bottom = top + _ROW * len(figure.categories) + 4
-    values = [value for series in figure.dots for value in series.values]
-    values += [] if figure.reference is None else [figure.reference]
-    across = _value_scale(values, width, figure.categories)
-    body = [*names, *x_axis(across, top, bottom)]
-    if figure.reference is not None:
-        x = across(figure.reference)
-        body.append(line(x, top - 4, x, bottom, "guide"))
-    for number, category in enumerate(figure.categories):
-        y = top + _ROW * (number + 0.5) + 2
-        body.append(_row_name(category, across.start - 12, y))
-        marks = [
-            (index, series.name, series.values[number])
-            for index, series in enumerate(figure.dots)
-            if math.isfinite(series.values[number])
-        ]
-        if len(marks) > 1:
-            ends = [across(value) for _, _, value in marks]
-            body.append(line(min(ends), y, max(ends), y, "grid"))
-        for index, name, value in marks:
-            words = ": ".join(filter(None, (category, name))) + f" {tick_label(value)}"
-            body.append(mark(across(value), y, 4.2, index, hover(words)))
-    body.append(x_label(figure.x_label, across, bottom, width))
-    return picture(figure, (width, bottom + 46), *body, standalone=standalone)
 
 
 _SHARE = 54.0

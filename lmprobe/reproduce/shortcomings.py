@@ -17,7 +17,7 @@ from lmprobe.reproduce.experiment import (
     reproduction,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.results import DotPlot, Dots
+from lmprobe.results import HeatBlock, HeatMap
 
 METRICS = ("MALS", "attribute->task", "task->attribute")
 
@@ -52,10 +52,10 @@ def shortcomings(settings: ExperimentSettings, progress: Progress = silent) -> R
         for scenario in scenarios
         for metric, value in values[scenario["name"]].items()
     ]
-    figure = DotPlot(
-        categories=tuple(scenario["short"] for scenario in scenarios),
-        dots=tuple(Dots(name, tuple(row[name] for row in values.values())) for name in METRICS[:2]),
-        reference=0.0,
+    cells = tuple(tuple(row[metric] for metric in METRICS[:2]) for row in values.values())
+    figure = HeatMap(
+        rows=tuple(scenario["short"] for scenario in scenarios),
+        blocks=(HeatBlock("", METRICS[:2], cells),),
         **figure_texts("shortcomings", "scenarios"),
     )
     return reproduction("shortcomings", rows, drawn=(figure,))

@@ -7,8 +7,6 @@ from lmprobe.results.content import (
     Column as Column,
     ColumnKind as ColumnKind,
     ColumnOf as ColumnOf,
-    DotPlot as DotPlot,
-    Dots as Dots,
     Figure as Figure,
     HeatBlock as HeatBlock,
     HeatMap as HeatMap,

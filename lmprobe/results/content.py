@@ -343,29 +343,6 @@ class HeatMap(Figure):
 
 
 @dataclass(frozen=True, slots=True)
-class Dots:
-    """One value per category of a dot plot; NaN where there is none."""
-
-    name: str
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DotPlot(Figure):
-    """Named categories one below the other, a mark per series in each, on one axis."""
-
-    categories: tuple[str, ...]
-    dots: tuple[Dots, ...]
-    x_label: str
-    reference: float | None = None
-    """Where to draw a line to compare with."""
-
-    def __post_init__(self) -> None:
-        """Check that every series has a value for every category."""
-        assert all(len(series.values) == len(self.categories) for series in self.dots), self.name
-
-
-@dataclass(frozen=True, slots=True)
 class ShareLine:
     """A share before and after; the tone colours the way between them."""
 

@@ -10,8 +10,6 @@ from lmprobe.results import (
     Bracket,
     Column,
     ColumnKind,
-    DotPlot,
-    Dots,
     Figure,
     HeatBlock,
     HeatMap,
@@ -101,13 +99,6 @@ def every_figure(word: str) -> tuple[Figure, ...]:
         ),
         StripPlot(**named, strips=(Strip(word, (0.1, nan), (word, word), 0.1),)),
         HeatMap(**named, rows=(word,), blocks=(HeatBlock(word, (word, word), ((nan, None),)),)),
-        DotPlot(
-            **named,
-            categories=(word,),
-            dots=(Dots(word, (0.5,)), Dots(word, (nan,))),
-            x_label=word,
-            reference=0.1,
-        ),
         SharePlot(
             **named,
             lines=(ShareLine(word, 0.0, 1.0, Tone.PLUS), ShareLine(word, 0.5, nan)),

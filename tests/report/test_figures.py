@@ -17,8 +17,6 @@ from lmprobe.errors import InputError, MissingExtraError
 from lmprobe.report.charts import Picture, svg
 from lmprobe.report.svg import DARK, LIGHT, scale, text_width, tick_label
 from lmprobe.results import (
-    DotPlot,
-    Dots,
     Figure,
     HeatBlock,
     HeatMap,
@@ -194,17 +192,6 @@ def test_the_heat_map_has_a_cell_per_value_and_frames_the_undefined() -> None:
     assert messages == {f"labor: {words}" for words in {*numbers, "he, b undefined"}}
     # One cell, and the one that explains it.
     assert len(find_all(root, "rect", "empty")) == 2
-
-
-def test_a_dot_plot_has_a_mark_per_series_and_category() -> None:
-    dots = (Dots("he", (0.7, 0.2, math.nan)), Dots("she", (0.2, 0.3, 0.4)))
-    jobs = ("nurse", "cook", "baker")
-    root = parsed(svg(DotPlot(**NAMED, categories=jobs, dots=dots, x_label="share", reference=0.5)))
-    assert len(find_all(root, "line", "guide")) == 1
-    key = 1
-    assert len(find_all(root, "circle", "dot")) == 2 + key
-    assert len(find_all(root, "path", "dot")) == 3 + key
-    assert {*jobs, "he", "she"} <= set(words_of(root))
 
 
 def test_shares_are_written_on_the_far_sides_of_their_marks() -> None:
