@@ -11,7 +11,7 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.probing.exhibits import CORRECTED, SOURCE, interval_column
+from lmprobe.probing.exhibits import CORRECTED, SOURCE, by_direction, interval_column
 from lmprobe.probing.finding import given_names
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
 from lmprobe.results import (
@@ -51,6 +51,10 @@ _SHOWN = 5
 # A headline is short; the tables have every row.
 _HEADLINES = 4
 _NAMED = 3
+_BOTH = (
+    "A difference is claimed only where the interval and the p-value, which is adjusted for all "
+    "comparisons, both say so."
+)
 
 LIMITS = (
     "A difference shows which model exaggerates the base more, not which of them is right: both "
@@ -278,7 +282,7 @@ class ComparisonResult(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return every difference, then the tasks that differ."""
-        return (_difference_table(self.rows), *_moved_tasks(self.rows))
+        return (*_difference_tables(self.rows), *_moved_tasks(self.rows))
 
     def page(self) -> Page:
         """Return the whole report."""
@@ -299,7 +303,7 @@ class ComparisonResult(Result):
             subtitle=f"Difference: the value of {_minuend(self.rows)}.",
             headline=tuple(_finding(self.rows, given_names(probed.get("templates", {})))),
             sections=(
-                Section("Differences", tables=(_difference_table(self.rows),), name="verdict"),
+                Section("Differences", tables=_difference_tables(self.rows), name="verdict"),
                 Section("With their intervals", figures=figures, name="differences"),
                 Section("Task by task", text=text, tables=tasks, name="tasks"),
                 *closing_sections(notes, command=_compare_again(self.provenance)),
@@ -360,25 +364,39 @@ def _tasks_of(rows: Sequence[ComparisonRow]) -> list[_TaskOfRow]:
     return [_TaskOfRow(row, task) for row in rows for task in row.tasks]
 
 
-def _difference_table(rows: Sequence[ComparisonRow]) -> Table:
-    """Return every pair of models, base and direction with its difference."""
-    fitted = any(row.corrected is not None for row in rows)
-    return table_of(
-        "differences",
-        rows,
-        (
-            _model_column(rows),
-            ColumnOf("base", "base"),
-            ColumnOf("direction", "direction", ColumnKind.DIRECTION),
-            ColumnOf("difference", "value", ColumnKind.SIGNED, "value", essential=not fitted),
-            ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
-            interval_column(rows),
-            ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
-            ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
-        ),
-        title="Differences",
-        caption=CORRECTED if fitted else "",
+def _difference_tables(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
+    """Return every difference: of two models in one table, of more in one per direction."""
+    base, direction = (
+        ColumnOf("base", "base"),
+        ColumnOf("direction", "direction", ColumnKind.DIRECTION),
     )
+    if len({row.pair for row in rows}) == 1:
+        return (_difference_table(rows, (base, direction), "differences", "Differences"),)
+    return tuple(
+        _difference_table(group, (_model_column(rows), base), way.slug, f"{way}: {way.question}")
+        for way, group in by_direction(rows).items()
+    )
+
+
+def _difference_table(
+    rows: Sequence[ComparisonRow], names: Sequence[ColumnOf], name: str, title: str
+) -> Table:
+    """Return the differences below the columns that name their rows."""
+    fitted = any(row.corrected is not None for row in rows)
+    unsure = any(
+        row.verdict is Verdict.UNDECIDED and row.interval.bounded and 0.0 not in row.interval
+        for row in rows
+    )
+    columns = (
+        *names,
+        ColumnOf("difference", "value", ColumnKind.SIGNED, "value", essential=not fitted),
+        ColumnOf("corrected", "corrected", ColumnKind.SIGNED),
+        interval_column(rows),
+        ColumnOf("p", "p_value", ColumnKind.P_VALUE, "p_value", essential=False),
+        ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+    )
+    caption = " ".join([CORRECTED] * fitted + [_BOTH] * unsure)
+    return table_of(name, rows, columns, title=title, caption=caption)
 
 
 def _model_column(rows: Sequence[ComparisonRow]) -> ColumnOf:
@@ -486,7 +504,8 @@ def _finding(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> I
     if more := len(ordered[_HEADLINES:]):
         yield Statement(f"The table has {plural(more, 'more comparison')}.")
     if ordered[0][0].obstacle is None:
-        yield from map(Statement, _tasks_that_differ(ordered[0], given))
+        alone = len({pair for pair, _ in groups}) == 1
+        yield from map(Statement, _tasks_that_differ(ordered[0], given, alone=alone))
 
 
 def _sentence(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> str:
@@ -523,15 +542,17 @@ def _claim(row: ComparisonRow) -> str:
 
 
 def _tasks_that_differ(
-    rows: Sequence[ComparisonRow], given: Mapping[Direction, str]
+    rows: Sequence[ComparisonRow], given: Mapping[Direction, str], *, alone: bool
 ) -> Iterator[str]:
     """Yield the tasks in which two models differ most, of those that can be claimed."""
+    who = "they" if alone else f"{rows[0].second} and {rows[0].first}"
     for row in rows:
         moved = [task for task in row.tasks if task.differs(1 - row.interval.confidence)]
         moved.sort(key=lambda task: -abs(task.value))
         if moved:
             tasks = (f"{task.task} ({format_signed(task.value, 2)})" for task in moved[:_NAMED])
-            yield f"Given the {given[row.direction]}, they differ most in {listed(tasks)}."
+            where = f"given the {given[row.direction]}"
+            yield f"Against {row.base}, {where}, {who} differ most in {listed(tasks)}."
 
 
 def _compare_again(provenance: Mapping[str, Any]) -> str:

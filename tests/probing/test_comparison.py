@@ -145,14 +145,14 @@ def test_documents_of_earlier_versions_and_without_rows() -> None:
 
 
 WHOLE = """\
-Differences
-model  base     direction        difference  95% interval        verdict
-────────────────────────────────────────────────────────────────────────────────
-b      labor    task->attribute     +0.2000  +0.1000 to +0.3000  higher
-c      labor    task->attribute     +0.2000  +0.1000 to +0.3000  not enough
-                                                                 evidence
-b      uniform  task->attribute     +0.2000  +0.1000 to +0.3000  higher
-not shown at this width: p
+task->attribute: given the task, the model predicts the group
+model  base     difference  95% interval           p  verdict
+─────────────────────────────────────────────────────────────────────────
+b      labor       +0.2000  +0.1000 to +0.3000  0.01  higher
+c      labor       +0.2000  +0.1000 to +0.3000   0.9  not enough evidence
+b      uniform     +0.2000  +0.1000 to +0.3000  0.01  higher
+A difference is claimed only where the interval and the p-value, which is
+adjusted for all comparisons, both say so.
 
 Tasks that differ
                                                                            p
@@ -204,7 +204,7 @@ def test_a_base_that_tells_models_apart_comes_first_and_its_tasks_are_named() ->
     assert said(alike, moved) == [
         "Against town: given the task, the value of b is higher than that of a.",
         "Against labor: given the task, b shows no clear difference from a.",
-        "Given the task, they differ most in vet (−0.30) and cook (+0.10).",
+        "Against town, given the task, they differ most in vet (−0.30) and cook (+0.10).",
     ]
     many = said(*(row(base=f"base {number}") for number in range(7)))
     assert many[-1] == "The table has 3 more comparisons."
