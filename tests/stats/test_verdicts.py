@@ -196,7 +196,7 @@ def test_a_card_publishes_no_number_without_a_meaning(
 def test_an_uninformed_model_from_the_command_line_to_the_check(
     command: Callable[..., Any], tmp_path: Path
 ) -> None:
-    words = ("--task", "nurse,cook,lawyer", "--min-mass", "1e9", "--json", "--output", tmp_path)
+    words = ("--task", "nurse,cook,lawyer", "--min-mass", "1", "--json", "--output", tmp_path)
     code, out, err = command("run")("reference:faithful", *words)
     assert code == 0
     for row in json.loads(out)["rows"]:
