@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
+from difflib import get_close_matches
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from lmprobe.templates.template import LexiconEntry, english, fields, words_by_l
 NEW = "+"
 """Before a word that is new although it is spelt nearly as a known one: +waiter, beside writer."""
 
-_ALIKE = 0.85
-"""From this ratio of `difflib` on, words are spelt nearly the same."""
+_ALIKE = 0.8
+"""From this ratio of `difflib` on, a word may be another one, misspelt."""
 
 # Where a set has pronouns, a noun needs an article ("the man"), unless it is a name, has a
 # determiner, or is a pronoun of the third person itself.
@@ -95,13 +96,15 @@ def _with_words(
     new = [word for word in given if word not in members]
     alone = len(new) == len(given)
     names = _form_names(contents, slot, compared)
-    items = [_item(word, role, contents, names, alone=alone, guess=guess) for word in new]
-    if guess and role == "attribute":
-        agreements = sorted({entry.agree for entry in entries if entry.agree})
-        for place, item in enumerate(items if agreements else ()):
-            item.setdefault("agree", agreements[::-1][place % len(agreements)])
+    added = tuple(_entry(word, role, contents, names, alone=alone, guess=guess) for word in new)
+    agreements = sorted({entry.agree for entry in entries if entry.agree}, reverse=True)
+    if guess and role == "attribute" and agreements:
+        added = tuple(
+            replace(entry, agree=entry.agree or agree)
+            for entry, agree in zip(added, cycle(agreements), strict=False)
+        )
     findings = Findings(Path(contents.name))
-    added = read_entries(items, f"slots.{slot}", findings)
+    read_entries(map(entry_table, added), f"slots.{slot}", findings)
     for problem in findings.problems:
         raise InputError(f"the {role}s {', '.join(new)}: {problem.message}")
     label_of = dict(zip(new, (entry.label for entry in added), strict=True))
@@ -124,7 +127,7 @@ def too_few(role: str, labels: Sequence[str]) -> InputError:
     )
 
 
-def _item(
+def _entry(
     given: str,
     role: str,
     contents: Contents,
@@ -132,42 +135,35 @@ def _item(
     *,
     alone: bool,
     guess: bool,
-) -> dict[str, Any]:
-    """Return a word that the set does not know, as an entry of its file."""
-    slot = contents.attribute if role == "attribute" else contents.task
-    entries = contents.slots[slot]
+) -> LexiconEntry:
+    """Return the entry of a word that the set does not know."""
+    entries = contents.slots[contents.attribute if role == "attribute" else contents.task]
+    marked = given.startswith(NEW)
     word, *forms = (part.strip() for part in given.removeprefix(NEW).split("/"))
-    groups = words_by_label(entries)
+    members = words_by_label(entries)
     for entry in entries:
-        if entry.word != word or forms:
-            continue
-        if not alone or len(groups[entry.label]) == 1:
+        if entry.word == word and not forms:
+            several = len(members[entry.label]) > 1
+            if alone and several:
+                return replace(entry, group=None, values={})
             raise InputError(
                 f'"{word}" is a word of the {role} "{entry.label}" in {contents.name}; choose '
-                f'"{entry.label}"' + (", or words alone" if len(groups[entry.label]) > 1 else "")
+                f'"{entry.label}"{", or words alone" if several else ""}'
             )
-        return entry_table(replace(entry, group=None, values={}))
-    pronouns = contents.language == "en" and any(entry.word in _PRONOUNS for entry in entries)
-    marked = given.startswith(NEW)
     _refuse_misspelt(word, role, entries, deliberate=marked or bool(forms))
     if not guess and role == "attribute" and any(entry.agree for entry in entries):
         raise _DoesNotFitError(
             f'{contents.name}: other words agree with the attribute, and how they do with "{word}" '
             "is not known"
         )
-    item: dict[str, Any] = {"word": word}
     asked = [name for name in names if name != "singular"]
+    added = LexiconEntry(word, dict(zip(asked, forms, strict=False)))
+    pronouns = contents.language == "en" and any(entry.word in _PRONOUNS for entry in entries)
     if pronouns and not forms:
-        item, forms = _noun_phrase(word, asked, deliberate=marked)
-    if len(forms) != len(asked):
-        if not guess:
-            derivable = pronouns and bool(_noun_phrase(word, asked, deliberate=True)[1])
-            raise InputError(_about_forms(given, word, asked, contents.name, derivable))
-        forms = [word] * len(asked)
-    if names:
-        written = dict(zip(asked, forms, strict=True))
-        item["forms"] = {name: written.get(name, item["word"]) for name in names}
-    return item
+        added = _noun_phrase(word, deliberate=marked)
+    if not guess and (len(forms) > len(asked) or not set(asked) <= set(added.forms)):
+        raise InputError(_about_forms(given, word, asked, contents.name))
+    return replace(added, forms={name: added.forms.get(name, added.word) for name in names})
 
 
 def _form_names(contents: Contents, slot: str, compared: Sequence[LexiconEntry]) -> tuple[str, ...]:
@@ -185,14 +181,13 @@ def _form_names(contents: Contents, slot: str, compared: Sequence[LexiconEntry])
     return tuple(name for name in known if name in used)
 
 
-def _about_forms(given: str, word: str, names: Sequence[str], name: str, derivable: bool) -> str:
+def _about_forms(given: str, word: str, names: Sequence[str], name: str) -> str:
     """Return what is wrong with the number of forms."""
     if not names:
         return f'"{given}": the templates of {name} write a word in one form only; give {word}'
-    how = "/".join([word, *(form.upper() for form in names)])
     return (
         f'"{given}": the templates of {name} also write a word as {", ".join(names)}; give the '
-        f"forms in this order: {how}{f', or {word} alone' if derivable else ''}"
+        f"forms in this order: {'/'.join([word, *(form.upper() for form in names)])}"
     )
 
 
@@ -200,46 +195,26 @@ def _refuse_misspelt(
     word: str, role: str, entries: Sequence[LexiconEntry], *, deliberate: bool
 ) -> None:
     """Raise if a word is spelt nearly as a known one or as one of its forms."""
-    for entry in entries:
-        for known in dict.fromkeys((entry.label, entry.word, *entry.forms.values())):
-            same = word.casefold() == known.casefold()
-            if same or (not deliberate and nearly_the_same(word, known)):
-                hint = did_you_mean(entry.label, dict.fromkeys(entry.label for entry in entries))
-                is_form = "" if known == entry.label else f' ("{known}" is a word of it)'
-                own = "" if same else f"; a word of your own is written {NEW}{word}"
-                message = f'the template set has no {role} "{word}"; {hint}{is_form}{own}'
-                raise InputError(message)
+    spelt = {
+        known.casefold(): (known, entry.label)
+        for entry in entries
+        for known in (*entry.forms.values(), entry.word, entry.label)
+    }
+    same = word.casefold() in spelt
+    near = get_close_matches(word.casefold(), spelt, n=1, cutoff=_ALIKE)
+    if same or (near and not deliberate):
+        known, label = spelt[near[0]]
+        hint = did_you_mean(label, {entry.label for entry in entries})
+        is_form = "" if known == label else f' ("{known}" is a word of it)'
+        own = "" if same else f"; a word of your own is written {NEW}{word}"
+        raise InputError(f'the template set has no {role} "{word}"; {hint}{is_form}{own}')
 
 
-def nearly_the_same(first: str, second: str) -> bool:
-    """Tell whether one word may be the other, misspelt.
-
-    >>> [nearly_the_same("nurse", word) for word in ("nurze", "nurs", "nusre", "purser", "cook")]
-    [True, True, True, False, False]
-    """
-    first, second = first.casefold(), second.casefold()
-    if SequenceMatcher(None, first, second).ratio() >= _ALIKE:
-        return True
-    # One letter more, less or another one, or two that changed places.
-    first, second = _without_common_start(first, second)
-    first, second = _without_common_start(first[::-1], second[::-1])
-    return max(len(first), len(second)) <= 1 or (len(first) == 2 and first == second[::-1])
-
-
-def _without_common_start(first: str, second: str) -> tuple[str, str]:
-    pairs = enumerate(zip(first, second, strict=False))
-    end = min(len(first), len(second))
-    start = next((place for place, (left, right) in pairs if left != right), end)
-    return first[start:], second[start:]
-
-
-def _noun_phrase(
-    word: str, names: Sequence[str], *, deliberate: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the entry of a noun or a name where a set has English pronouns, and its forms."""
-    first = word.split(" ")[0]
+def _noun_phrase(word: str, *, deliberate: bool) -> LexiconEntry:
+    """Return a noun or a name with its forms, where a set has English pronouns."""
     if word in _PRONOUNS:
-        return {"word": word}, []
+        return LexiconEntry(word)
+    first = word.split(" ")[0]
     bare = first[:1].islower() and first not in _DETERMINERS
     singular = english().singular_noun(word) if bare else False
     plural = singular and singular != word and not deliberate
@@ -250,9 +225,8 @@ def _noun_phrase(
             f"give a noun in the singular, {remedy}"
         )
     phrase = f"the {word}" if bare else word
-    derived = {"object": phrase, "possessive": f"{phrase}'s"}
-    item = {"word": phrase} | ({"key": word} if bare else {})
-    return item, [derived[name] for name in names] if set(names) <= set(derived) else []
+    forms = {"object": phrase, "possessive": f"{phrase}'s"}
+    return LexiconEntry(phrase, forms, group=word if bare else None)
 
 
 def _check(extended: Contents, contents: Contents) -> None:
@@ -302,61 +276,48 @@ def _with_file(
 def template_text(contents: Contents) -> str:
     """Return the file of a template set, its lexicons written out."""
     keys = ("name", "description", "source", "language", "attribute", "task")
-    lines = [f"{key} = {_toml(getattr(contents, key))}" for key in keys]
-    lines.append("sentences = [")
-    for line in contents.lines:
-        family = {} if line.family is None else {"family": line.family}
-        lines.append(f"    {_toml({**family, 'text': line.text} if family else line.text)},")
-    lines += ["]", "", "[slots]"]
-    for slot, entries in contents.slots.items():
-        lines.append(f"{_key(slot)} = [")
-        lines += [f"    {_toml(item)}," for item in _items(entries)]
-        lines.append("]")
+    texts = [
+        {"family": line.family, "text": line.text} if line.family else line.text
+        for line in contents.lines
+    ]
+    slots = {
+        slot: [entry_table(entry) for entry in entries] for slot, entries in contents.slots.items()
+    }
+    lines = [
+        *(f"{key} = {_toml(getattr(contents, key))}" for key in keys),
+        *_list("sentences", texts),
+        "",
+        "[slots]",
+        *(line for slot, items in slots.items() for line in _list(_key(slot), items)),
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _items(entries: Sequence[LexiconEntry]) -> list[Any]:
-    """Return entries as a file lists them: groups of words together."""
-    labels: dict[str, list[LexiconEntry]] = {}
-    for entry in entries:
-        labels.setdefault(entry.label, []).append(entry)
-    items: list[Any] = []
-    for label, members in labels.items():
-        if len(members) > 1:
-            words = [_short(entry_table(replace(entry, group=None))) for entry in members]
-            items.append({"group": label, "words": words})
-        else:
-            items.append(_short(entry_table(members[0])))
-    return items
-
-
-def entry_table(entry: LexiconEntry) -> dict[str, Any]:
-    """Return an entry as a file writes it."""
+def entry_table(entry: LexiconEntry) -> Any:
+    """Return an entry as a file writes it: a word alone, or a table."""
     table = {
         "key": entry.group,
         "word": entry.word,
         "number": None if entry.number == "singular" else entry.number,
         "agree": entry.agree,
         "noun_gender": entry.noun_gender,
-        "article": dict(entry.articles),
-        "forms": dict(entry.forms),
+        "article": entry.articles,
+        "forms": entry.forms,
         "tags": list(entry.tags),
     }
-    return {name: value for name, value in table.items() if value}
+    given = {name: value for name, value in table.items() if value}
+    return entry.word if len(given) == 1 else given
 
 
-def _short(table: dict[str, Any]) -> Any:
-    return table["word"] if list(table) == ["word"] else table
+def _list(key: str, items: Sequence[Any]) -> list[str]:
+    return [f"{key} = [", *(f"    {_toml(item)}," for item in items), "]"]
 
 
 def _toml(value: Any) -> str:
-    """Return a text, a list or a table as TOML, which is JSON but for tables."""
+    """Return a text, a list of texts or a table as TOML, which is JSON but for tables."""
     if isinstance(value, Mapping):
-        return (
-            "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        pairs = [f"{_key(key)} = {_toml(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(pairs)} }}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
