@@ -329,7 +329,9 @@ class _WordProblems:
             raise ModelError(
                 "the model cannot be asked about all the words: these "
                 + "; these ".join(problems)
-                + ". Leave them out or choose another model"
+                + ". Leave them out, or choose another model or tokenizer (",
+                Argument("tokenizer"),
+                ")",
             )
 
 

@@ -130,17 +130,16 @@ class Chunk:
 
         The numbers are named by direction and quantity.
         """
-        queries = scorer.scorer.queries
         groups: dict[str, Sequence[Sequence[TokenQuery]]] = {}
         numbers: dict[str, tuple[float, ...]] = {}
         encoded = self._encoded(model)
         for direction, sentences in encoded.items():
             numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in sentences)
-            scored = [queries(cloze) for cloze in sentences]
+            scored = scorer.queries(sentences)
             groups[f"{direction} log_probability"] = scored
             if prior:
                 hidden = model.encode([_without_given(cloze) for cloze in self.clozes[direction]])
-                groups[f"{direction} log_prior"] = [queries(cloze) for cloze in hidden]
+                groups[f"{direction} log_prior"] = scorer.queries(hidden)
             if scorer.scorer.whole_sentence:
                 mass = [mass_queries(cloze, model.kind) for cloze in sentences]
                 groups[f"{direction} log_mass"] = scored = [query.added for query in mass]
@@ -152,9 +151,9 @@ class Chunk:
             random = [_with_random_tokens(model, queries) for queries in conditions]
             groups[f"{direction} {CANDIDATES}"] = [(query,) for query in chain(*conditions)]
             groups[f"{direction} {RANDOM}"] = [(query,) for query in chain(*random)]
-        sentence_queries = _sentence_scorer(model.kind).scorer.queries
         clozes = next(iter(encoded.values()))
-        groups[PERPLEXITY] = [sentence_queries(clozes[number]) for number in self.sentences]
+        sampled = [clozes[number] for number in self.sentences]
+        groups[PERPLEXITY] = _sentence_scorer(model.kind).queries(sampled)
         flat = [group for several in groups.values() for group in several]
         totals = iter(sums(model, flat, progress=progress).tolist())
         numbers |= {name: tuple(next(totals) for _ in group) for name, group in groups.items()}

@@ -17,6 +17,7 @@ from lmprobe.models import Cloze, EncodedCloze, TokenQuery, load_model
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import encode_masked
 from lmprobe.models.scorers import SplitWordWarning, choose_scorer, score, scorers, sums
+from lmprobe.probing.probe import probe
 from tests.checkpoints import checkpoint
 from tests.reference_data import REFERENCE, needs_reference
 from tests.scripted_model import ScriptedModel
@@ -163,6 +164,14 @@ def test_which_scorers_a_kind_takes() -> None:
     scorers.register("bare")(Bare)  # type: ignore[arg-type]
     with pytest.raises(InputError, match='"bare" lacks kind, whole_word, hides_articles'):
         choose_scorer("bare", "masked")
+
+    @scorers.register("mute")
+    class Mute(scorers.get("joint")):  # type: ignore[misc]
+        def queries(self, sentence: EncodedCloze) -> tuple[()]:
+            return ()
+
+    with pytest.raises(InputError, match='"mute" asks for no token of a sentence'):
+        probe("reference:amplified", scorer="mute", cache=False)
 
 
 FILED = """

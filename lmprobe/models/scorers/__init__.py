@@ -60,6 +60,16 @@ class ChosenScorer:
     identity: str
     """Changes with the code of the scorer, so that the cache has no outdated answers."""
 
+    def queries(self, sentences: Iterable[EncodedCloze]) -> list[tuple[TokenQuery, ...]]:
+        """Return what is asked for each sentence; raise if that is nothing."""
+        queries = [self.scorer.queries(sentence) for sentence in sentences]
+        if not all(queries):
+            raise InputError(
+                f'the scorer "{self.name}" asks for no token of a sentence, so it has no score; '
+                'see "A scorer" in docs/extending.md'
+            )
+        return queries
+
 
 def choose_scorer(name: str, kind: str) -> ChosenScorer:
     """Return the scorer of that name for a kind of model; `auto` is the kind's default."""
@@ -117,7 +127,7 @@ def score(
     """
     named = choose_scorer(scorer, model.kind)
     encoded = model.encode(clozes)
-    queries = [named.scorer.queries(sentence) for sentence in encoded]
+    queries = named.queries(encoded)
     total = sums(model, queries, progress=progress)
     pieces = np.array([len(sentence.pieces) for sentence in encoded], dtype=np.int64)
     if not named.scorer.whole_word:
