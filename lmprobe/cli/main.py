@@ -7,7 +7,7 @@ import os
 import pkgutil
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -155,14 +155,22 @@ def top(
     """
 
 
-def _on_one_line(message: Warning | str, *place: object, **more: object) -> None:
-    """Show a warning to a person at a terminal, who has no use for where in the code it was."""
-    print(f"lmprobe: {shortened(message)}", file=sys.stderr)
+def _warning_printer() -> Callable[..., None]:
+    """Return what shows a warning to a person at a terminal: one line, once, not where it arose."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *place: object, **more: object) -> None:
+        line = f"lmprobe: {shortened(message)}"
+        if line not in shown:
+            print(line, file=sys.stderr)
+        shown.add(line)
+
+    return show
 
 
 def main() -> None:
     """Run the command line; a mistake of the caller is one line on standard error, exit 2."""
-    warnings.showwarning = _on_one_line
+    warnings.showwarning = _warning_printer()
     # A standard stream that is closed (`>&-`) is None.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115

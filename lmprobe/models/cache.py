@@ -141,7 +141,7 @@ def cached_answers(
         done += work.size
         entry = entries[number] = CacheEntry(model.name, numbers, model.threads)
         if cache:
-            cache = _written(keys[number], entry)
+            cache = write(keys[number], entry)
     if missing and cache:
         model.remember()
     return [entry for _, entry in sorted(entries.items()) if entry is not None], not missing
@@ -172,25 +172,22 @@ def _finite(row: Any) -> tuple[float, ...]:
     return tuple(map(float, row))
 
 
-def write(key: str, entry: CacheEntry) -> None:
-    """File an entry; what is read under `key` is the old one or the new one, whole."""
+def write(key: str, entry: CacheEntry) -> bool:
+    """File an entry, whole or not at all; where that cannot be done, warn and return false."""
     numbers = {name: list(row) for name, row in entry.numbers.items()}
     content = {"model": entry.model, "threads": entry.threads, "numbers": numbers}
     try:
         write_sealed(_path(key), content, key)
     except (OSError, LmprobeError) as problem:
-        raise InputError(
-            f"the scores cannot be kept for the next run ({problem}); set LMPROBE_CACHE to a "
-            "folder that can be written, or do without the cache (`cache=False`, --no-cache)"
-        ) from problem
-
-
-def _written(key: str, entry: CacheEntry) -> bool:
-    """File an entry, or warn that it cannot be filed: the run has its answers all the same."""
-    try:
-        write(key, entry)
-    except InputError as problem:
-        warnings.warn(str(problem), CacheWarning, stacklevel=2)
+        why = getattr(problem.__cause__ or problem, "strerror", None) or problem
+        # The same words for every entry, so that the warning is shown once.
+        warnings.warn(
+            f"the scores cannot be kept for the next run in {cache_folder()} ({why}); set "
+            "LMPROBE_CACHE to a folder that can be written, or do without the cache "
+            "(`cache=False`, --no-cache)",
+            CacheWarning,
+            stacklevel=2,
+        )
         return False
     return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,16 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache_folder() == Path("/somewhere/lmprobe")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "lmprobe"
+
+
+@pytest.mark.filterwarnings("always::lmprobe.models.cache.CacheWarning")
+def test_the_command_goes_on_and_warns_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Any]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LMPROBE_CACHE", str(tmp_path / "file"))
+    words = ("reference:amplified", "reference:faithful", "--task", "nurse,cook")
+    code, out, err = command("compare")(*words)
+    assert code == 0
+    assert "reference:faithful" in out
+    assert err.count("the scores cannot be kept") == 1
