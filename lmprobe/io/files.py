@@ -174,6 +174,23 @@ def parse_json(text: str) -> Any:
     return value
 
 
+def toml_text(value: Any) -> str:
+    """Return a value as TOML on one line, which is JSON but for tables.
+
+    >>> print(toml_text({"word": "er", "forms": {"dative case": "ihm"}, "tags": ["a"]}))
+    { word = "er", forms = { "dative case" = "ihm" }, tags = ["a"] }
+    """
+    if isinstance(value, Mapping):
+        pairs = [f"{toml_key(key)} = {toml_text(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(pairs)} }}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def toml_key(name: str) -> str:
+    """Return a key of TOML, in quotes where it needs them."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_text(name)
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text; a `ValueError` of one line says why there is none."""
     table: dict[str, Any] = _parsed(lambda: tomllib.loads(text))

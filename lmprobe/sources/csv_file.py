@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import math
 import re
 import unicodedata
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean, plural
-from lmprobe.io.files import FileProblems, Problem, parse_toml, problem_in, write_texts
+from lmprobe.io.files import FileProblems, Problem, parse_toml, problem_in, toml_text, write_texts
 from lmprobe.io.table_files import CsvError, csv_rows
 from lmprobe.sources.source import PROVENANCE, UNIT, BaseTable, Sampling, provenance_of
 
@@ -270,20 +269,20 @@ def _description_text(table: BaseTable, sha256: str) -> str:
     for key in PROVENANCE:
         value = provenance.get(key)
         if isinstance(value, tuple | list):
-            lines += [f"{key} = [", *(f"  {_quoted(text)}," for text in value), "]"]
+            lines += [f"{key} = [", *(f"  {toml_text(text)}," for text in value), "]"]
         elif value is not None:
-            lines.append(f"{key} = {_quoted(value)}")
+            lines.append(f"{key} = {toml_text(value)}")
     errors = None if table.sampling is None else table.sampling.standard_errors
     if errors is not None:
         lines += ["", "[standard_errors]"]
         for task, row in zip(table.tasks, errors.T.tolist(), strict=True):
-            lines.append(f"{_quoted(task)} = {row}")
+            lines.append(f"{toml_text(task)} = {row}")
     elif table.sampling is not None:
         lines.append("counts = true")
     for key, words in (("units", table.units), ("aliases", table.aliases)):
         if words:
             lines += ["", f"[{key}]"]
-            lines += [f"{_quoted(word)} = {_quoted(meant)}" for word, meant in words.items()]
+            lines += [f"{toml_text(word)} = {toml_text(meant)}" for word, meant in words.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -305,7 +304,3 @@ def _fits(key: str, value: Any) -> bool:
 
 def _is_error(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < math.inf
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -105,7 +105,8 @@ def align_base_rates(
         rates = _without_empty(source, rates, empty_attributes, empty_tasks)
         dropped_attributes += empty_attributes
         dropped_tasks += empty_tasks
-    kind, what = NoteKind.LEFT_OUT, "never counted, left out"
+    left_out = NoteKind.LEFT_OUT
+    kind, what = left_out, "never counted, left out"
     if missing == "keep":
         kind, what = NoteKind.UNDEFINED, "never counted, undefined when given"
     sampled = getattr(source, "sampling", None) is not None
@@ -115,10 +116,10 @@ def align_base_rates(
         dropped_attributes,
         dropped_tasks,
         (
-            *_lacking_note(source, "attribute", lacking.attributes, "without a column, left out"),
-            *_lacking_note(source, "task", lacking.tasks, "without a row, left out"),
-            *_note(kind, "attribute", empty_attributes, what),
-            *_note(kind, "task", empty_tasks, what),
+            *_note(source, left_out, "attribute", lacking.attributes, "without a column, left out"),
+            *_note(source, left_out, "task", lacking.tasks, "without a row, left out"),
+            *_note(source, kind, "attribute", empty_attributes, what),
+            *_note(source, kind, "task", empty_tasks, what),
         ),
         source.provenance,
         empty_attributes,
@@ -226,31 +227,24 @@ def _smoothed(
     )
 
 
-def _lacking_note(source: Source, noun: str, labels: Labels, what: str) -> tuple[Note, ...]:
-    alike = _differ_by_capitals(source, noun, labels)
-    hint = _own_words(source, noun, alike) if alike else ""
-    notes = _note(NoteKind.LEFT_OUT, noun, labels, what)
-    return tuple(replace(note, text=note.text + hint) for note in notes)
+def _capitals(source: Source, noun: str, lacking: Labels) -> str:
+    """Return the words of the source that differ from those it lacks by capitals alone."""
+    wanted = {word.casefold() for word in lacking}
+    own = [word for word in getattr(source, f"{noun}s", ()) if word not in lacking]
+    alike = tuple(word for word in own if word.casefold() in wanted)
+    if not alike:
+        return ""
+    return f"; it has {some_names(alike)}, where only the capitals differ: write the words alike"
 
 
 def _own_words(source: Source, noun: str, lacking: Labels) -> str:
     """Return a few of the source's own words, to see why it lacks those that are wanted."""
     own = tuple(getattr(source, f"{noun}s", ()))
-    if not own:
-        return ""
-    if not _differ_by_capitals(source, noun, lacking):
-        return f"; its own {noun}s are {some_names(own)}"
-    wanted = {word.casefold() for word in lacking}
-    alike = tuple(word for word in own if word.casefold() in wanted)
-    return f"; it has {some_names(alike)}, where only the capitals differ: write the words alike"
+    hint = f"; its own {noun}s are {some_names(own)}" if own else ""
+    return _capitals(source, noun, lacking) or hint
 
 
-def _differ_by_capitals(source: Source, noun: str, lacking: Labels) -> Labels:
-    """Return the words that the source has with other capitals."""
-    own = {word.casefold() for word in getattr(source, f"{noun}s", ())}
-    return tuple(word for word in lacking if word.casefold() in own)
-
-
-def _note(kind: NoteKind, noun: str, labels: Labels, what: str) -> tuple[Note, ...]:
-    text = f"{plural(len(labels), noun)} {what}: {', '.join(labels)}"
+def _note(source: Source, kind: NoteKind, noun: str, labels: Labels, what: str) -> tuple[Note, ...]:
+    hint = _capitals(source, noun, labels)
+    text = f"{plural(len(labels), noun)} {what}: {', '.join(labels)}{hint}"
     return (Note(kind, text),) if labels else ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import InputError, did_you_mean
+from lmprobe.io.files import toml_key, toml_text
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings, read_entries
 from lmprobe.templates.reader import Contents
@@ -90,9 +89,7 @@ def _with_words(
     entries = contents.slots[slot]
     members = words_by_label(entries)
     # A known word stays one, even if it is marked as new.
-    given = [
-        word.removeprefix(NEW) if word.removeprefix(NEW) in members else word for word in given
-    ]
+    given = [bare if (bare := word.removeprefix(NEW)) in members else word for word in given]
     new = [word for word in given if word not in members]
     alone = len(new) == len(given)
     names = _form_names(contents, slot, compared)
@@ -229,14 +226,18 @@ def _noun_phrase(word: str, *, deliberate: bool) -> LexiconEntry:
     return LexiconEntry(phrase, forms, group=word if bare else None)
 
 
+def _findings(contents: Contents) -> Findings:
+    findings = Findings(Path(contents.name))
+    check_sentences(contents, findings)
+    return findings
+
+
 def _check(extended: Contents, contents: Contents) -> None:
     """Raise if a sentence cannot take the words, or would tell what is hidden."""
-    before, after = Findings(Path(contents.name)), Findings(Path(contents.name))
-    check_sentences(contents, before)
-    check_sentences(extended, after)
-    known = {warning.key for warning in before.warnings}
-    new = [warning for warning in after.warnings if warning.key not in known]
-    for problem in (*after.problems, *new):
+    known = {warning.key for warning in _findings(contents).warnings}
+    found = _findings(extended)
+    new = [warning for warning in found.warnings if warning.key not in known]
+    for problem in (*found.problems, *new):
         raise _DoesNotFitError(f"{contents.name}: {problem.message}")
 
 
@@ -248,21 +249,17 @@ def _with_file(
     Sentences that cannot take the words are left out of the file.
     """
     draft, who, what = _extended(contents, attributes, tasks, guess=True)
-    findings = Findings(Path(contents.name))
-    check_sentences(draft, findings)
-    bad = {problem.key for problem in (*findings.problems, *findings.warnings)}
+    found = _findings(draft)
+    bad = {problem.key for problem in (*found.problems, *found.warnings)}
     lines = tuple(line for line in draft.lines if line.key not in bad)
     used = {place.slot for line in lines for place in fields(line.pattern)}
-    chosen = {draft.attribute: who.labels, draft.task: what.labels}
     slots = {slot: entries for slot, entries in draft.slots.items() if slot in used}
-    for slot, labels in chosen.items():
-        entries = [entry for entry in draft.slots[slot] if entry.label in labels]
-        slots[slot] = tuple(sorted(entries, key=lambda entry: labels.index(entry.label)))
+    for slot, choice in ((draft.attribute, who), (draft.task, what)):
+        members = [entry for entry in draft.slots[slot] if entry.label in choice.labels]
+        slots[slot] = tuple(sorted(members, key=lambda entry: choice.labels.index(entry.label)))
     name = f"{contents.name}-own"
     draft = replace(draft, name=name, lines=lines, slots=slots, crossed=(), default=())
-    findings = Findings(Path(contents.name))
-    check_sentences(draft, findings)
-    if findings.problems or not lines:
+    if _findings(draft).problems or not lines:
         return InputError(reason)
     without = " (it leaves such sentences out)" if bad else ""
     error = InputError(
@@ -284,11 +281,11 @@ def template_text(contents: Contents) -> str:
         slot: [entry_table(entry) for entry in entries] for slot, entries in contents.slots.items()
     }
     lines = [
-        *(f"{key} = {_toml(getattr(contents, key))}" for key in keys),
+        *(f"{key} = {toml_text(getattr(contents, key))}" for key in keys),
         *_list("sentences", texts),
         "",
         "[slots]",
-        *(line for slot, items in slots.items() for line in _list(_key(slot), items)),
+        *(line for slot, items in slots.items() for line in _list(toml_key(slot), items)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -310,16 +307,4 @@ def entry_table(entry: LexiconEntry) -> Any:
 
 
 def _list(key: str, items: Sequence[Any]) -> list[str]:
-    return [f"{key} = [", *(f"    {_toml(item)}," for item in items), "]"]
-
-
-def _toml(value: Any) -> str:
-    """Return a text, a list of texts or a table as TOML, which is JSON but for tables."""
-    if isinstance(value, Mapping):
-        pairs = [f"{_key(key)} = {_toml(item)}" for key, item in value.items()]
-        return f"{{ {', '.join(pairs)} }}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+    return [f"{key} = [", *(f"    {toml_text(item)}," for item in items), "]"]

@@ -172,9 +172,9 @@ class TemplateSet:
     ) -> Iterator[FilledSentence]:
         """Yield the sentences of a template about a task, each label with the word written."""
         template, family = self.templates[number], self.families[number]
-        filled = template.sentences([word for _, word in attributes], [task[1]])
-        for (who, word), sentence in zip(attributes, filled.values(), strict=True):
-            yield FilledSentence(template.name, family, *task, who, word, sentence.text)
+        for label, word in attributes:
+            text = template.sentence(word, task[1]).text
+            yield FilledSentence(template.name, family, *task, label, word, text)
 
     def item_table(self) -> pd.DataFrame:
         """Return the sentences as an item table: one row per template and task.
