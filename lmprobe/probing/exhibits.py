@@ -69,10 +69,11 @@ CORRECTED = (
 
 def by_direction(rows: Sequence[R]) -> dict[Direction, list[R]]:
     """Return the rows of each direction among them, bases in their order."""
-    groups = {
-        direction: [row for row in rows if row.direction is direction] for direction in DIRECTIONS
+    return {
+        direction: group
+        for direction in DIRECTIONS
+        if (group := [row for row in rows if row.direction is direction])
     }
-    return {direction: group for direction, group in groups.items() if group}
 
 
 def probe_tables(result: ProbeResult) -> tuple[Table, ...]:

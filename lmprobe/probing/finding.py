@@ -74,7 +74,8 @@ def _verdict(result: ProbeResult, rows: Sequence[ProbeRow], names: Mapping[Direc
     full = f"{base} ({title})" if title else base
     obstacles = {row.obstacle for row in rows}
     obstacle = rows[0].obstacle
-    if obstacle is not None and len(obstacles) == 1 and _is_mute(rows):
+    decisive = any(row.verdict.decisive for row in rows)
+    if obstacle is not None and len(obstacles) == 1 and not decisive:
         return f"No verdict on {model} against {full}: {obstacle.reason}."
     first, *rest = (_claim(row, full if row is rows[0] else base) for row in rows)
     if not rest:
@@ -83,11 +84,6 @@ def _verdict(result: ProbeResult, rows: Sequence[ProbeRow], names: Mapping[Direc
         return f"{model} {first}, in both directions."
     given = [names[row.direction] for row in rows]
     return f"Given the {given[0]}, {model} {first}; given the {given[1]}, it {rest[0]}."
-
-
-def _is_mute(rows: Sequence[ProbeRow]) -> bool:
-    """Tell whether nothing at all is claimed of the rows."""
-    return not any(row.verdict.decisive for row in rows)
 
 
 def _claim(row: ProbeRow, base: str) -> str:

@@ -20,7 +20,17 @@ from lmprobe.metrics.direction import (
     Missing,
     Pairs,
 )
-from lmprobe.results.settings import OptionGroup, Settings, command_line, from_mapping, setting
+from lmprobe.results.settings import (
+    COMPARED,
+    EXPERT,
+    MODEL,
+    STATISTICS,
+    Settings,
+    command_line,
+    confidence_setting,
+    from_mapping,
+    setting,
+)
 from lmprobe.sources import names as source_names
 from lmprobe.stats import REMOVED
 from lmprobe.stats.verdicts import IntervalSettings
@@ -37,14 +47,14 @@ class WordSettings(Settings):
     attributes: tuple[str, ...] | None = setting(
         None,
         "The groups to compare, such as he,she or man,woman; by default those of the template set.",
+        COMPARED,
         flags=("--attribute", "--attributes"),
-        group=OptionGroup.COMPARED,
     )
     tasks: tuple[str, ...] | None = setting(
         None,
         "The tasks to compare, such as nurse,pilot; by default those of the template set.",
+        COMPARED,
         flags=("--task", "--tasks"),
-        group=OptionGroup.COMPARED,
     )
 
 
@@ -55,32 +65,24 @@ class QuestionSettings(WordSettings):
     direction: str | None = setting(
         None,
         "Ask in one direction alone: T->A or A->T; both by default.",
-        group=OptionGroup.COMPARED,
+        COMPARED,
         metavar="DIRECTION",
     )
     lean: str | None = setting(
-        None,
-        "Take the lean from these base rates; by default from the base itself.",
-        group=OptionGroup.COMPARED,
+        None, "Take the lean from these base rates; by default from the base itself.", COMPARED
     )
     lean_weighting: LeanWeighting = setting(
         "joint",
         "How the lean is computed: as in Eq. 2 of the paper, or as in its published code.",
-        group=OptionGroup.EXPERT,
+        EXPERT,
     )
-    scorer: str = setting(
-        "auto", "How candidates are scored: see `lmprobe ls scorers`.", group=OptionGroup.EXPERT
-    )
+    scorer: str = setting("auto", "How candidates are scored: see `lmprobe ls scorers`.", EXPERT)
     prior: bool = setting(
-        False,
-        "Divide each probability by that with the other word masked (masked models).",
-        group=OptionGroup.EXPERT,
+        False, "Divide each probability by that with the other word masked (masked models).", EXPERT
     )
-    missing: Missing = setting(
-        "drop", "How to treat words that the base does not have.", group=OptionGroup.EXPERT
-    )
+    missing: Missing = setting("drop", "How to treat words that the base does not have.", EXPERT)
     pseudo_count: float = setting(
-        0.5, "The count that `--missing smooth` adds to every cell.", group=OptionGroup.EXPERT
+        0.5, "The count that `--missing smooth` adds to every cell.", EXPERT
     )
 
     def __post_init__(self) -> None:
@@ -104,8 +106,8 @@ class ProbeSettings(IntervalSettings, QuestionSettings):
         None,
         "The least total probability of the candidates, below which a model is uninformed; by "
         "default twice that of random words.",
+        EXPERT,
         minimum=0,
-        group=OptionGroup.EXPERT,
     )
 
     def __post_init__(self) -> None:
@@ -124,10 +126,10 @@ class RunSettings(ProbeSettings):
     metrics: tuple[str, ...] = setting(
         (),
         "Another metric to compute too, such as mals; repeat for several.",
+        EXPERT,
         flags=("--metric",),
         repeated=True,
         recorded=False,
-        group=OptionGroup.EXPERT,
     )
 
 
@@ -136,14 +138,12 @@ class CompareSettings(ProbeSettings):
     """What decides the numbers of a comparison: those of its probes, and which are paired."""
 
     pairs: Pairs = setting(
-        "first",
-        "Compare every model with the first, or all pairs of models.",
-        group=OptionGroup.COMPARED,
+        "first", "Compare every model with the first, or all pairs of models.", COMPARED
     )
     margin: float | None = setting(
         None,
         "Test whether the models are equivalent within this difference, such as 0.01.",
-        group=OptionGroup.STATISTICS,
+        STATISTICS,
     )
 
 
@@ -151,26 +151,16 @@ class CompareSettings(ProbeSettings):
 class ModelSettings(Settings):
     """How a model is loaded."""
 
-    kind: str = setting(
-        "auto", "Load as auto, masked or causal: see `lmprobe ls kinds`.", group=OptionGroup.MODEL
-    )
+    kind: str = setting("auto", "Load as auto, masked or causal: see `lmprobe ls kinds`.", MODEL)
     tokenizer: str | None = setting(
-        None,
-        "A folder or hub id of a tokenizer, if that of the model is missing or wrong.",
-        group=OptionGroup.MODEL,
+        None, "A folder or hub id of a tokenizer, if that of the model is missing or wrong.", MODEL
     )
-    device: str = setting(
-        "auto", "The device: auto, cpu, cuda, cuda:1, mps.", group=OptionGroup.MODEL
-    )
-    dtype: Dtype = setting(
-        "float32", "The floating-point type of the model.", group=OptionGroup.EXPERT
-    )
+    device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.", MODEL)
+    dtype: Dtype = setting("float32", "The floating-point type of the model.", EXPERT)
     batch_size: str = setting(
-        "auto", "Sentences per batch: auto, or a number.", group=OptionGroup.EXPERT, metavar="N"
+        "auto", "Sentences per batch: auto, or a number.", EXPERT, metavar="N"
     )
-    revision: str | None = setting(
-        None, "The branch, tag or commit of a model on the hub.", group=OptionGroup.MODEL
-    )
+    revision: str | None = setting(None, "The branch, tag or commit of a model on the hub.", MODEL)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `load_model`: a batch size in digits is a number."""
@@ -266,25 +256,14 @@ class PlanSettings(Settings):
     """What a plan takes as given."""
 
     method: str | None = setting(
-        None,
-        "One interval method; all by default.",
-        flags=("--interval", "--method"),
-        group=OptionGroup.STATISTICS,
+        None, "One interval method; all by default.", STATISTICS, flags=("--interval", "--method")
     )
-    group_share: float = setting(
-        0.5, "Share of the smaller group, at most 0.5.", group=OptionGroup.STATISTICS
-    )
-    cost_bound: float = setting(1.0, "The largest cost of a row.", group=OptionGroup.EXPERT)
+    group_share: float = setting(0.5, "Share of the smaller group, at most 0.5.", STATISTICS)
+    cost_bound: float = setting(1.0, "The largest cost of a row.", EXPERT)
     variance: float | None = setting(
-        None,
-        "Known variance, with --interval; by default the worst case.",
-        group=OptionGroup.EXPERT,
+        None, "Known variance, with --interval; by default the worst case.", EXPERT
     )
-    confidence: float = setting(
-        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
-    )
+    confidence: float = confidence_setting()
     power: float = setting(
-        0.8,
-        "Share of samples that are to claim a true effect of that size.",
-        group=OptionGroup.STATISTICS,
+        0.8, "Share of samples that are to claim a true effect of that size.", STATISTICS
     )

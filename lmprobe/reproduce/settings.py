@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lmprobe.results.settings import OptionGroup, Settings, setting
+from lmprobe.results.settings import COMPARED, MODEL, STATISTICS, Settings, setting
 
 Preset = Literal["paper", "corrected"]
 """As the paper's published code computes it, or with its known mistakes corrected."""
@@ -22,18 +22,13 @@ class ExperimentSettings(Settings):
         None,
         "The model to probe, a name or a folder; by default bert-base-uncased, as in the paper, or "
         "a bundled one where that is missing.",
-        group=OptionGroup.MODEL,
+        MODEL,
         metavar="MODEL",
     )
     preset: Preset | None = setting(
-        None,
-        "Compute as the paper's code does, or corrected; by default both.",
-        group=OptionGroup.COMPARED,
+        None, "Compute as the paper's code does, or corrected; by default both.", COMPARED
     )
     wikipedia: str | None = setting(
-        None,
-        "A CSV with counts of Wikipedia, made by `lmprobe count`.",
-        group=OptionGroup.COMPARED,
-        metavar="FILE",
+        None, "A CSV with counts of Wikipedia, made by `lmprobe count`.", COMPARED, metavar="FILE"
     )
-    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
+    seed: int = setting(0, "Random seed.", STATISTICS, minimum=0)

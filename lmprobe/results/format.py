@@ -92,7 +92,7 @@ def format_range(low: float, high: float, *, sign: bool = True) -> str:
     if high - low <= _NOISE:
         return f"exactly {format_number(low, sign=sign)}"
     digits = _digits([abs(end) for end in (low, high) if math.isfinite(end)], high - low)
-    return " to ".join(_end(end, digits, sign=sign) for end in (low, high))
+    return " to ".join(_written(end, digits, sign=sign) for end in (low, high))
 
 
 def describe_interval(interval: Interval) -> str:
@@ -279,13 +279,8 @@ def _column_digits(cells: Iterable[Cell], column: Column) -> int:
 
 
 def _decimal(value: float, digits: int, *, sign: bool) -> str:
-    """Return a number with so many decimals and its sign, even if all of them are zero."""
-    if not math.isfinite(value):
-        return format_number(value)
-    written = f"{value:,.{min(digits, 1) if abs(value) >= 1000 else digits}f}"
-    if abs(value) <= _NOISE or (not sign and not written.strip("-0.,")):
-        return written.lstrip("-")
-    return _minus(("+" if sign and value > 0 else "") + written)
+    """Return a number of a column; a large one has one decimal at most."""
+    return _written(value, min(digits, 1) if abs(value) >= 1000 else digits, sign=sign)
 
 
 def _digits(sizes: list[float], width: float) -> int:
@@ -299,13 +294,12 @@ def _digits(sizes: list[float], width: float) -> int:
     return digits
 
 
-def _end(value: float, digits: int, *, sign: bool) -> str:
-    return _written(value, digits, sign=sign) if math.isfinite(value) else format_number(value)
-
-
 def _written(value: float, digits: int, *, sign: bool) -> str:
+    """Return a number with so many decimals; its sign, if asked for, even where all are zero."""
+    if not math.isfinite(value):
+        return format_number(value)
     written = f"{value:,.{digits}f}"
-    if not written.strip("-0.,"):
+    if abs(value) <= _NOISE or (not sign and not written.strip("-0.,")):
         return written.lstrip("-")
     return _minus(("+" if sign and value > 0 else "") + written)
 

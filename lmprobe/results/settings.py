@@ -32,6 +32,9 @@ class OptionGroup(StrEnum):
     EXPERT = "Expert options"
 
 
+INPUT, COMPARED, STATISTICS, MODEL, OUTPUT, EXPERT = OptionGroup
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """What the command line needs to know of one setting."""
@@ -59,8 +62,8 @@ class Option:
 def setting(
     default: Any,
     help: str,
-    *,
     group: OptionGroup | None = None,
+    *,
     metavar: str | None = None,
     flags: Sequence[str] = (),
     choices: Iterable[str] = (),
@@ -76,6 +79,19 @@ def setting(
     metadata = {"help": help, "repeated": repeated, "minimum": minimum, "recorded": recorded}
     words = {"flags": tuple(flags), "choices": tuple(choices), "group": group, "metavar": metavar}
     return field(default=default, metadata=metadata | words)
+
+
+def confidence_setting() -> Any:
+    """Return the field of the confidence level, which every job with intervals has."""
+    return setting(0.95, "Confidence level of the interval, between 0 and 1.", STATISTICS)
+
+
+def missing_cells_setting() -> Any:
+    """Return the field that says what becomes of rows with empty cells."""
+    text = (
+        "What to do with rows that lack a value in a column that is used: `drop` leaves them out."
+    )
+    return setting("error", text, EXPERT, recorded=False)
 
 
 S = TypeVar("S", bound="Settings")

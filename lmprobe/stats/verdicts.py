@@ -29,7 +29,7 @@ from lmprobe.results import (
     decide,
 )
 from lmprobe.results.format import every, format_percent, plural
-from lmprobe.results.settings import OptionGroup, Settings, setting
+from lmprobe.results.settings import EXPERT, STATISTICS, Settings, confidence_setting, setting
 from lmprobe.stats.method import Sample, interval, traits_of
 from lmprobe.stats.resampling import REPLICATES, Replicates, Spread, draws, joint_confidence, slices
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
@@ -54,20 +54,16 @@ class IntervalSettings(Settings):
     """How intervals are made."""
 
     interval: str = setting(
-        "bootstrap",
-        "The interval method: see `lmprobe ls intervals`.",
-        group=OptionGroup.STATISTICS,
+        "bootstrap", "The interval method: see `lmprobe ls intervals`.", STATISTICS
     )
-    resample: Resample = setting("both", "What the bootstrap resamples.", group=OptionGroup.EXPERT)
-    confidence: float = setting(
-        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
-    )
+    resample: Resample = setting("both", "What the bootstrap resamples.", EXPERT)
+    confidence: float = confidence_setting()
     simultaneous: bool = setting(
         False,
         "Make all intervals of the result cover simultaneously at this confidence.",
-        group=OptionGroup.STATISTICS,
+        STATISTICS,
     )
-    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
+    seed: int = setting(0, "Random seed.", STATISTICS, minimum=0)
 
     def __post_init__(self) -> None:
         """Check every value."""

@@ -13,7 +13,7 @@ from typing import Any
 from lmprobe import __version__
 from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.files import refuse_pipe
-from lmprobe.results.settings import OptionGroup, Settings, setting
+from lmprobe.results.settings import EXPERT, MODEL, Settings, setting
 from lmprobe.sources.load import find_source
 from lmprobe.templates import TemplateSet
 
@@ -30,27 +30,19 @@ class SweepSettings(Settings):
     """Which models, and where they are probed."""
 
     revisions: tuple[str, ...] | None = setting(
-        None,
-        "Probe each model at these revisions, such as step1000,step2000,main.",
-        group=OptionGroup.MODEL,
+        None, "Probe each model at these revisions, such as step1000,step2000,main.", MODEL
     )
     checkpoints: str | None = setting(
         None,
         "A folder of checkpoints of one training run, such as checkpoint-500.",
-        group=OptionGroup.MODEL,
+        MODEL,
         metavar="DIR",
     )
     runs: bool = setting(
-        False,
-        "The models are training runs of one model: also report their mean over runs.",
-        group=OptionGroup.MODEL,
+        False, "The models are training runs of one model: also report their mean over runs.", MODEL
     )
-    engine: str = setting(
-        "local", "Where the probes run: see `lmprobe ls sweep_engines`.", group=OptionGroup.EXPERT
-    )
-    workers: int = setting(
-        1, "Number of probes that run in parallel.", minimum=1, group=OptionGroup.EXPERT
-    )
+    engine: str = setting("local", "Where the probes run: see `lmprobe ls sweep_engines`.", EXPERT)
+    workers: int = setting(1, "Number of probes that run in parallel.", EXPERT, minimum=1)
 
     def __post_init__(self) -> None:
         """Check that the choices go together."""

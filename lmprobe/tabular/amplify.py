@@ -19,6 +19,7 @@ from lmprobe.metrics.direction import MissingCells
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.registry import versions
 from lmprobe.results import Note, NoteKind
+from lmprobe.results.settings import from_mapping
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import with_left_out
 from lmprobe.tabular.counting import (
@@ -45,6 +46,8 @@ from lmprobe.tabular.settings import (
 
 Names = str | Sequence[str] | None
 """One column or several."""
+
+_SEVERAL = ("attribute", "task", "task_prediction", "attribute_prediction", "score", "metrics")
 
 
 def amplify(
@@ -104,27 +107,12 @@ def amplify(
     engine
         `local`, or `ray`: file by file on a cluster, for very large tables.
     """
-    settings = AmplifySettings(
-        attribute=_columns(attribute),
-        task=_columns(task),
-        task_prediction=_columns(task_prediction),
-        attribute_prediction=_columns(attribute_prediction),
-        score=_columns(score),
-        threshold=None if threshold is None else str(threshold),
-        validation=_name(validation),
-        train=_name(train),
-        weight=weight,
-        train_weight=train_weight,
-        run_column=run_column,
-        cluster=cluster,
-        keep_unseen=keep_unseen,
-        missing_cells=missing_cells,
-        metrics=_columns(metrics),
-        interval="none" if interval is None else interval,
-        confidence=confidence,
-        seed=seed,
-        engine=engine,
-    )
+    choices = dict(locals())
+    choices |= {name: _columns(choices[name]) for name in _SEVERAL}
+    choices |= {"train": _name(train), "validation": _name(validation)}
+    choices["threshold"] = None if threshold is None else str(threshold)
+    choices["interval"] = "none" if interval is None else interval
+    settings = from_mapping(AmplifySettings, choices)
     with ExitStack() as stack:
         sources = tuple(stack.enter_context(TableSource(part)) for part in _tables(table, runs))
         train, validation = (

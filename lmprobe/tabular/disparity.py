@@ -130,25 +130,12 @@ def group_disparities(
     Each interval is at 1 - (1 - confidence) / groups (Bonferroni). With two groups, or with
     `protected`, there is one row. The other arguments are those of `group_disparity`.
     """
+    choices = dict(locals())
     DisparitySettings(confidence=confidence)  # raises if it is not a confidence level
     groups = [protected] if protected is not None else _every_group(sensitive_features)
     level = 1 - (1 - confidence) / len(groups)
     rows = tuple(
-        group_disparity(
-            y_true,
-            y_pred,
-            sensitive_features=sensitive_features,
-            protected=group,
-            measure=measure,
-            cost=cost,
-            cost_bound=cost_bound,
-            annotated=annotated,
-            group_share=group_share,
-            method=method,
-            confidence=level,
-            seed=seed,
-        )
-        for group in groups
+        group_disparity(**choices | {"protected": group, "confidence": level}) for group in groups
     )
     notes: tuple[Note, ...] = ()
     if len(rows) > 1:

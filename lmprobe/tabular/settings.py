@@ -8,11 +8,19 @@ from __future__ import annotations
 import fnmatch
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lmprobe.errors import InputError, check_confidence
 from lmprobe.metrics.direction import DisparityMeasure, MissingCells
-from lmprobe.results.settings import OptionGroup, Settings, setting
+from lmprobe.results.settings import (
+    COMPARED,
+    EXPERT,
+    STATISTICS,
+    Settings,
+    confidence_setting,
+    missing_cells_setting,
+    setting,
+)
 
 TableEngine = Literal["local", "ray"]
 """Where a table is counted: on this machine, or file by file on a Ray cluster."""
@@ -21,116 +29,76 @@ RowInterval = Literal["bootstrap", "none"]
 """The intervals of a table; `none` asks for the value alone."""
 
 
+def _columns(help: str, *flags: str) -> Any:
+    """Return the field of one or several columns."""
+    return setting((), help, COMPARED, flags=flags, repeated=True, metavar="COLUMN")
+
+
 # Without slots, so that `AmplifySettings.seed` is the default: signatures are written with it.
 @dataclass(frozen=True)
 class AmplifySettings(Settings):
     """Which columns hold what, and how amplification is measured on them."""
 
-    attribute: tuple[str, ...] = setting(
-        (),
-        "Column of the groups; several columns are crossed.",
-        flags=("--attribute", "-a"),
-        repeated=True,
-        group=OptionGroup.COMPARED,
-        metavar="COLUMN",
+    attribute: tuple[str, ...] = _columns(
+        "Column of the groups; several columns are crossed.", "--attribute", "-a"
     )
-    task: tuple[str, ...] = setting(
-        (),
-        "Column of the task labels; each of several 0/1 columns is one task.",
-        flags=("--task", "-t"),
-        repeated=True,
-        group=OptionGroup.COMPARED,
-        metavar="COLUMN",
+    task: tuple[str, ...] = _columns(
+        "Column of the task labels; each of several 0/1 columns is one task.", "--task", "-t"
     )
-    task_prediction: tuple[str, ...] = setting(
-        (),
-        "Column of the predicted task, one per --task.",
-        flags=("--task-prediction", "-p"),
-        repeated=True,
-        group=OptionGroup.COMPARED,
-        metavar="COLUMN",
+    task_prediction: tuple[str, ...] = _columns(
+        "Column of the predicted task, one per --task.", "--task-prediction", "-p"
     )
-    attribute_prediction: tuple[str, ...] = setting(
-        (),
-        "Column of the predicted group, one per --attribute.",
-        repeated=True,
-        group=OptionGroup.COMPARED,
-        metavar="COLUMN",
+    attribute_prediction: tuple[str, ...] = _columns(
+        "Column of the predicted group, one per --attribute."
     )
-    score: tuple[str, ...] = setting(
-        (),
-        "Column of scores, turned into predictions by --threshold, one per --task.",
-        repeated=True,
-        group=OptionGroup.COMPARED,
-        metavar="COLUMN",
+    score: tuple[str, ...] = _columns(
+        "Column of scores, turned into predictions by --threshold, one per --task."
     )
     threshold: str | None = setting(
         None,
         "The threshold of the scores: a number, `all`, or `calibrated` (default), at which as many "
         "rows are predicted positive as are labelled positive.",
-        group=OptionGroup.EXPERT,
+        EXPERT,
         metavar="NUMBER",
     )
     validation: str | None = setting(
-        None,
-        "Table of whose scores the threshold is calibrated.",
-        group=OptionGroup.EXPERT,
-        metavar="FILE",
+        None, "Table of whose scores the threshold is calibrated.", EXPERT, metavar="FILE"
     )
     train: str | None = setting(
         None,
         "Table whose labels determine the lean; by default the table itself.",
-        group=OptionGroup.COMPARED,
+        COMPARED,
         metavar="FILE",
     )
-    weight: str | None = setting(
-        None, "Column of row weights.", group=OptionGroup.COMPARED, metavar="COLUMN"
-    )
+    weight: str | None = setting(None, "Column of row weights.", COMPARED, metavar="COLUMN")
     train_weight: str | None = setting(
-        None,
-        "Column of row weights in the train table.",
-        group=OptionGroup.EXPERT,
-        metavar="COLUMN",
+        None, "Column of row weights in the train table.", EXPERT, metavar="COLUMN"
     )
     run_column: str | None = setting(
-        None,
-        "Column that names the training run of a row.",
-        group=OptionGroup.COMPARED,
-        metavar="COLUMN",
+        None, "Column that names the training run of a row.", COMPARED, metavar="COLUMN"
     )
     cluster: str | None = setting(
         None,
         "Column that names the cluster of a row, such as the person on a photo; clusters are "
         "resampled as a whole.",
-        group=OptionGroup.STATISTICS,
+        STATISTICS,
         metavar="COLUMN",
     )
     keep_unseen: bool = setting(
-        False,
-        "Count pairs whose label never occurs as 0, as the published code does.",
-        group=OptionGroup.EXPERT,
+        False, "Count pairs whose label never occurs as 0, as the published code does.", EXPERT
     )
     metrics: tuple[str, ...] = setting(
         (),
         "Another metric to compute too: see `lmprobe ls metrics`.",
+        EXPERT,
         flags=("--metric",),
         repeated=True,
-        group=OptionGroup.EXPERT,
     )
-    missing_cells: MissingCells = setting(
-        "error",
-        "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
-        recorded=False,
-        group=OptionGroup.EXPERT,
-    )
-    interval: RowInterval = setting(
-        "bootstrap", "The interval method.", group=OptionGroup.STATISTICS
-    )
-    confidence: float = setting(
-        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
-    )
-    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
-    engine: TableEngine = setting("local", "Where the table is counted.", group=OptionGroup.EXPERT)
+    missing_cells: MissingCells = missing_cells_setting()
+    interval: RowInterval = setting("bootstrap", "The interval method.", STATISTICS)
+    confidence: float = confidence_setting()
+    seed: int = setting(0, "Random seed.", STATISTICS, minimum=0)
+    engine: TableEngine = setting("local", "Where the table is counted.", EXPERT)
 
     def __post_init__(self) -> None:
         """Check that the choices go together."""
@@ -169,31 +137,22 @@ class DisparitySettings(Settings):
     measure: DisparityMeasure = setting(
         "demographic_parity",
         "The measure that is compared between the groups.",
+        COMPARED,
         flags=("--measure", "-m"),
-        group=OptionGroup.COMPARED,
     )
     method: str = setting(
         "auto",
         "The interval method: see `lmprobe ls intervals`; auto is exact for 0/1 costs, "
         "betting for others.",
+        STATISTICS,
         flags=("--interval", "--method"),
-        group=OptionGroup.STATISTICS,
     )
     group_share: float | None = setting(
-        None,
-        "Known lower bound on the smaller group's share of the population.",
-        group=OptionGroup.EXPERT,
+        None, "Known lower bound on the smaller group's share of the population.", EXPERT
     )
-    confidence: float = setting(
-        0.95, "Confidence level of the interval, between 0 and 1.", group=OptionGroup.STATISTICS
-    )
-    seed: int = setting(0, "Random seed.", minimum=0, group=OptionGroup.STATISTICS)
-    missing_cells: MissingCells = setting(
-        "error",
-        "What to do with rows that lack a value in a column that is used: `drop` leaves them out.",
-        recorded=False,
-        group=OptionGroup.EXPERT,
-    )
+    confidence: float = confidence_setting()
+    seed: int = setting(0, "Random seed.", STATISTICS, minimum=0)
+    missing_cells: MissingCells = missing_cells_setting()
 
     def __post_init__(self) -> None:
         """Check every value."""
