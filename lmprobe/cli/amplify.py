@@ -9,7 +9,7 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import COMPARED
 from lmprobe.tabular.settings import AmplifySettings
 
 
@@ -24,8 +24,7 @@ def command(
     ],
     settings: AmplifySettings,
     runs: Annotated[
-        bool,
-        option("The tables are training runs of one model.", OptionGroup.COMPARED, "--runs"),
+        bool, option("The tables are training runs of one model.", COMPARED, "--runs")
     ] = False,
     json: Json = False,
     output: Output = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, option
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import COMPARED
 
 
 def command(
@@ -20,7 +20,7 @@ def command(
         option(
             "The largest allowed value: NUMBER, BASE=NUMBER, DIRECTION=NUMBER or "
             "BASE:DIRECTION=NUMBER. Repeat for several limits; the most specific one applies.",
-            OptionGroup.COMPARED,
+            COMPARED,
             "--max",
             metavar="LIMIT",
         ),
@@ -30,7 +30,7 @@ def command(
         option(
             "Check the difference from this result, such as that of the model in "
             "production; --max is then the largest allowed increase, 0 by default.",
-            OptionGroup.COMPARED,
+            COMPARED,
             metavar="OTHER.json",
         ),
     ] = None,
@@ -38,7 +38,7 @@ def command(
         float | None,
         option(
             "The largest allowed perplexity per word of the probed model.",
-            OptionGroup.COMPARED,
+            COMPARED,
             metavar="NUMBER",
         ),
     ] = None,
@@ -47,26 +47,18 @@ def command(
         option(
             "The largest allowed strength: how many times as strong the model's links may be "
             "as those of the base.",
-            OptionGroup.COMPARED,
+            COMPARED,
             metavar="NUMBER",
         ),
     ] = None,
     direction: Annotated[
         str | None,
-        option(
-            "T->A or A->T; both by default.",
-            OptionGroup.COMPARED,
-            "--direction",
-            metavar="DIRECTION",
-        ),
+        option("T->A or A->T; both by default.", COMPARED, "--direction", metavar="DIRECTION"),
     ] = None,
     base: Annotated[
         list[str] | None,
         option(
-            "A base of the result; all by default. Repeat for several.",
-            OptionGroup.COMPARED,
-            "--base",
-            "-b",
+            "A base of the result; all by default. Repeat for several.", COMPARED, "--base", "-b"
         ),
     ] = None,
     json: Json = False,

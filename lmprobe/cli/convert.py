@@ -11,7 +11,7 @@ import typer
 from lmprobe.cli.options import Quiet, option
 from lmprobe.errors import plural
 from lmprobe.io.table_files import FORMAT_NAMES
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import INPUT
 
 
 class Kind(StrEnum):
@@ -43,24 +43,19 @@ def command(
     ],
     predictions: Annotated[
         Path | None,
-        option(
-            "Table with image_id and the predictions of a model.", OptionGroup.INPUT, metavar="FILE"
-        ),
+        option("Table with image_id and the predictions of a model.", INPUT, metavar="FILE"),
     ] = None,
     rule: Annotated[
         CaptionRule,
         option(
-            "Match words in captions as the published code does, or whole: published, word.",
-            OptionGroup.INPUT,
+            "Match words in captions as the published code does, or whole: published, word.", INPUT
         ),
     ] = CaptionRule.published,
     keep_unclear: Annotated[
-        bool,
-        option("Keep images with both genders or neither.", OptionGroup.INPUT, "--keep-unclear"),
+        bool, option("Keep images with both genders or neither.", INPUT, "--keep-unclear")
     ] = False,
     boxes: Annotated[
-        bool,
-        option("coco: add the rectangle around all people.", OptionGroup.INPUT, "--boxes"),
+        bool, option("coco: add the rectangle around all people.", INPUT, "--boxes")
     ] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, option
 from lmprobe.errors import InputError, printable
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import EXPERT, INPUT, OUTPUT
 
 if TYPE_CHECKING:
     from lmprobe.sources.source import BaseTable
@@ -31,7 +31,7 @@ def command(
         option(
             "A lexicon, a template set, a file with a task on each line, or words: "
             "nurse,cook. By default the 32 occupations of the paper, in the language.",
-            OptionGroup.INPUT,
+            INPUT,
             "--task",
             "--tasks",
             metavar="WORD,WORD",
@@ -43,72 +43,47 @@ def command(
             "A lexicon, a template set, or names with words: "
             "'he=he,him,his;she=she,her,hers'. By default he and she, with the words of the rule "
             "and the language.",
-            OptionGroup.INPUT,
+            INPUT,
             "--attribute",
             "--attributes",
             metavar="WORD,WORD",
         ),
     ] = None,
-    rule: Annotated[
-        str,
-        option("Which sentences count: see `lmprobe ls rules`.", OptionGroup.INPUT),
-    ] = "word",
+    rule: Annotated[str, option("Which sentences count: see `lmprobe ls rules`.", INPUT)] = "word",
     language: Annotated[
         str,
         option(
             "de, en, es, fr, it, ja, ko, pt, ru or zh; languages other than English need the "
             "rule word.",
-            OptionGroup.INPUT,
+            INPUT,
             metavar="CODE",
         ),
     ] = "en",
-    plurals: Annotated[
-        bool,
-        option("Match tasks in the plural too.", OptionGroup.INPUT, "--plurals"),
-    ] = False,
+    plurals: Annotated[bool, option("Match tasks in the plural too.", INPUT, "--plurals")] = False,
     workers: Annotated[
-        int,
-        option("Number of processes.", OptionGroup.EXPERT, "--workers", "-w", metavar="N", min=1),
+        int, option("Number of processes.", EXPERT, "--workers", "-w", metavar="N", min=1)
     ] = 1,
-    engine: Annotated[
-        str,
-        option("Where to count: see `lmprobe ls engines`.", OptionGroup.EXPERT),
-    ] = "local",
-    field: Annotated[
-        str,
-        option("The field or column of the text.", OptionGroup.INPUT),
-    ] = "text",
+    engine: Annotated[str, option("Where to count: see `lmprobe ls engines`.", EXPERT)] = "local",
+    field: Annotated[str, option("The field or column of the text.", INPUT)] = "text",
     checkpoint: Annotated[
         Path | None,
         option(
-            "Save progress here; the same command continues if interrupted.",
-            OptionGroup.EXPERT,
-            metavar="FILE",
+            "Save progress here; the same command continues if interrupted.", EXPERT, metavar="FILE"
         ),
     ] = None,
-    name: Annotated[
-        str,
-        option("The name of the table.", OptionGroup.OUTPUT),
-    ] = "counts",
+    name: Annotated[str, option("The name of the table.", OUTPUT)] = "counts",
     register: Annotated[
-        bool,
-        option("Save the table so that --base NAME finds it.", OptionGroup.OUTPUT, "--register"),
+        bool, option("Save the table so that --base NAME finds it.", OUTPUT, "--register")
     ] = False,
     title: Annotated[
-        str | None,
-        option("Provenance: what was counted.", OptionGroup.OUTPUT, metavar="TEXT"),
+        str | None, option("Provenance: what was counted.", OUTPUT, metavar="TEXT")
     ] = None,
     source: Annotated[
-        str | None,
-        option("Provenance: where it is from.", OptionGroup.OUTPUT, metavar="TEXT"),
+        str | None, option("Provenance: where it is from.", OUTPUT, metavar="TEXT")
     ] = None,
-    year: Annotated[
-        int | None,
-        option("Provenance: its year.", OptionGroup.OUTPUT, metavar="YEAR"),
-    ] = None,
+    year: Annotated[int | None, option("Provenance: its year.", OUTPUT, metavar="YEAR")] = None,
     licence: Annotated[
-        str | None,
-        option("Provenance: its licence.", OptionGroup.OUTPUT, metavar="TEXT"),
+        str | None, option("Provenance: its licence.", OUTPUT, metavar="TEXT")
     ] = None,
     output: Output = None,
     json: Json = False,

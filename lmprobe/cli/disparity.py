@@ -9,7 +9,7 @@ import typer
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import COMPARED
 from lmprobe.tabular.settings import DisparitySettings
 
 
@@ -23,7 +23,7 @@ def command(
         str,
         option(
             "Column of predictions, 0/1 or probabilities.",
-            OptionGroup.COMPARED,
+            COMPARED,
             "--prediction",
             "-p",
             metavar="COLUMN",
@@ -33,7 +33,7 @@ def command(
         list[str],
         option(
             "Column that names the group; several columns are crossed.",
-            OptionGroup.COMPARED,
+            COMPARED,
             "--attribute",
             "-a",
             "--group",
@@ -45,7 +45,7 @@ def command(
         str | None,
         option(
             "True labels, 0/1; demographic parity needs none.",
-            OptionGroup.COMPARED,
+            COMPARED,
             "--label",
             "-l",
             metavar="COLUMN",
@@ -53,11 +53,7 @@ def command(
     ] = None,
     protected: Annotated[
         list[str] | None,
-        option(
-            "The protected group; by default every group in turn.",
-            OptionGroup.COMPARED,
-            metavar="GROUP",
-        ),
+        option("The protected group; by default every group in turn.", COMPARED, metavar="GROUP"),
     ] = None,
     json: Json = False,
     output: Output = None,

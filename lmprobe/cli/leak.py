@@ -10,7 +10,7 @@ import typer
 from lmprobe.cli.options import DEFAULT_BASE, Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.leakage.settings import LeakageSettings
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import INPUT, MODEL
 
 # What only one of the two kinds of input has a use for.
 _OF_A_FILE = (
@@ -34,24 +34,18 @@ def command(
     labels: Annotated[
         list[str] | None,
         option(
-            "Column of true labels; repeat for several.",
-            OptionGroup.INPUT,
-            "--labels",
-            "-l",
-            metavar="COLUMN",
+            "Column of true labels; repeat for several.", INPUT, "--labels", "-l", metavar="COLUMN"
         ),
     ] = None,
     attribute: Annotated[
         str | None,
-        option(
-            "Column that names the group.", OptionGroup.INPUT, "--attribute", "-a", metavar="COLUMN"
-        ),
+        option("Column that names the group.", INPUT, "--attribute", "-a", metavar="COLUMN"),
     ] = None,
     predictions: Annotated[
         list[str] | None,
         option(
             "Column of logits or predictions, in the order of --labels.",
-            OptionGroup.INPUT,
+            INPUT,
             "--predictions",
             "-p",
             metavar="COLUMN",
@@ -59,28 +53,16 @@ def command(
     ] = None,
     split: Annotated[
         str | None,
-        option(
-            "Column of train, dev or test; drawn by default.", OptionGroup.INPUT, metavar="COLUMN"
-        ),
+        option("Column of train, dev or test; drawn by default.", INPUT, metavar="COLUMN"),
     ] = None,
     run_column: Annotated[
-        str | None,
-        option("Column that names the training run of a row.", OptionGroup.INPUT, metavar="COLUMN"),
+        str | None, option("Column that names the training run of a row.", INPUT, metavar="COLUMN")
     ] = None,
     model: Annotated[
-        str | None,
-        option(
-            "A language model to measure instead of a file.", OptionGroup.MODEL, metavar="MODEL"
-        ),
+        str | None, option("A language model to measure instead of a file.", MODEL, metavar="MODEL")
     ] = None,
-    templates: Annotated[
-        str | None,
-        option("Template set for --model.", OptionGroup.MODEL),
-    ] = None,
-    base: Annotated[
-        str | None,
-        option(f"Base rates for --model; {DEFAULT_BASE}.", OptionGroup.MODEL),
-    ] = None,
+    templates: Annotated[str | None, option("Template set for --model.", MODEL)] = None,
+    base: Annotated[str | None, option(f"Base rates for --model; {DEFAULT_BASE}.", MODEL)] = None,
     json: Json = False,
     output: Output = None,
     quiet: Quiet = False,

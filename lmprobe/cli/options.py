@@ -11,7 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from lmprobe.io.files import check_folder
-from lmprobe.results.settings import Option, OptionGroup, options_of
+from lmprobe.results.settings import (
+    COMPARED,
+    EXPERT,
+    OUTPUT,
+    STATISTICS,
+    Option,
+    OptionGroup,
+    options_of,
+)
 
 
 def _writable(folder: Path | None) -> Path | None:
@@ -28,39 +36,29 @@ def option(help: str, group: OptionGroup, *flags: str, **more: Any) -> Any:
 
 
 Json = Annotated[
-    bool,
-    option(
-        "Print the result as one JSON document on standard output.", OptionGroup.OUTPUT, "--json"
-    ),
+    bool, option("Print the result as one JSON document on standard output.", OUTPUT, "--json")
 ]
 Output = Annotated[
     Path | None,
     option(
         "Write the result and its report to this folder.",
-        OptionGroup.OUTPUT,
+        OUTPUT,
         "--output",
         "-o",
         metavar="DIR",
         callback=_writable,
     ),
 ]
-Seed = Annotated[
-    int,
-    option("Random seed.", OptionGroup.STATISTICS, "--seed", metavar="N", min=0),
-]
-Quiet = Annotated[
-    bool,
-    option("Print no progress bar and no notes.", OptionGroup.OUTPUT, "--quiet", "-q"),
-]
+Seed = Annotated[int, option("Random seed.", STATISTICS, "--seed", metavar="N", min=0)]
+Quiet = Annotated[bool, option("Print no progress bar and no notes.", OUTPUT, "--quiet", "-q")]
 Verbose = Annotated[
-    bool,
-    option("Print the tables and notes of details too.", OptionGroup.OUTPUT, "--verbose", "-v"),
+    bool, option("Print the tables and notes of details too.", OUTPUT, "--verbose", "-v")
 ]
 Confidence = Annotated[
     float,
     option(
         "Confidence level of the interval, between 0 and 1.",
-        OptionGroup.STATISTICS,
+        STATISTICS,
         "--confidence",
         metavar="NUMBER",
     ),
@@ -71,7 +69,7 @@ Templates = Annotated[
     option(
         "A template set of `lmprobe ls templates`, or a TOML file; by default fitbert, or "
         "everyday for causal models.",
-        OptionGroup.COMPARED,
+        COMPARED,
         "--templates",
         "-t",
     ),
@@ -82,14 +80,13 @@ Base = Annotated[
     option(
         "Base rates of `lmprobe ls base-rates`, or a CSV file; repeat for several; "
         f"{DEFAULT_BASE}.",
-        OptionGroup.COMPARED,
+        COMPARED,
         "--base",
         "-b",
     ),
 ]
 NoCache = Annotated[
-    bool,
-    option("Neither read nor write the cache of scores.", OptionGroup.EXPERT, "--no-cache"),
+    bool, option("Neither read nor write the cache of scores.", EXPERT, "--no-cache")
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from lmprobe.cli.options import Json, Output, Quiet, Verbose, option, settings_options
 from lmprobe.probing.settings import PlanSettings
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import INPUT
 
 
 @settings_options(PlanSettings)
@@ -15,35 +15,19 @@ def command(
     settings: PlanSettings,
     effect: Annotated[
         float | None,
-        option(
-            "The difference that is to be claimed.",
-            OptionGroup.INPUT,
-            "--effect",
-            "-e",
-            metavar="NUMBER",
-        ),
+        option("The difference that is to be claimed.", INPUT, "--effect", "-e", metavar="NUMBER"),
     ] = None,
     rows: Annotated[
         int | None,
-        option(
-            "Number of rows: compute what they can claim.",
-            OptionGroup.INPUT,
-            "--rows",
-            "-n",
-            metavar="N",
-        ),
+        option("Number of rows: compute what they can claim.", INPUT, "--rows", "-n", metavar="N"),
     ] = None,
     pilot: Annotated[
         Path | None,
-        option(
-            "The result.json of a probe: plan its templates.", OptionGroup.INPUT, metavar="RESULT"
-        ),
+        option("The result.json of a probe: plan its templates.", INPUT, metavar="RESULT"),
     ] = None,
     base: Annotated[
         str | None,
-        option(
-            "A base-rate table of counts: plan its sentences.", OptionGroup.INPUT, "--base", "-b"
-        ),
+        option("A base-rate table of counts: plan its sentences.", INPUT, "--base", "-b"),
     ] = None,
     json: Json = False,
     output: Output = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmprobe.cli.options import Output, Quiet, Verbose, option
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import OUTPUT
 
 if TYPE_CHECKING:
     from lmprobe.results.result import Result
@@ -19,21 +19,15 @@ def command(
         Path, typer.Argument(metavar="RESULT.json", help="A result.json, saved with --output.")
     ],
     html: Annotated[
-        bool,
-        option("Write report.html, a page in one file.", OptionGroup.OUTPUT, "--html"),
+        bool, option("Write report.html, a page in one file.", OUTPUT, "--html")
     ] = False,
     markdown: Annotated[
-        bool,
-        option("Write report.md, for an issue or a README.", OptionGroup.OUTPUT, "--markdown"),
+        bool, option("Write report.md, for an issue or a README.", OUTPUT, "--markdown")
     ] = False,
     model_card: Annotated[
-        bool,
-        option("Write model-card.md, for a model's README.", OptionGroup.OUTPUT, "--model-card"),
+        bool, option("Write model-card.md, for a model's README.", OUTPUT, "--model-card")
     ] = False,
-    csv: Annotated[
-        bool,
-        option("Write the tables as CSV files.", OptionGroup.OUTPUT, "--csv"),
-    ] = False,
+    csv: Annotated[bool, option("Write the tables as CSV files.", OUTPUT, "--csv")] = False,
     output: Output = None,
     quiet: Quiet = False,
     verbose: Verbose = False,

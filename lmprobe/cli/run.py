@@ -95,7 +95,7 @@ def _hints(result: ProbeResult, folder: Path | None) -> list[str]:
     hints = [
         f"next    {run_again(result, model='YOUR-MODEL')} --output yours"
         if result.provenance["loading"]["place"] == "bundled"
-        else f"next    {join(['lmprobe', 'compare', saved])} ANOTHER-MODEL-OR-RESULT",
+        else f"next    {join(['lmprobe', 'compare', saved])} ANOTHER-MODEL-OR-RESULT"
     ]
     # What forbids a verdict forbids a check.
     rows = [row for row in result.rows if row.estimate.obstacle is None]

@@ -11,7 +11,7 @@ import typer
 from lmprobe.cli.options import Json, Quiet, option, settings_options
 from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.probing.settings import WordSettings
-from lmprobe.results.settings import OptionGroup
+from lmprobe.results.settings import COMPARED, OUTPUT
 
 
 @settings_options(WordSettings)
@@ -20,7 +20,7 @@ def command(
         str,
         option(
             "A template set of `lmprobe ls templates`, or a TOML file.",
-            OptionGroup.COMPARED,
+            COMPARED,
             "--templates",
             "-t",
         ),
@@ -28,14 +28,13 @@ def command(
     *,
     settings: WordSettings,
     every: Annotated[
-        bool,
-        option("Print all sentences instead of a few.", OptionGroup.OUTPUT, "--all"),
+        bool, option("Print all sentences instead of a few.", OUTPUT, "--all")
     ] = False,
     output: Annotated[
         Path | None,
         option(
             f"Write all sentences as an item table ({FORMAT_NAMES}).",
-            OptionGroup.OUTPUT,
+            OUTPUT,
             "--output",
             "-o",
             metavar="FILE",
