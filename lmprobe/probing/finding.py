@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.results import NoteKind, Statement, Verdict
+from lmprobe.results import NoteKind, Obstacle, Statement, Verdict
 from lmprobe.results.format import describe_strength, format_p_value, listed, plural
 from lmprobe.results.moves import Moves
 
@@ -71,37 +71,49 @@ def _verdict(result: ProbeResult, rows: Sequence[ProbeRow], names: Mapping[Direc
     """Return who was compared with what, and the verdict in each direction."""
     base, model = rows[0].base, str(result.provenance["model"])
     title = result.provenance["bases"].get(base, {}).get("title")
-    full = f"{base} ({title})" if title else base
+    full = f"{base} ({title})" if title and title != base else base
     obstacles = {row.obstacle for row in rows}
     obstacle = rows[0].obstacle
-    decisive = any(row.verdict.decisive for row in rows)
-    if obstacle is not None and len(obstacles) == 1 and not decisive:
+    mute = not (_tested(rows[0]) or any(row.verdict.decisive for row in rows))
+    if obstacle is not None and len(obstacles) == 1 and mute:
         return f"No verdict on {model} against {full}: {obstacle.reason}."
     first, *rest = (_claim(row, full if row is rows[0] else base) for row in rows)
     if not rest:
         return f"Given the {names[rows[0].direction]}, {model} {first}."
-    if len({row.verdict for row in rows}) == 1 and len(obstacles) == 1:
+    if len({row.verdict for row in rows}) == 1 and len(obstacles) == 1 and not _tested(rows[0]):
         return f"{model} {first}, in both directions."
     given = [names[row.direction] for row in rows]
     return f"Given the {given[0]}, {model} {first}; given the {given[1]}, it {rest[0]}."
 
 
+def _tested(row: ProbeRow) -> bool:
+    """Tell whether a row has the test of unevenness in place of the value that needs a lean."""
+    return row.unevenness is not None and row.obstacle is Obstacle.NO_LEAN
+
+
 def _claim(row: ProbeRow, base: str) -> str:
     """Return the verdict of a row as the rest of a sentence about the model."""
+    p = "" if row.unevenness is None else f"p {format_p_value(row.unevenness.p_value)}"
+    if _tested(row) and not row.verdict.decisive:
+        return f"shows no clear difference between the groups ({p})"
     if row.obstacle is not None and not row.verdict.decisive:
         return f"has no verdict ({row.obstacle.reason})"
     if row.verdict in _DEPARTS:
         return f"departs from {base} {_DEPARTS[row.verdict].format(lean=row.lean_source)}"
     claim = row.verdict.predicate.format(base=base)
     if row.unevenness is not None:
-        p = format_p_value(row.unevenness.p_value)
-        return f"{claim}, {100 * row.absolute:.2g} points from {base} on average (p {p})"
+        return f"{claim}, {100 * row.absolute:.2g} points from {base} on average ({p})"
     return claim
 
 
 def _details(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> Iterator[str]:
     """Yield how strong the links are, an example, the tasks at either end, and what is unsure."""
     row = rows[0]
+    if _tested(row):
+        yield (
+            f"No lean is known for these words against {row.base}: this is how uneven the shares "
+            "are, not whether a link is exaggerated."
+        )
     if row.obstacle is None or row.verdict.decisive:
         yield from _strength(row)
         if row.unevenness is None:
@@ -135,15 +147,16 @@ def moves_of(row: ProbeRow) -> Moves:
 def _reservations(row: ProbeRow, given: str) -> Iterator[str]:
     """Yield what the verdict of a row depends on, where the reading changes with it."""
     flips = {} if row.robustness is None else row.robustness.verdict_flips
-    parts = [
-        f"{flips[axis]} of {flips[f'of_{axis}']} {name}"
-        for axis, name in (("families", "families of sentences"), ("tasks", "tasks"))
+    words = {"families": ("family", "families of sentences"), "tasks": ("task", "tasks")}
+    parts = {
+        f"one {one}": f"{flips[axis]} of {flips[f'of_{axis}']} {several}"
+        for axis, (one, several) in words.items()
         if flips.get(axis)
-    ]
+    }
     if parts and row.verdict.decisive and row.unevenness is None:
         yield (
-            f"Given the {given}, the verdict against {row.base} depends on single ones: without "
-            f"any one of {listed(parts)} it would be another."
+            f"Given the {given}, the verdict against {row.base} is fragile: leaving out "
+            f"{' or '.join(parts)} can change it (true of {listed([*parts.values()])})."
         )
     for note in row.notes:
         if note.kind is NoteKind.BASE or (

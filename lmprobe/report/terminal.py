@@ -75,15 +75,18 @@ def column_widths(table: Table, width: int) -> dict[int, int]:
         if not spare:
             return {}
         shown.remove(spare.pop())
-    # What room there is goes to the columns that would break their words.
+    # What room there is goes to the columns that would break their words, then to headings.
     widths = {number: least[number] for number in shown}
-    lacking = {
-        number: _natural(table.columns[number], words[number]) - least[number] for number in shown
-    }
     room = width - sum(widths.values()) - _GAP * (len(shown) - 1)
-    for number in sorted(lacking, key=lacking.__getitem__):
-        widths[number] += min(room, lacking[number])
-        room -= min(room, lacking[number])
+    for wanted in (_natural, _unbroken):
+        lacking = {
+            number: wanted(table.columns[number], words[number]) - widths[number]
+            for number in shown
+        }
+        for number in sorted(lacking, key=lacking.__getitem__):
+            more = max(0, min(room, lacking[number]))
+            widths[number] += more
+            room -= more
     return widths
 
 
@@ -124,6 +127,11 @@ def _natural(column: Column, words: Sequence[str]) -> int:
     """Return the width of the column's longest cell, or of a word of its heading."""
     cells = [cell_len(printable(cell)) for cell in words]
     return max([*map(cell_len, column.heading.split() or [""]), *cells])
+
+
+def _unbroken(column: Column, words: Sequence[str]) -> int:
+    """Return the width at which the heading needs one line too."""
+    return max(cell_len(column.heading), _natural(column, words))
 
 
 def _least(column: Column, words: Sequence[str]) -> int:

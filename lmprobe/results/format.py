@@ -114,15 +114,17 @@ def describe_strength(strength: Estimate, base: str) -> str:
     """
     ends = strength.interval
     level = f"{format_percent(ends.confidence)} interval"
-    low, high = (format_number(end, 2) for end in (ends.low, ends.high))
+    # A strength next to none is 0.00, not 0.00066.
+    times, low, high = (
+        _written(end, 2, sign=False) for end in (strength.value, ends.low, ends.high)
+    )
     if ends.bounded and ends.low <= 0 and ends.high >= 2:
         return (
             f"How many times as strong its links are as those of {base} stays open: the {level} is "
             f"{low} to {high}."
         )
-    sure = f" ({level} {low} to {high})" if ends.bounded else ""
-    times = f"{format_number(strength.value, 2)} times"
-    return f"Its links are {times} as strong as those of {base}{sure}."
+    sure = f" ({level} {low} to {high})" if ends.bounded else "; how sure that is stays open"
+    return f"Its links are {times} times as strong as those of {base}{sure}."
 
 
 def format_percent(share: float, digits: int = 3) -> str:

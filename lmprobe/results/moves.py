@@ -82,17 +82,21 @@ class Moves:
 
         `base` and `model` say whose shares they are, such as `the labels` and `the predictions`.
         """
+        ends = {"beyond": self.beyond(), "back from": self.back()} if len(self.tasks) > 1 else {}
         example = self.example(value)
-        if example is not None:
+        # A task among those that moved farthest is not said twice: they explain the arrow instead.
+        repeated = example in [move for moves in ends.values() for move in moves]
+        arrow = f" (share in {base} → in {model})" if repeated else ""
+        if example is not None and not repeated:
             shares = map(format_percent, (example.base, example.model))
             yield (
                 f"A typical example, {example.given}: the share of “{example.predicted}” is "
                 f"{next(shares)} in {base} and {next(shares)} in {model}."
             )
-        if len(self.tasks) > 1:
-            for moves, where in ((self.beyond(), "beyond"), (self.back(), "back from")):
-                if moves:
-                    yield f"Farthest {where} {base}: {', '.join(map(str, moves))}."
+        for where, moves in ends.items():
+            if moves:
+                yield f"Farthest {where} {base}{arrow}: {', '.join(map(str, moves))}."
+                arrow = ""
 
     def _farthest(self, sign: float, most: int) -> tuple[Move, ...]:
         moved = np.nan_to_num(sign * self.by_task)

@@ -155,10 +155,9 @@ A difference is claimed only where the interval and the p-value, which is
 adjusted for all comparisons, both say so.
 
 Tasks that differ
-                                                                           p
-model  task   base   direction        difference  interval            (Holm)
-────────────────────────────────────────────────────────────────────────────
-b      nurse  labor  task->attribute     +0.3000  +0.2990 to +0.3010    0.01
+model  task   base   direction        difference  interval            p (Holm)
+──────────────────────────────────────────────────────────────────────────────
+b      nurse  labor  task->attribute     +0.3000  +0.2990 to +0.3010      0.01
 1 of 1 difference of tasks can be claimed, by a family-wise test; the intervals
 cover all tasks at once
 """

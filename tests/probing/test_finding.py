@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,15 @@ def test_without_a_lean_the_size_and_its_p_value_are_said() -> None:
     uneven = Unevenness(0.2, Interval(0.1, 0.3, 0.95, "bootstrap-deviation"), 0.02)
     (text,) = said(made_row(PLAIN, base="uniform", unevenness=uneven))
     assert text.endswith("points from uniform (Table of uniform) on average (p 0.02).")
+    unclear = replace(uneven, p_value=0.4)
+    rows = [
+        made_row(PLAIN, base="uniform", unevenness=test, direction=way, obstacle=Obstacle.NO_LEAN)
+        for test, way in ((uneven, FORWARD), (unclear, BACKWARD))
+    ]
+    text, *others = said(*rows)
+    assert "on average (p 0.02); given the group, it shows no clear difference between" in text
+    assert "no verdict" not in text
+    assert others[0].startswith("No lean is known for these words against uniform: this is how")
 
 
 # ---- how sure, and what the verdict does not say -----------------------------------------------
@@ -77,6 +87,8 @@ def test_a_strength_with_its_interval_and_one_that_stays_open() -> None:
     assert certain[1] == (
         "Its links are 1.50 times as strong as those of labor (95% interval 1.25 to 1.75)."
     )
+    faint = said(made_row(PLAIN, strength=strong(0.0007, -0.5, 0.5)))
+    assert faint[1].startswith("Its links are 0.00 times as strong")
     wide = said(made_row(PLAIN, strength=strong(1.5, -34.0, 37.0)))
     assert wide[1].startswith("How many times as strong its links are")
     assert wide[1].endswith("stays open: the 95% interval is −34.00 to 37.00.")
@@ -86,9 +98,12 @@ def test_a_verdict_that_hangs_on_single_families_says_so() -> None:
     flips = {"families": 1, "of_families": 3, "tasks": 0, "of_tasks": 2}
     fragile = Robustness(0.1, (-0.05, 0.25), 1 / 3, 1 / 3, flips)
     text = said(made_row(PLAIN, robustness=fragile))[-1]
-    assert "depends on single ones: without any one of 1 of 3 families of sentences" in text
+    assert text == (
+        "Given the task, the verdict against labor is fragile: leaving out one family can change "
+        "it (true of 1 of 3 families of sentences)."
+    )
     undecided = Interval(-0.1, 0.3, 0.95, "t")
-    assert "depends" not in repr(said(made_row(PLAIN, robustness=fragile, interval=undecided)))
+    assert "fragile" not in repr(said(made_row(PLAIN, robustness=fragile, interval=undecided)))
 
 
 @pytest.mark.parametrize("kind", [NoteKind.MASS, NoteKind.BASE, NoteKind.PREFERENCE])
@@ -138,15 +153,20 @@ def test_an_example_is_the_task_nearest_to_the_mean_of_the_group_that_the_base_l
     moved = np.array([0.02, 0.10, 0.30])
     model = base + lean * moved
     moves = Moves(FORWARD, ("he", "she"), ("nurse", "pilot", "cook"), base, model, lean)
-    example, beyond, *others = moves.sentences(0.14, "the base", "the model")
+    assert str(moves.example(0.14)) == "pilot (he 70% → 80%)"
+    # It is one of those that moved farthest, which explain the arrow in its place.
+    assert [*moves.sentences(0.14, "the base", "the model")] == [
+        "Farthest beyond the base (share in the base → in the model): cook (she 60% → 90%), "
+        "pilot (he 70% → 80%), nurse (she 80% → 82%)."
+    ]
+    lean, base = (np.hstack([table, table[:, :1]]) for table in (lean, base))
+    model = base + lean * [0.02, 0.10, 0.30, 0.01]
+    moves = Moves(FORWARD, ("he", "she"), ("nurse", "pilot", "cook", "chef"), base, model, lean)
+    example, beyond = moves.sentences(0.0, "the base", "the model")
     assert example == (
-        "A typical example, pilot: the share of “he” is 70% in the base and 80% in the model."
+        "A typical example, chef: the share of “she” is 80% in the base and 81% in the model."
     )
-    assert beyond == (
-        "Farthest beyond the base: cook (she 60% → 90%), pilot (he 70% → 80%), "
-        "nurse (she 80% → 82%)."
-    )
-    assert others == []
+    assert beyond.startswith("Farthest beyond the base: cook (she 60% → 90%), pilot (he")
 
 
 def test_an_example_moves_the_way_of_the_value() -> None:
