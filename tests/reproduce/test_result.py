@@ -24,7 +24,7 @@ from lmprobe.reproduce.experiment import (
     published,
     texts_as_notes,
 )
-from lmprobe.reproduce.status import Reason, Status, count_statuses
+from lmprobe.reproduce.status import Reason, Status
 from lmprobe.results import Column, ColumnKind, Figure, Interval, Series, SeriesPlot, Table, Verdict
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_cell
@@ -143,15 +143,19 @@ def test_the_summary_counts_published_numbers_once() -> None:
         ReproducedRow("e", 0.5, 0.25, reason=Reason.MISSING_DATA),
         ReproducedRow("ours alone", 0.5),
     )
-    assert str(count_statuses(rows)) == (
+
+    def tally(*rows: ReproducedRow) -> str:
+        return str(Reproduction(name="x", title="", paper="", rows=rows, printed=()).tally)
+
+    assert tally(*rows) == (
         "1 of 5 published numbers is reproduced, 1 differs, "
         "3 are not comparable (2 missing data, 1 another model)."
     )
-    assert str(count_statuses(rows[:1])) == "1 of 1 published number is reproduced."
-    assert str(count_statuses(rows[3:4])) == (
+    assert tally(*rows[:1]) == "1 of 1 published number is reproduced."
+    assert tally(*rows[3:4]) == (
         "0 of 1 published number is reproduced, 1 is not comparable (another model)."
     )
-    assert str(count_statuses(rows[-1:])) == "The paper prints no numbers to compare with."
+    assert tally(*rows[-1:]) == "The paper prints no numbers to compare with."
 
 
 def test_several_experiments_begin_with_their_summary(both: ReproductionSet) -> None:
