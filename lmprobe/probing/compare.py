@@ -17,12 +17,7 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Pairs
 from lmprobe.models import find_kind
 from lmprobe.models.kind import default_templates
-from lmprobe.probing.comparison import (
-    ComparisonResult,
-    ComparisonRow,
-    PairedRow,
-    compare_results,
-)
+from lmprobe.probing.comparison import ComparisonResult, ComparisonRow, PairedRow, compare_results
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import CompareSettings, ProbeSettings, source_option, templates_option

@@ -24,21 +24,9 @@ from lmprobe.probing.exhibits import (
 )
 from lmprobe.probing.finding import finding, leading_row
 from lmprobe.probing.settings import run_again
-from lmprobe.results import (
-    Note,
-    NoteKind,
-    Obstacle,
-    Page,
-    Section,
-    closing_sections,
-)
+from lmprobe.results import Note, NoteKind, Obstacle, Page, Section, closing_sections
 from lmprobe.results.content import MOST_DOTS
-from lmprobe.results.format import (
-    format_percent,
-    format_rounded,
-    listed,
-    plural,
-)
+from lmprobe.results.format import format_percent, format_rounded, listed, plural
 from lmprobe.results.metric_values import metric_table
 
 if TYPE_CHECKING:

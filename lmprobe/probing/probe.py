@@ -21,14 +21,7 @@ from lmprobe.models import as_model
 from lmprobe.models.kind import default_templates
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
-from lmprobe.probing.rows import (
-    Baseline,
-    baseline,
-    group_notes,
-    grouped_words,
-    margins,
-    probe_rows,
-)
+from lmprobe.probing.rows import Baseline, baseline, group_notes, grouped_words, margins, probe_rows
 from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.probing.settings import ProbeSettings, RunSettings
 from lmprobe.results import Note, NoteKind

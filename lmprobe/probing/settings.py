@@ -12,14 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lmprobe.errors import Argument, InputError, LmprobeError
-from lmprobe.metrics.direction import (
-    DIRECTIONS,
-    Direction,
-    Dtype,
-    LeanWeighting,
-    Missing,
-    Pairs,
-)
+from lmprobe.metrics.direction import DIRECTIONS, Direction, Dtype, LeanWeighting, Missing, Pairs
 from lmprobe.results.settings import (
     COMPARED,
     EXPERT,
