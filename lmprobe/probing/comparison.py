@@ -309,7 +309,6 @@ class ComparisonResult(Result):
                 *closing_sections(notes, command=_compare_again(self.provenance)),
             ),
             limits=LIMITS,
-            name="comparison",
             source=SOURCE,
         )
 

@@ -189,17 +189,3 @@ def mass_warnings(result: ProbeResult) -> list[str]:
             if note.kind is NoteKind.MASS
         )
     )
-
-
-def verdict_counts(verdicts: Sequence[Verdict]) -> Statement:
-    """Return how often a model gets each verdict, in one sentence."""
-    claims = {
-        verdict: verdict.predicate.format(base="the base") for verdict in dict.fromkeys(verdicts)
-    }
-    if len(claims) == 1:
-        ((verdict, claim),) = claims.items()
-        number = len(verdicts)
-        where = {1: "", 2: " in both comparisons"}.get(number, f" in all {number} comparisons")
-        return Statement(f"The model {claim}{where}.", verdict)
-    parts = [f"{claim} in {verdicts.count(verdict)}" for verdict, claim in claims.items()]
-    return Statement(f"Of {len(verdicts)} comparisons, the model {listed(parts)}.")

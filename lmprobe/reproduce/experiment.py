@@ -335,9 +335,7 @@ def _cell(row: ReproducedRow, key: str) -> Cell:
     return cell
 
 
-def grid_table(
-    rows: Sequence[ReproducedRow], down: str, across: str, *, name: str = "values"
-) -> Table:
+def grid_table(rows: Sequence[ReproducedRow], down: str, across: str) -> Table:
     """Return the values with one line per detail `down` and one column per detail `across`."""
     lines: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -345,7 +343,7 @@ def grid_table(
     headings = dict.fromkeys(str(row.details[across]) for row in rows)
     columns = (Column(down), *(Column(heading, ColumnKind.NUMBER) for heading in headings))
     cells = ((line, *map(values.get, headings)) for line, values in lines.items())
-    return Table(name, columns, tuple(cells))
+    return Table("values", columns, tuple(cells))
 
 
 class Experiment(Protocol):

@@ -247,7 +247,6 @@ class CheckResult(Result):
             headline=(Statement(headline, self.outcome.verdict),),
             sections=(Section("Rows", tables=self.tables()),),
             limits=("A limit passed says nothing about what the limit should be.",),
-            name="check",
         )
 
 

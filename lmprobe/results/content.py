@@ -448,7 +448,6 @@ class Page:
     sections: tuple[Section, ...]
     limits: tuple[str, ...]
     """What the number measures and what it does not; every report carries it."""
-    name: str = "report"
     topic: str = "lmprobe report"
     """The line above the title."""
     source: str = ""

@@ -68,7 +68,7 @@ def format_signed(value: float, digits: int = DIGITS) -> str:
     return format_number(value, digits, sign=True)
 
 
-def format_interval(interval: Interval, *, sign: bool = True) -> str:
+def format_interval(interval: Interval) -> str:
     """Return the two ends, with as many digits as tell them apart, or why there are none.
 
     >>> format_interval(Interval(-0.1, 0.25, 0.95, "bootstrap"))
@@ -82,17 +82,17 @@ def format_interval(interval: Interval, *, sign: bool = True) -> str:
     """
     if not interval.bounded:
         return _NO_INTERVAL[interval.status]
-    return format_range(interval.low, interval.high, sign=sign)
+    return format_range(interval.low, interval.high)
 
 
-def format_range(low: float, high: float, *, sign: bool = True) -> str:
+def format_range(low: float, high: float) -> str:
     """Return two ends, with as many digits as tell them apart; one may be infinite."""
     if math.isnan(low) or math.isnan(high):
         return UNDEFINED
     if high - low <= _NOISE:
-        return f"exactly {format_number(low, sign=sign)}"
+        return f"exactly {format_signed(low)}"
     digits = _digits([abs(end) for end in (low, high) if math.isfinite(end)], high - low)
-    return " to ".join(_written(end, digits, sign=sign) for end in (low, high))
+    return " to ".join(_written(end, digits, sign=True) for end in (low, high))
 
 
 def describe_interval(interval: Interval) -> str:
@@ -281,8 +281,10 @@ def _column_digits(cells: Iterable[Cell], column: Column) -> int:
 
 
 def _decimal(value: float, digits: int, *, sign: bool) -> str:
-    """Return a number of a column; a large one has one decimal at most."""
-    return _written(value, min(digits, 1) if abs(value) >= 1000 else digits, sign=sign)
+    """Return a number of a column, which has its sign even if all its decimals are zero."""
+    written = _written(value, min(digits, 1) if abs(value) >= 1000 else digits, sign=sign)
+    small = sign and abs(value) > _NOISE and not written.strip("0.,")
+    return f"{'+' if value > 0 else '−'}{written}" if small else written
 
 
 def _digits(sizes: list[float], width: float) -> int:
@@ -297,11 +299,11 @@ def _digits(sizes: list[float], width: float) -> int:
 
 
 def _written(value: float, digits: int, *, sign: bool) -> str:
-    """Return a number with so many decimals; its sign, if asked for, even where all are zero."""
+    """Return a number with so many decimals; what is written as zero has no sign."""
     if not math.isfinite(value):
         return format_number(value)
     written = f"{value:,.{digits}f}"
-    if abs(value) <= _NOISE or (not sign and not written.strip("-0.,")):
+    if not written.strip("-0.,"):
         return written.lstrip("-")
     return _minus(("+" if sign and value > 0 else "") + written)
 

@@ -66,7 +66,6 @@ def setting(
     *,
     metavar: str | None = None,
     flags: Sequence[str] = (),
-    choices: Iterable[str] = (),
     repeated: bool = False,
     minimum: float | None = None,
     recorded: bool = True,
@@ -77,7 +76,7 @@ def setting(
     that follows from the type.
     """
     metadata = {"help": help, "repeated": repeated, "minimum": minimum, "recorded": recorded}
-    words = {"flags": tuple(flags), "choices": tuple(choices), "group": group, "metavar": metavar}
+    words = {"flags": tuple(flags), "group": group, "metavar": metavar}
     return field(default=default, metadata=metadata | words)
 
 
@@ -155,10 +154,8 @@ def options_of(settings: type) -> tuple[Option, ...]:
         literal = typing.get_args(single[0]) if is_literal else ()
         if choice.default is dataclasses.MISSING or "help" not in choice.metadata:
             raise TypeError(f"{settings.__name__}.{choice.name} is not made with `setting`")
-        words = {
-            "flags": choice.metadata["flags"] or (f"--{choice.name.replace('_', '-')}",),
-            "choices": choice.metadata["choices"] or literal,
-        }
+        metadata: dict[str, Any] = {**choice.metadata, "choices": literal}
+        metadata["flags"] = metadata["flags"] or (f"--{choice.name.replace('_', '-')}",)
         options.append(
             Option(
                 name=choice.name,
@@ -166,7 +163,7 @@ def options_of(settings: type) -> tuple[Option, ...]:
                 kind=str if literal else single[0],
                 several=several,
                 optional=type(None) in members,
-                **{**choice.metadata, **words},
+                **metadata,
             )
         )
     return tuple(options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lmprobe.probing.finding import verdict_counts
 from lmprobe.probing.page import LIMITS
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results import (
@@ -90,7 +89,10 @@ def _headline(result: SweepResult) -> tuple[Statement, ...]:
 
 def _findings(result: SweepResult) -> Iterator[Statement]:
     if len(result.models) == 1:
-        yield verdict_counts([row.estimate.verdict for row in result.rows])
+        for row in result.rows[:_MOST_STATEMENTS]:
+            verdict = row.estimate.verdict
+            claim = verdict.predicate.format(base="the base")
+            yield Statement(f"{_where(result, row.question)}, the model {claim}.", verdict)
     elif len(result.orders) <= _MOST_STATEMENTS:
         make = _first_to_last if result.over_steps else _lowest_to_highest
         yield from (make(result, order) for order in result.orders)

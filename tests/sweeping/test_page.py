@@ -111,6 +111,11 @@ def test_a_question_has_a_sentence(groups: list[str], said: str) -> None:
     assert sentence.endswith(said)
 
 
+def test_of_one_model_each_question_has_its_verdict() -> None:
+    said = "Given the task, against labor, the model exaggerates the links in the base."
+    assert sentences(plain_sweep(plain_row("a"))) == [said]
+
+
 def test_a_training_run_is_told_from_its_first_to_its_last_step() -> None:
     """Checkpoints are given in any order."""
     rows = [plain_row(f"s{step}", step / 1000, step=step) for step in (1000, 100, 10)]
