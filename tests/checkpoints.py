@@ -27,7 +27,7 @@ CORPUS = [
     )
 ]
 
-_SIZE: dict[str, Any] = {
+SIZE: dict[str, Any] = {
     "hidden_size": 16,
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
@@ -138,7 +138,7 @@ def save_checkpoint(folder: Path, architecture: str = "Bert", **settings: Any) -
     torch.manual_seed(1)
     with quiet_transformers():
         config = getattr(transformers, f"{architecture}Config")(
-            vocab_size=len(tokenizer), **{**_SIZE, **own, **special, **settings}
+            vocab_size=len(tokenizer), **{**SIZE, **own, **special, **settings}
         )
         getattr(transformers, f"{architecture}ForMaskedLM")(config).save_pretrained(folder)
         tokenizer.save_pretrained(folder)

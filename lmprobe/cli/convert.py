@@ -14,15 +14,6 @@ from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.results.settings import INPUT
 
 
-class Kind(StrEnum):
-    """What is converted."""
-
-    coco = "coco"
-    celeba = "celeba"
-    imsitu = "imsitu"
-    captions = "captions"
-
-
 class CaptionRule(StrEnum):
     """Which words of a caption count."""
 
@@ -31,7 +22,7 @@ class CaptionRule(StrEnum):
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="The dataset.", metavar="DATASET")],
+    kind: Annotated[str, typer.Argument(help="The dataset.", metavar="DATASET")],
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -67,7 +58,7 @@ def command(
     from lmprobe.tabular.annotations import convert
 
     written = convert(
-        kind.value,
+        kind,
         paths[:-1],
         paths[-1],
         predictions=predictions,

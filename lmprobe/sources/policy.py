@@ -29,12 +29,6 @@ class AlignedBaseRates:
     dropped_tasks: Labels
     notes: tuple[Note, ...]
     provenance: Provenance
-    empty_attributes: Labels = ()
-    """Never counted; among those dropped, unless the policy is `keep`."""
-    empty_tasks: Labels = ()
-    """Never counted; among those dropped, unless the policy is `keep`."""
-    smoothed_cells: int = 0
-    """How many cells hold nothing but the pseudo-count."""
     sampling: Sampling | None = None
     """How the numbers were sampled; None where they are exact, or taken as exact."""
     taken_as_exact: bool = False
@@ -122,8 +116,6 @@ def align_base_rates(
             *_note(source, kind, "task", empty_tasks, what),
         ),
         source.provenance,
-        empty_attributes,
-        empty_tasks,
         sampling=source.sampling_of(rates.attributes, rates.tasks) if sampled else None,  # type: ignore[attr-defined]
         taken_as_exact=_taken_as_exact(source),
         task_units=_units(source, rates.tasks),
@@ -201,7 +193,7 @@ def _smoothed(
                 "give ",
                 Argument("missing", "drop"),
             )
-        smoothed, cells = rates, 0
+        smoothed = rates
         text = f"{source.name} holds no counts and lacks nothing: no pseudo-count added"
     else:
         counts = np.zeros((len(attributes), len(tasks)))
@@ -209,10 +201,9 @@ def _smoothed(
         columns = [tasks.index(task) for task in rates.tasks]
         counts[np.ix_(rows, columns)] = rates.counts
         smoothed = Association.from_counts(counts + pseudo_count, attributes, tasks)
-        cells = int((counts == 0).sum())
         text = (
             f"{pseudo_count:g} added to each of the {counts.size} cells of {source.name}; "
-            f"{cells} of them held nothing else"
+            f"{(counts == 0).sum()} of them held nothing else"
         )
     return AlignedBaseRates(
         source.name,
@@ -221,7 +212,6 @@ def _smoothed(
         (),
         (Note(NoteKind.SMOOTHED, text),),
         source.provenance,
-        smoothed_cells=cells,
         taken_as_exact=_taken_as_exact(source),
         task_units=_units(source, smoothed.tasks),
     )

@@ -48,15 +48,6 @@ def test_options_are_in_groups_in_one_order(name: str, help_of: Callable[..., st
     assert "Output" in found
 
 
-def test_what_is_compared_comes_first_and_expert_options_last(
-    help_of: Callable[..., str],
-) -> None:
-    text = help_of("run")
-    names = ("--base ", "--task ", "--confidence", "--tokenizer", "--json", "--lean-weighting")
-    places = [text.index(f" {name}") for name in names]
-    assert places == sorted(places)
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_names_and_examples_are_whole_at_80_columns(name: str, help_of: Callable[..., str]) -> None:
     text = help_of(name)

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 
 from lmprobe import probe
-from lmprobe.cli.main import app
 from lmprobe.errors import Argument, InputError
 from lmprobe.models import EncodedCloze, TokenQuery
 from lmprobe.models.scorers import scorers
@@ -134,19 +132,6 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_model_is_asked(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
     assert command("run")(*model, "--output", tmp_path / "new" / "folder")[0] == 0
     assert asked
-
-
-def test_every_command_that_prints_a_result_has_the_options_of_printing() -> None:
-    group = typer.main.get_group(app)
-    context = typer.Context(group)
-    options = {
-        name: {flag for option in group.get_command(context, name).params for flag in option.opts}
-        for name in group.list_commands(context)
-    }
-    printing = {name for name, flags in options.items() if "--verbose" in flags}
-    assert {"run", "sweep", "compare", "check", "report", "reproduce", "amplify"} <= printing
-    assert {"disparity", "leak", "count", "plan"} <= printing
-    assert all({"-v", "-q", "--quiet", "--output"} <= options[name] for name in printing)
 
 
 def test_without_words_it_shows_its_help(command: Callable[..., Run]) -> None:

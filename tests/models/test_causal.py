@@ -24,18 +24,10 @@ from lmprobe.models.prefix_tree import TreeCheck
 from lmprobe.models.scorers import mass_queries, score, sums
 from lmprobe.probing.scores import score_directions
 from lmprobe.templates import load_templates
-from tests.checkpoints import CORPUS, JOBS, cloze, own_cache
+from tests.checkpoints import CORPUS, JOBS, SIZE, cloze, own_cache
 
 __all__ = ["own_cache"]
 
-_SIZE: dict[str, Any] = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 64,
-    "initializer_range": 0.4,
-}
 # Architecture -> (its tokenizer, its config's own settings).
 CAUSAL: dict[str, tuple[str, dict[str, Any]]] = {
     "GPT2": ("bytes", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}),
@@ -94,7 +86,7 @@ def save_causal(folder: Path, architecture: str, tokenizer: Any = None, **settin
     torch.manual_seed(2)
     with quiet_transformers():
         config = getattr(transformers, f"{architecture}Config")(
-            vocab_size=len(made), pad_token_id=1, **{**_SIZE, **own, **settings}
+            vocab_size=len(made), pad_token_id=1, **{**SIZE, **own, **settings}
         )
         name = _CLASS.get(architecture, f"{architecture}ForCausalLM")
         getattr(transformers, name)(config).save_pretrained(folder)

@@ -242,6 +242,9 @@ def test_what_convert_refuses(
     code, _, err = run("coco", coco_files[0], tmp_path / "a.parquet")
     assert code == 2
     assert "coco needs instances, captions, then the table to write; found 1 source" in err
+    code, _, err = run("cocoa", *coco_files, tmp_path / "a.parquet")
+    assert code == 2
+    assert 'no data set "cocoa"; did you mean "coco"?' in err
     code, _, err = run("coco", *coco_files, tmp_path / "a.xlsx")
     assert code == 2
     assert f"must end in {', '.join(SUFFIXES)}" in err
