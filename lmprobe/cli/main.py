@@ -35,8 +35,10 @@ _PLUGINS = "lmprobe.commands"
 _INTERRUPTED = 130
 # Parameters of commands that have another name than the argument of the function.
 _OPTIONS = {
+    "attribute_predictions": "attribute_prediction",
     "max": "largest",
     "n": "rows",
+    "task_predictions": "task_prediction",
 }
 
 

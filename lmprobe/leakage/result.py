@@ -221,7 +221,7 @@ class LeakageResult(Result):
         return Page(
             title=f"Leakage of {self.provenance.get('subject', 'labels')}",
             subtitle=f"groups: {', '.join(self.groups)}",
-            headline=(Statement(_sentence(self.rows[-1]), self.verdict),),
+            headline=(Statement(_sentence(self), self.verdict),),
             sections=(
                 Section("Leakage", tables=self.tables(), figures=self._figures()),
                 *closing_sections(self.notes, facts, self.provenance.get("command", "")),
@@ -258,8 +258,14 @@ class LeakageResult(Result):
         return (figure,)
 
 
-def _sentence(row: LeakageRow) -> str:
-    number = format_number(row.value, sign=row.measure is LeakageMeasure.AMPLIFICATION)
-    decided = row.verdict.decisive
-    what = row.verdict.predicate if decided else "not enough evidence that the group can be guessed"
+def _sentence(result: LeakageResult) -> str:
+    row = result.rows[-1]
+    difference = row.measure is LeakageMeasure.AMPLIFICATION
+    number = format_number(row.value, sign=difference)
+    of_base = any(row.measure is LeakageMeasure.BASE for row in result.rows)
+    base = "its base rates do" if of_base else "labels of the same accuracy do"
+    unsure = f"reveals more of the group than {base}" if difference else "the group can be guessed"
+    what = f"not enough evidence that {'the model ' * difference}{unsure}"
+    if row.verdict.decisive:
+        what = row.verdict.predicate.format(base=base)
     return f"{row.measure} {number}: {what}."

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import InputError
+from lmprobe.errors import Argument, InputError
 from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, sign, tally
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import amplification, defined_mean, train_world
@@ -92,7 +92,8 @@ def mals_amplification(
     weight = checked_weight(sample_weight, len(groups.truth.values))
     measured = undirected(groups, tasks, train_world(groups, tasks, train_sample_weight), weight)
     if measured is None:
-        raise InputError("MALS needs both `attribute_predictions` and `task_predictions`")
+        both = Argument("attribute_predictions"), " and ", Argument("task_predictions")
+        raise InputError("MALS needs both ", *both)
     if np.isnan(measured.by_pair).all():
         raise InputError("no task is both labelled and predicted; MALS has no defined pair")
     return measured

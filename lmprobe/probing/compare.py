@@ -79,7 +79,7 @@ def compare(
         pairs=pairs, margin=margin, lean=lean if isinstance(lean, str) else None, **options
     )
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) < 2:
-        raise InputError("a comparison needs a list of at least two models or results")
+        raise InputError("a comparison needs at least two models or results")
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
     else:

@@ -59,10 +59,16 @@ def leading_row(result: ProbeResult) -> ProbeRow:
 
 
 def given_names(templates: Mapping[str, Any]) -> dict[Direction, str]:
-    """Return what each direction gives the model, by the slots of the template set."""
+    """Return what each direction gives the model, by the slots of the template set.
+
+    A slot says nothing about words of one's own: a man in the place of a pronoun is none.
+    """
     words = {"task": "task", "attribute": "group"}
+    own = templates.get("own_words", {})
     return {
-        direction: str(templates.get(direction.given, words[direction.given]))
+        direction: words[direction.given]
+        if f"{direction.given}s" in own
+        else str(templates.get(direction.given, words[direction.given]))
         for direction in DIRECTIONS
     }
 
@@ -118,8 +124,14 @@ def _details(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> Iterat
         yield from _strength(row)
         if row.unevenness is None:
             yield from moves_of(row).sentences(row.value, row.base, "the model")
+    unsure: dict[str, list[str]] = {}
     for row in rows:
-        yield from _reservations(row, names[row.direction])
+        for text in _reservations(row):
+            unsure.setdefault(text, []).append(names[row.direction])
+    for text, given in unsure.items():
+        # What is true in both directions, such as the size of the base, is said once.
+        both = len(given) > 1
+        yield f"{text[0].upper()}{text[1:]}." if both else f"Given the {given[0]}, {text}."
 
 
 def _strength(row: ProbeRow) -> Iterator[str]:
@@ -144,7 +156,7 @@ def moves_of(row: ProbeRow) -> Moves:
     return Moves(row.direction, row.attributes, row.tasks, *shares)
 
 
-def _reservations(row: ProbeRow, given: str) -> Iterator[str]:
+def _reservations(row: ProbeRow) -> Iterator[str]:
     """Yield what the verdict of a row depends on, where the reading changes with it."""
     flips = {} if row.robustness is None else row.robustness.verdict_flips
     words = {"families": ("family", "families of sentences"), "tasks": ("task", "tasks")}
@@ -155,14 +167,14 @@ def _reservations(row: ProbeRow, given: str) -> Iterator[str]:
     }
     if parts and row.verdict.decisive and row.unevenness is None:
         yield (
-            f"Given the {given}, the verdict against {row.base} is fragile: leaving out "
-            f"{' or '.join(parts)} can change it (true of {listed([*parts.values()])})."
+            f"the verdict against {row.base} is fragile: leaving out {' or '.join(parts)} can "
+            f"change it (true of {listed([*parts.values()])})"
         )
     for note in row.notes:
         if note.kind is NoteKind.BASE or (
             note.kind is NoteKind.PREFERENCE and row.verdict.decisive
         ):
-            yield f"Given the {given}, {note.text}."
+            yield note.text
 
 
 def _other_base(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> str:

@@ -220,8 +220,8 @@ def _headline(result: PlanResult) -> str:
     n = format_count(best.n)
     more = f", {format_count(best.n_power)} for a power of {result.power:g}" if best.n_power else ""
     if result.effect is not None:
-        return f"A claim of {result.effect:g} needs {n} rows ({best.method}){more}."
-    return f"{n} rows can claim {format_number(best.effect)} ({best.method}){more}."
+        return f"To claim a difference of {result.effect:g} takes {n} rows ({best.method}){more}."
+    return f"{n} rows can show a difference of {format_number(best.effect)} ({best.method}){more}."
 
 
 def plan(

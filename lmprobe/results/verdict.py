@@ -121,13 +121,13 @@ class Verdict(StrEnum):
     LEAKS = "leaks", "the group can be guessed better than by chance", Tone.PLUS
     LEAKS_MORE = (
         "leaks_more",
-        "the model reveals more of the group than what it is compared with",
+        "the model reveals more of the group than {base}",
         Tone.PLUS,
         "leaks more",
     )
     LEAKS_LESS = (
         "leaks_less",
-        "the model reveals less of the group than what it is compared with",
+        "the model reveals less of the group than {base}",
         Tone.MINUS,
         "leaks less",
     )

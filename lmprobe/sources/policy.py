@@ -165,7 +165,9 @@ def _without_empty(
 def _check_two(attributes: Labels, why: str) -> None:
     if len(attributes) < 2:
         raise InputError(
-            f"{why}; fewer than two attributes are left, and one alone cannot be compared"
+            f"{why}; fewer than two attributes are left to compare: name those of the base with ",
+            Argument("attributes"),
+            ", rename its columns, or take another base",
         )
 
 

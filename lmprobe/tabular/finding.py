@@ -36,8 +36,9 @@ def _claim(row: AmplificationRow, predicted: str, settings: AmplifySettings) -> 
         return f"the value is {format_signed(row.value)}; without an interval there is no verdict"
     if row.estimate.obstacle is not None:
         return f"there is no verdict: {row.estimate.obstacle.reason}"
-    base = "the labels" if settings.train is None else "the train table"
-    return f"the prediction of {predicted} {row.estimate.verdict.predicate.format(base=base)}"
+    claim = row.estimate.verdict.predicate.format(base="the labels")
+    lean = "" if settings.train is None else ", by the lean of the train table"
+    return f"the prediction of {predicted} {claim}{lean}"
 
 
 def _details(row: AmplificationRow) -> Iterator[str]:

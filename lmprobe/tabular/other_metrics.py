@@ -45,7 +45,7 @@ def other_values(
         try:
             measured = metric(groups, truth, **options, **train_options).values
         except InputError as problem:
-            raise InputError(f"{name}: {problem}") from problem
+            raise InputError(f"{name}: ", problem) from problem
         values += [MetricValue(name, where, to_json(value)) for where, value in measured.items()]
     return tuple(values)
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmprobe.errors import InputError, check_confidence
+from lmprobe.errors import InputError, check_confidence, plural
 from lmprobe.metrics.direction import DisparityMeasure, MissingCells
 from lmprobe.results.settings import (
     COMPARED,
@@ -193,7 +193,7 @@ class Columns:
         for option, columns, other, labels in pairs:
             if columns and len(columns) != len(labels):
                 raise InputError(
-                    f"{option} names {len(columns)} columns and {other} {len(labels)}: "
+                    f"{option} names {plural(len(columns), 'column')} and {other} {len(labels)}: "
                     "each label needs its own, in the same order"
                 )
 

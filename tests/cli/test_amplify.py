@@ -164,6 +164,12 @@ def test_what_a_person_reads(run: Run, file: Path, tmp_path: Path) -> None:
     assert " to " not in out
 
 
+def test_a_metric_without_its_predictions_names_the_options(run: Run, file: Path) -> None:
+    code, out, err = run(file, "-a", "sex", "-t", "job", "-p", "guess", "--metric", "mals")
+    assert (code, out) == (2, "")
+    assert "--attribute-prediction and --task-prediction" in err
+
+
 def test_no_label_can_be_taken_for_a_formula(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("sex,task,said\n=1+1,1,1\nm,0,1\n")

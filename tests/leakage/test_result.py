@@ -123,7 +123,7 @@ def test_the_page_says_the_answer_and_how_to_run_it_again() -> None:
     assert (page.title, page.subtitle) == ("Leakage of a.csv", "groups: m, w, x")
     assert [statement.text for statement in page.headline] == [
         "leakage amplification \N{MINUS SIGN}0.1500: "
-        "the model reveals less of the group than what it is compared with."
+        "the model reveals less of the group than labels of the same accuracy do."
     ]
     sections = {section.title: section for section in page.sections}
     assert sections["Provenance"].facts == {"subject": "a.csv", "seed": "3"}

@@ -366,8 +366,8 @@ def test_tokenizers_that_cannot_be_used(copied: Path) -> None:
     [
         ({"dtype": "float23"}, 'no dtype "float23"; did you mean "float32"'),
         ({"device": "gpu"}, 'no device "gpu"; use auto, cpu, cuda'),
-        ({"batch_size": 0}, "batch size must be"),
-        ({"batch_size": "many"}, "batch size must be"),
+        ({"batch_size": 0}, "`batch_size` must be"),
+        ({"batch_size": "many"}, "`batch_size` must be"),
     ],
 )
 def test_bad_options(checkpoint: Checkpoint, options: dict[str, Any], message: str) -> None:

@@ -42,6 +42,8 @@ def test_directions_that_agree_share_a_sentence_and_others_do_not() -> None:
     assert said(rows[0])[0] == f"Given the task, made up {CLAIMED}."
     slots = {"templates": {"name": "x", "sha256": "a", "task": "job", "attribute": "name"}}
     assert "given the name, it weakens" in said(rows[0], low, facts=slots)[0]
+    slots["templates"] |= {"own_words": {"attributes": {"man": "man"}}}
+    assert "given the group, it weakens" in said(rows[0], low, facts=slots)[0]
 
 
 @pytest.mark.parametrize("obstacle", Obstacle)
@@ -112,6 +114,9 @@ def test_what_changes_the_reading_is_said_and_assumptions_are_not(kind: NoteKind
     sentences = said(made_row(PLAIN, notes=notes))
     assert sentences[-1] == "Given the task, it is tiny."
     assert "independent" not in repr(sentences)
+    both = said(*(made_row(PLAIN, notes=notes, direction=way) for way in DIRECTIONS))
+    if kind is not NoteKind.MASS:
+        assert [text for text in both if "tiny" in text] == ["It is tiny."]
 
 
 # ---- which tasks moved ------------------------------------------------------------------------

@@ -152,15 +152,15 @@ def base_plan(*needed: int | None) -> PlanResult:
         (
             rows_plan(("score", 8, 0.05), ("bernstein", 11_903, 0.05), ("exact", 1641, 0.05),
                       effect=0.05),
-            "A claim of 0.05 needs 1,641 rows (exact), 3,282 for a power of 0.8.",
+            "To claim a difference of 0.05 takes 1,641 rows (exact), 3,282 for a power of 0.8.",
         ),
         (
             rows_plan(("score", 800, 0.05), ("bootstrap", 700, 0.05), effect=0.05),
-            "A claim of 0.05 needs 700 rows (bootstrap), 1,400 for a power of 0.8.",
+            "To claim a difference of 0.05 takes 700 rows (bootstrap), 1,400 for a power of 0.8.",
         ),
         (
             rows_plan(("score", 3160, 0.03), ("exact", 3160, 0.035), ("bernstein", 3160, 0.1)),
-            "3,160 rows can claim 0.0350 (exact), 6,320 for a power of 0.8.",
+            "3,160 rows can show a difference of 0.0350 (exact), 6,320 for a power of 0.8.",
         ),
         (
             rows_plan(("exact", 2, math.inf), ("bernstein", 2, math.inf)),
@@ -253,4 +253,4 @@ def test_a_document_of_an_earlier_version_has_no_power() -> None:
     del document["power"], document["rows"][0]["n_power"]
     again = PlanResult.from_json(json.dumps(document))
     assert again.rows[0].n_power is None
-    assert again.page().headline[0].text == "A claim of 0.05 needs 9 rows (exact)."
+    assert again.page().headline[0].text == "To claim a difference of 0.05 takes 9 rows (exact)."

@@ -89,7 +89,7 @@ def test_the_headline_says_what_the_prediction_does() -> None:
         "Given sex, the prediction of t exaggerates the links in the labels.",
     ]
     trained = headline(ROW, settings=chosen(train="t.csv"))
-    assert trained[0].endswith("exaggerates the links in the train table.")
+    assert trained[0].endswith("the labels, by the lean of the train table.")
     plain = headline(ROW, settings=chosen(interval="none"))
     assert plain[0] == "Given sex, the value is +0.1500; without an interval there is no verdict."
 

@@ -131,7 +131,7 @@ class CountResult(Result):
             headline=(),
             sections=(
                 Section("Counts", tables=self.tables(), searchable=True),
-                *closing_sections((Note(NoteKind.DATA, read),), facts),
+                *closing_sections((Note(NoteKind.METHOD, read),), facts),
             ),
             limits=LIMITS,
             topic="Counts of text",
