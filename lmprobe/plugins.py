@@ -14,11 +14,9 @@ from lmprobe.registry import Registry
 
 if TYPE_CHECKING:
     from lmprobe.cli.options import (
-        Confidence as Confidence,
         Json as Json,
         Output as Output,
         Quiet as Quiet,
-        Seed as Seed,
         settings_options as settings_options,
     )
     from lmprobe.cli.output import emit as emit

@@ -15,16 +15,10 @@ from lmprobe.results.settings import (
     COMPARED,
     EXPERT,
     OUTPUT,
-    STATISTICS,
     Option,
     OptionGroup,
     options_of,
 )
-
-
-def _writable(folder: Path | None) -> Path | None:
-    """Refuse a folder that cannot be written before anything is computed."""
-    return folder if folder is None else check_folder(folder)
 
 
 def option(help: str, group: OptionGroup, *flags: str, **more: Any) -> Any:
@@ -46,24 +40,14 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        callback=_writable,
+        # Refused before anything is computed.
+        callback=lambda folder: folder and check_folder(folder),
     ),
 ]
-Seed = Annotated[int, option("Random seed.", STATISTICS, "--seed", metavar="N", min=0)]
 Quiet = Annotated[bool, option("Print no progress bar and no notes.", OUTPUT, "--quiet", "-q")]
 Verbose = Annotated[
     bool, option("Print the tables and notes of details too.", OUTPUT, "--verbose", "-v")
 ]
-Confidence = Annotated[
-    float,
-    option(
-        "Confidence level of the interval, between 0 and 1.",
-        STATISTICS,
-        "--confidence",
-        metavar="NUMBER",
-    ),
-]
-
 Templates = Annotated[
     list[str] | None,
     option(

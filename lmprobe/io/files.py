@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,10 +71,19 @@ def shipped_names(kind: str, suffix: str) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in shipped_folder(kind).glob(f"*{suffix}")))
 
 
-def find_shipped(name_or_path: str | Path, kind: str, suffix: str) -> Path:
+_KINDS = {"templates": "template set", "base_rates": "base rates"}
+
+
+def find_shipped(
+    name_or_path: str | Path,
+    kind: str,
+    suffix: str,
+    names: Callable[[], Iterable[str]] | None = None,
+) -> Path:
     """Return the file that a name or a path means.
 
-    A word without a suffix or a slash is the name of a shipped file; all else is a path.
+    A word without a suffix or a slash is the name of a shipped file; all else is a path. `names`
+    are those that a name which is not found was meant to be, by default those of shipped files.
     """
     text = str(name_or_path)
     if isinstance(name_or_path, str) and "/" not in text and not text.endswith(suffix):
@@ -85,10 +94,11 @@ def find_shipped(name_or_path: str | Path, kind: str, suffix: str) -> Path:
             if Path(text).is_dir():
                 raise DataFileError(f"{text} is a folder; give the {suffix} file in it")
             refuse_list(text)
-            what = {"templates": "template set"}.get(kind, kind.rpartition("/")[2].rstrip("s"))
+            what = _KINDS.get(kind, kind.rpartition("/")[2].rstrip("s"))
+            known = shipped_names(kind, suffix) if names is None else names()
             raise DataFileError(
-                f'no {what} called "{text}"; {did_you_mean(text, shipped_names(kind, suffix))}; '
-                f"or give the path of a {suffix} file"
+                f'no {what} called "{text}"; {did_you_mean(text, known)}; or give the path of a '
+                f"{suffix} file"
             )
     path = Path(text)
     if not path.is_file():

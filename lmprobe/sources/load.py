@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from lmprobe.errors import DataFileError, InputError, did_you_mean
-from lmprobe.io.files import base_rates_folder, refuse_list, shipped_folder, shipped_names
+from lmprobe.errors import DataFileError, InputError
+from lmprobe.io.files import base_rates_folder, find_shipped, shipped_names
 from lmprobe.metrics.association import Association
 from lmprobe.metrics.labels import is_frame
 from lmprobe.sources.csv_file import read_table
@@ -150,26 +149,12 @@ def _described(name: str) -> dict[str, Any]:
 
 def find_source(text: str) -> Source:
     """Return the source of a name or path; one that depends on a model does not know it yet."""
-    is_path = "/" in text or os.sep in text or text.endswith(".csv")
-    if not is_path:
-        if _own(text).is_file():
-            return read_table(_own(text), text)
-        if text in sources.names():
-            return sources.get(text)()
-        shipped = shipped_folder(_SHIPPED) / f"{text}.csv"
-        if shipped.is_file():
-            return read_table(shipped, text)
-        if Path(text).is_dir():
-            raise DataFileError(f"{text} is a folder; give the CSV file in it")
-        if not Path(text).is_file():
-            refuse_list(text)
-            raise DataFileError(
-                f'no base rates called "{text}"; {did_you_mean(text, names())}; '
-                "or give the path of a CSV"
-            )
-    if not Path(text).is_file():
-        raise DataFileError(f"{text}: no such file")
-    return read_table(Path(text))
+    is_path = "/" in text or text.endswith(".csv")
+    if not is_path and _own(text).is_file():
+        return read_table(_own(text))
+    if text in sources.names():
+        return sources.get(text)()
+    return read_table(find_shipped(text, _SHIPPED, ".csv", names))
 
 
 def _own(name: str) -> Path:

@@ -104,7 +104,7 @@ def test_what_is_no_source_is_refused() -> None:
 def test_a_folder_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rates").mkdir()
-    with pytest.raises(DataFileError, match=r"^rates is a folder; give the CSV file in it"):
+    with pytest.raises(DataFileError, match=r"^rates is a folder; give the \.csv file in it"):
         load_base_rates("rates")
     with pytest.raises(DataFileError, match=r"^rates is a folder; give the \.toml file in it"):
         load_templates("rates")
