@@ -194,10 +194,7 @@ class PlanResult(Result):
             title="How much data a claim needs",
             subtitle=f"at a confidence of {self.confidence:g}{power}",
             headline=(Statement(_headline(self)),),
-            sections=(
-                Section("Plan", tables=self.tables()),
-                *closing_sections(self.notes, facts),
-            ),
+            sections=(Section("Plan", tables=self.tables()), *closing_sections(self.notes, facts)),
             limits=LIMITS,
         )
 

@@ -69,9 +69,9 @@ def _row_name(name: str, right: float, y: float, *, lines: int = 1) -> Markup:
     )
 
 
-def _reference_line(sides: Sides, across: Scale, top: float, bottom: float) -> Iterator[Markup]:
-    """Draw the line to compare with, and what lies on either side of it."""
-    x = across(sides.reference)
+def _zero_line(sides: Sides, across: Scale, top: float, bottom: float) -> Iterator[Markup]:
+    """Draw the line at zero, and what lies on either side of it."""
+    x = across(0.0)
     yield line(x, top - 6, x, bottom, "axis")
     left, right = f"{sides.left} ←", f"→ {sides.right}"
     if sides.left and x - 7 - text_width(left, SMALL) > 4:
@@ -89,7 +89,7 @@ _BRACKET, _BRACKETS = 9.0, 72.0
 
 @draw.register
 def interval_plot(figure: IntervalPlot, *, standalone: bool) -> Markup:
-    """Return the picture: one line per value, the reference marked."""
+    """Return the picture: one line per value, zero marked."""
     width = width_of(standalone)
     step = _STEP if len(figure.lines) <= _MANY else _CLOSE
     bottom = _TOP + step * len(figure.lines)
@@ -99,11 +99,8 @@ def interval_plot(figure: IntervalPlot, *, standalone: bool) -> Markup:
     columns = _columns(figure.brackets)
     room = min(_BRACKETS, _BRACKET * (1 + max(columns, default=-1)))
     names = [row.label for row in figure.lines]
-    across = _value_scale([figure.sides.reference, *values], width - room, names)
-    body = [
-        *x_axis(across, _TOP, bottom),
-        *_reference_line(figure.sides, across, _TOP, bottom),
-    ]
+    across = _value_scale([0.0, *values], width - room, names)
+    body = [*x_axis(across, _TOP, bottom), *_zero_line(figure.sides, across, _TOP, bottom)]
     for number, row in enumerate(figure.lines):
         y = _TOP + step * (number + (0.55 if step == _STEP else 0.5))
         body += _line(row, across, y, written=step == _STEP)
@@ -176,7 +173,7 @@ def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
     width = width_of(standalone)
     values = [value for strip in figure.strips for value in strip.values]
     names = [strip.label for strip in figure.strips]
-    across = _value_scale([figure.sides.reference, *values], width, names)
+    across = _value_scale([0.0, *values], width, names)
     body: list[Markup] = []
     y = _TOP
     for strip in figure.strips:
@@ -186,7 +183,7 @@ def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
         half = max(widest * press + _RADIUS + 7, 17.0)
         y += half
         body.append(_row_name(strip.label, across.start - 12, y, lines=2))
-        middle = across(figure.sides.reference)
+        middle = across(0.0)
         for x, off, words in dots:
             side = "plus" if x > middle else "minus" if x < middle else "even"
             body.append(dot(x, y + off * press, _RADIUS, f"{side} soft", hover(words)))
@@ -194,7 +191,7 @@ def strip_plot(figure: StripPlot, *, standalone: bool) -> Markup:
             mean = across(strip.mean)
             body.append(line(mean, y - half + 3, mean, y + half - 3, "axis"))
         y += half
-    axes = [*x_axis(across, _TOP, y), *_reference_line(figure.sides, across, _TOP, y)]
+    axes = [*x_axis(across, _TOP, y), *_zero_line(figure.sides, across, _TOP, y)]
     return picture(figure, (width, y + 28), *axes, *body, standalone=standalone)
 
 
@@ -344,8 +341,8 @@ def heat_map(figure: HeatMap, *, standalone: bool) -> Markup:
         for row, column in itertools.product(range(len(figure.rows)), range(len(block.columns))):
             value = block.values[row][column]
             if value is not None:
-                pair = f"{block.title}: {block.columns[column]}, {figure.rows[row]}"
-                words = f"{pair} {format_signed(value)}"
+                pair = f"{block.columns[column]}, {figure.rows[row]} {format_signed(value)}"
+                words = f"{block.title}: {pair}" if block.title else pair
                 place = x + cell * column, top + _ROW * row
                 body.append(_cell(*place, cell, value, value / largest, words))
     body += _key(largest, any(map(math.isnan, cells)), left, bottom + 14)

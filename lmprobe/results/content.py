@@ -251,11 +251,10 @@ class SeriesPlot(Figure):
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What lies on either side of the reference line, in a word each."""
+    """What lies on either side of zero, in a word each."""
 
     left: str = ""
     right: str = ""
-    reference: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +281,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalPlot(Figure):
-    """Values with their intervals, one below the other, on both sides of a reference."""
+    """Values with their intervals, one below the other, on both sides of zero."""
 
     lines: tuple[IntervalLine, ...]
     sides: Sides = Sides()

@@ -288,10 +288,7 @@ def _run_table(result: SweepResult) -> Table:
         ColumnOf("direction", "question.direction", ColumnKind.DIRECTION),
         ColumnOf("mean", "estimate.claimed", ColumnKind.SIGNED, "value"),
         ColumnOf(
-            "interval over templates and runs",
-            "estimate.interval",
-            ColumnKind.INTERVAL,
-            "interval",
+            "interval over templates and runs", "estimate.interval", ColumnKind.INTERVAL, "interval"
         ),
         ColumnOf("verdict", "estimate.verdict", ColumnKind.VERDICT),
     )

@@ -108,9 +108,7 @@ def _added_up(parts: Sequence[Arrays], layout: Layout, plan: Plan) -> Arrays:
     return {name: lines[name].to_numpy() for name in parts[0]}
 
 
-def _count_file(
-    task: tuple[int, str, Mapping[str, bool], Layout, Plan],
-) -> tuple[int, Arrays]:
+def _count_file(task: tuple[int, str, Mapping[str, bool], Layout, Plan]) -> tuple[int, Arrays]:
     number, path, complete, layout, plan = task
     # The rows of a file are in the same bins as in the whole table.
     unit = plan.unit and plan.unit.replace(FILE, str(number))

@@ -304,11 +304,7 @@ def _unseen_notes(
 
 
 def _interval_notes(
-    runs: Sequence[RowSums],
-    close: tuple[int, int],
-    settings: AmplifySettings,
-    *,
-    no_lean: bool,
+    runs: Sequence[RowSums], close: tuple[int, int], settings: AmplifySettings, *, no_lean: bool
 ) -> Iterator[Note]:
     """Yield what the intervals take for granted, and where they are not to be trusted."""
     if settings.interval == "none":

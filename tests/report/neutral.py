@@ -94,7 +94,7 @@ def every_figure(word: str) -> tuple[Figure, ...]:
                 IntervalLine(word, 0.5, Interval(0.1, math.inf, 0.95, "x"), Tone.PLUS),
                 IntervalLine(word, nan, Interval.undefined(0.95, "x"), Tone.WARNING),
             ),
-            sides=Sides(word, word, 0.5),
+            sides=Sides(word, word),
             brackets=(Bracket((0, 1), word),),
         ),
         StripPlot(**named, strips=(Strip(word, (0.1, nan), (word, word), 0.1),)),
