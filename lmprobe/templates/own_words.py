@@ -235,9 +235,9 @@ def _findings(contents: Contents) -> Findings:
 def _check(extended: Contents, contents: Contents) -> None:
     """Raise if a sentence cannot take the words, or would tell what is hidden."""
     known = {warning.key for warning in _findings(contents).warnings}
-    found = _findings(extended)
-    new = [warning for warning in found.warnings if warning.key not in known]
-    for problem in (*found.problems, *new):
+    findings = _findings(extended)
+    new = [warning for warning in findings.warnings if warning.key not in known]
+    for problem in (*findings.problems, *new):
         raise _DoesNotFitError(f"{contents.name}: {problem.message}")
 
 
@@ -249,8 +249,8 @@ def _with_file(
     Sentences that cannot take the words are left out of the file.
     """
     draft, who, what = _extended(contents, attributes, tasks, guess=True)
-    found = _findings(draft)
-    bad = {problem.key for problem in (*found.problems, *found.warnings)}
+    findings = _findings(draft)
+    bad = {problem.key for problem in (*findings.problems, *findings.warnings)}
     lines = tuple(line for line in draft.lines if line.key not in bad)
     used = {place.slot for line in lines for place in fields(line.pattern)}
     slots = {slot: entries for slot, entries in draft.slots.items() if slot in used}
