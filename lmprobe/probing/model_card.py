@@ -27,7 +27,7 @@ _MASKED = ("fill-mask", "Masked language modelling")
 _GENERATION = ("text-generation", "Text generation")
 
 
-# A number that nothing may be concluded from is not published as a result.
+# A number that nothing may be concluded from is not published as a result; the finding says why.
 _UNSAID = (Obstacle.UNINFORMED, Obstacle.NO_LEAN)
 
 
@@ -66,15 +66,6 @@ def eval_results(result: ProbeResult) -> list[EvalResult]:
     ]
 
 
-def _without_result(result: ProbeResult) -> list[str]:
-    """Return the rows that are not among the results, each with its reason."""
-    return [
-        f"No result for {row.base}, {row.direction}: {row.obstacle.reason}."
-        for row in result.rows
-        if row.obstacle is not None and row.obstacle in _UNSAID
-    ]
-
-
 def model_card(result: ProbeResult) -> str:
     """Return a model card with the metadata and a section; paste it, or merge it by tools."""
     from huggingface_hub import ModelCardData
@@ -95,7 +86,7 @@ def model_card(result: ProbeResult) -> str:
             "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
             "exaggerate the base, negative ones weaken it.",
             "",
-            *(f"- {escaped(text)}" for text in (*_without_result(result), *LIMITS)),
+            *(f"- {escaped(text)}" for text in LIMITS),
             "",
             f"Measured by lmprobe {__version__}:",
             "",

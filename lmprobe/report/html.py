@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from lmprobe import __version__
 from lmprobe.report.charts import svg
-from lmprobe.report.svg import DARK, LIGHT, figure_sheet, legible
+from lmprobe.report.svg import DARK, LIGHT, element, figure_sheet, legible
 from lmprobe.results import (
     Cell,
     Column,
@@ -275,25 +275,27 @@ _CELL = "padding:.2em .8em .2em 0;border:0;border-bottom:1px solid rgba(128,128,
 def notebook_html(page: Page, tables: Sequence[Table]) -> str:
     """Return a fragment of HTML that depends on nothing."""
     first, *rest = [statement.text for statement in page.headline] or [page.title]
-    parts = [_element("strong", "", first), *(_element("div", "", text) for text in rest)]
+    parts = [element("strong", {}, first), *(element("div", {}, text) for text in rest)]
     parts += [_table(table.without_details()) for table in tables if not table.detail]
-    parts.append(_element("div", "opacity:.7", "to_html() gives the whole report"))
-    return str(_element("div", "line-height:1.4", Markup("").join(parts)))
+    parts.append(_styled("div", "opacity:.7", "to_html() gives the whole report"))
+    return str(_styled("div", "line-height:1.4", *parts))
 
 
 def _table(table: Table) -> Markup:
-    title = _element("div", "margin-top:.8em;font-weight:600", table.title) if table.title else ""
-    heads = [_element("th", f"{_CELL};{_side(column)}", column.heading) for column in table.columns]
-    rows = [_element("tr", "background:none", Markup("").join(heads))]
+    heads = [_styled("th", f"{_CELL};{_side(column)}", column.heading) for column in table.columns]
+    rows = [_styled("tr", "background:none", *heads)]
     shown = zip(table.rows[:MOST_ROWS_OF_NOTEBOOK], format_table(table), strict=False)
     for row, words in shown:
         cells = [_cell(*cell) for cell in zip(row, words, table.columns, strict=True)]
-        rows.append(_element("tr", "background:none", Markup("").join(cells)))
+        rows.append(_styled("tr", "background:none", *cells))
     style = "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums"
+    drawn = _styled("table", style, *rows)
+    if table.title:
+        drawn = _styled("div", "margin-top:.8em;font-weight:600", table.title) + drawn
     left_out = len(table.rows) - MOST_ROWS_OF_NOTEBOOK
-    more = _element("div", "opacity:.7", f"and {plural(left_out, 'row')} more")
-    drawn = Markup(title) + _element("table", style, Markup("").join(rows))
-    return drawn + (more if left_out > 0 else "")
+    if left_out > 0:
+        drawn += _styled("div", "opacity:.7", f"and {plural(left_out, 'row')} more")
+    return drawn
 
 
 def _cell(cell: Cell, words: str, column: Column) -> Markup:
@@ -302,14 +304,12 @@ def _cell(cell: Cell, words: str, column: Column) -> Markup:
         words = _MARKS[cell.tone] + words
         colour = _COLOURS.get(cell.tone)
         style += f";color:{colour}" if colour else ""
-    return _element("td", style, words)
+    return _styled("td", style, words)
 
 
 def _side(column: Column) -> str:
     return f"text-align:{'left' if column.kind.is_words else 'right'}"
 
 
-def _element(tag: str, style: str, inside: str) -> Markup:
-    """Return an element; words are escaped, the tag and the style are ours."""
-    opening = f'<{tag} style="{style}">' if style else f"<{tag}>"
-    return Markup(opening) + legible(inside) + Markup(f"</{tag}>")
+def _styled(tag: str, style: str, *children: str) -> Markup:
+    return element(tag, {"style": style}, *children)
