@@ -97,6 +97,8 @@ def command(
     if not (json or quiet):
         for row in checked.rows:
             typer.echo(row.explanation)
+        for note in checked.notes:
+            typer.echo(note.text, err=True)
     if json or verbose:
         emit(checked, json=json, quiet=quiet, verbose=verbose)
     if output is not None:

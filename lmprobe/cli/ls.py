@@ -128,11 +128,18 @@ def _models() -> list[Row]:
             {
                 "name": checkpoint.name,
                 "size": f"{weights / 1e6:.1f} MB",
-                "description": "Bundled measuring standard whose true bias is known.",
+                "description": _trained_on(name),
                 "content_hash": checkpoint.content_hash,
             }
         )
     return rows
+
+
+def _trained_on(name: str) -> str:
+    """Return what is known of a bundled model, by its name."""
+    kind = "Causal" if name.startswith("causal") else "Masked"
+    links = "the links of labor" if name.endswith("faithful") else "stronger links"
+    return f"{kind}, trained on text with {links}."
 
 
 def _registered(kind: str) -> list[Row]:

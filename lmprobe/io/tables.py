@@ -129,6 +129,10 @@ NOT_A_NUMBER: Mistake = (
     lambda table, name: f"{table.number(name)} IS NULL",
     '{row}: {value!r} in the column "{column}" is not a number',
 )
+_NOT_A_DECISION: Mistake = (
+    NOT_A_NUMBER[0],
+    f"{NOT_A_NUMBER[1]}; write yes and no as 1 and 0",
+)
 INFINITE: Mistake = (
     lambda table, name: f"isinf(({table.number(name)})::DOUBLE)",
     'the numbers "{column}" must be finite; found {value} in {row}',
@@ -557,7 +561,7 @@ def refuse_unusable(source: TableSource, frame: pd.DataFrame, labels: Sequence[s
         if values.dtype.kind == "f" and values.isin([math.inf, -math.inf]).any():
             source.refuse(column, INFINITE)
         elif column not in labels and values.dtype.kind not in "biuf":
-            source.refuse(column, NOT_A_NUMBER)
+            source.refuse(column, _NOT_A_DECISION)
 
 
 def _roles(labels: Sequence[str], numbers: Sequence[str]) -> dict[str, bool]:

@@ -54,17 +54,23 @@ def _wrong(truth: Floats, guess: Floats) -> Floats:
 
 
 MEASURES: dict[DisparityMeasure, RowCost] = {
-    "demographic_parity": RowCost("share denied", "1 - ŷ over all rows", _denied),
+    "demographic_parity": RowCost("share denied", "1 - prediction of all rows", _denied),
     "equal_opportunity": RowCost(
-        "share denied though qualified", "1 - ŷ where y = 1", _denied, (1.0,)
+        "share denied though qualified", "1 - prediction where label is 1", _denied, (1.0,)
     ),
     # Deviation: the paper would annotate the rows of equal opportunity (y = 1) alone, where
     # the zero-one loss sees no false positive; all rows are needed for what it describes.
-    "equalized_odds": RowCost("share predicted wrongly", "|y - ŷ| over all rows", _wrong),
-    "fpr_difference": RowCost("false positive rate", "ŷ where y = 0", _granted, (0.0,)),
-    "tpr_difference": RowCost("true positive rate", "ŷ where y = 1", _granted, (1.0,)),
+    "equalized_odds": RowCost(
+        "share predicted wrongly", "|label - prediction| of all rows", _wrong
+    ),
+    "fpr_difference": RowCost(
+        "false positive rate", "prediction where label is 0", _granted, (0.0,)
+    ),
+    "tpr_difference": RowCost(
+        "true positive rate", "prediction where label is 1", _granted, (1.0,)
+    ),
     "accuracy_difference": RowCost(
-        "accuracy", "1 - |y - ŷ|", lambda truth, guess: 1 - _wrong(truth, guess)
+        "accuracy", "1 - |label - prediction|", lambda truth, guess: 1 - _wrong(truth, guess)
     ),
 }
 

@@ -80,7 +80,8 @@ def find_checkpoint(
         if path.suffix.lower() == ".gguf":
             return _gguf(name, path)
         raise ModelError(
-            f"{name} is a file; give the folder that holds it, with config.json and tokenizer"
+            f"{name} is a file; a model is a hub id, a .gguf file, or a folder that has "
+            "config.json, tokenizer and weights"
         )
     if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or "\\" in name:
         raise ModelError(f"{name}: no such folder; give a folder with config.json, or a hub id")

@@ -117,9 +117,14 @@ def note_list(notes: Iterable[Note]) -> RenderableType:
 
 def table_text(table: Table, width: int = 80) -> str:
     """Return the table as plain text of that width."""
+    return as_text(TerminalTable(table), width)
+
+
+def as_text(content: RenderableType, width: int = 80) -> str:
+    """Return what a terminal of that width shows, without colours."""
     console = Console(width=width, highlight=False, color_system=None)
     with console.capture() as captured:
-        console.print(TerminalTable(table))
+        console.print(content)
     return captured.get()
 
 

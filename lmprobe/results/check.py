@@ -16,15 +16,18 @@ from lmprobe.results import (
     ColumnOf,
     Estimate,
     Interval,
+    Note,
+    NoteKind,
     Page,
     Section,
     Statement,
     Table,
     Verdict,
+    closing_sections,
     json_field,
     table_of,
 )
-from lmprobe.results.estimate import Claim, NoteKind
+from lmprobe.results.estimate import Claim
 from lmprobe.results.format import describe_interval, format_signed
 from lmprobe.results.result import Result, load_result
 
@@ -150,12 +153,16 @@ class Outcome(StrEnum):
 class CheckedRow:
     """One number held against the largest value that is allowed."""
 
-    json_keys: ClassVar[tuple[str, ...]] = ("claim", "limit", "exact", "outcome", "explanation")
+    json_keys: ClassVar[tuple[str, ...]] = (
+        "claim", "limit", "exact", "change", "outcome", "explanation",
+    )  # fmt: skip
 
     claim: Claim = json_field(flat=True)
     limit: float = json_field(key="max")
     exact: bool = False
     """Whether the number is compared as it is, without an interval."""
+    change: bool = json_field(default=False, optional=True)
+    """Whether the number is a difference from another result."""
 
     @property
     def outcome(self) -> Outcome:
@@ -186,8 +193,9 @@ class CheckedRow:
                 f"{self.claim.label}: {estimate.value:.4g}, limit {self.limit:.4g}: "
                 f"{self.outcome.label}; it is {side} the limit"
             )
+        what = "difference " if self.change else ""
         return (
-            f"{self.claim.label}: {format_signed(estimate.claimed)}, "
+            f"{self.claim.label}: {what}{format_signed(estimate.claimed)}, "
             f"{describe_interval(estimate.interval)}, limit {format_signed(self.limit)}: "
             f"{self.outcome.label}; {self.reason}"
         )
@@ -198,11 +206,13 @@ class CheckResult(Result):
     """Every row that was checked; the worst outcome is that of the whole."""
 
     kind: ClassVar[str] = "check"
-    json_keys: ClassVar[tuple[str, ...]] = ("outcome", "exit_code", "relative", "rows")
+    json_keys: ClassVar[tuple[str, ...]] = ("outcome", "exit_code", "relative", "rows", "notes")
 
     rows: tuple[CheckedRow, ...]
     relative: bool = False
     """Whether the values are differences from another result."""
+    notes: tuple[Note, ...] = json_field(default=(), optional=True)
+    """What could not be checked."""
 
     @property
     def outcome(self) -> Outcome:
@@ -245,7 +255,7 @@ class CheckResult(Result):
             title="Checked against a limit",
             subtitle="",
             headline=(Statement(headline, self.outcome.verdict),),
-            sections=(Section("Rows", tables=self.tables()),),
+            sections=(Section("Rows", tables=self.tables()), *closing_sections(self.notes)),
             limits=("A limit passed says nothing about what the limit should be.",),
         )
 
@@ -316,7 +326,7 @@ def check(
         )
 
     rows = [
-        CheckedRow(claim, limit.value)
+        CheckedRow(claim, limit.value, change=against is not None)
         for claim in claims
         if selected(claim) and (limit := limit_for(claim, limits))
     ]
@@ -324,7 +334,10 @@ def check(
     if not rows and max_perplexity is None:
         raise InputError("no row of the result has both the base and the direction asked for")
     rows += _perplexity(whole, max_perplexity)
-    return CheckResult(tuple(rows), relative=against is not None)
+    failed = dict.fromkeys(failure.model for failure in getattr(whole, "failures", ()))
+    text = f"not checked, because the sweep could not probe them: {', '.join(failed)}"
+    notes = (Note(NoteKind.LEFT_OUT, text),) if failed else ()
+    return CheckResult(tuple(rows), relative=against is not None, notes=notes)
 
 
 def _strengths(result: Result, limit: float | None) -> list[CheckedRow]:

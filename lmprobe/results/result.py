@@ -152,10 +152,11 @@ class Result(ABC):
         return f"<{type(self).__name__}: {shorten(headline, 160, placeholder=' ...')}>"
 
     def __str__(self) -> str:
-        """Return the tables as a terminal shows them."""
-        from lmprobe.report.terminal import table_text
+        """Return what was found and the tables, as a command prints them without --verbose."""
+        from lmprobe.report.terminal import as_text, page_summary
 
-        return "\n".join(table_text(table) for table in self.tables())
+        lines = as_text(page_summary(self.page(), self.tables(), details=False)).splitlines()
+        return "\n".join(map(str.rstrip, lines))
 
     def _repr_html_(self) -> str:
         from lmprobe.report.html import notebook_html

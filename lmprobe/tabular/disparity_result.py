@@ -148,7 +148,7 @@ class DisparityResult(Result):
         notes = (*self.notes, *(note for row in _all(self.rows) for note in row.notes))
         return Page(
             title=f"Disparity of {self.provenance.get('subject', 'predictions')}",
-            subtitle="mean cost of the protected group minus that of all others",
+            subtitle=f"{_mean(self.measure)} of the protected group minus that of all others",
             headline=tuple(
                 Statement(_sentence(row), row.verdict)
                 for row in _all(self.rows)
@@ -209,14 +209,15 @@ def _cells(row: Disparity) -> Iterator[tuple[Cell, ...]]:
 _COSTS = {str(name): measure for name, measure in MEASURES.items()}
 
 
+def _mean(measure: str) -> str:
+    """Return what is compared in words; a measure of one's own is a cost."""
+    return _COSTS[measure].mean if measure in _COSTS else "mean cost"
+
+
 def _sentence(row: Disparity) -> str:
     """Return the mean of both groups and their difference, in words."""
     claim = f"{row.verdict}" if row.verdict.decisive else "not enough evidence of a difference"
     sure = f"{claim} ({format_signed(row.value)}, {describe_interval(row.interval)})"
-    if row.measure in _COSTS:
-        mean = _COSTS[row.measure].mean
-        own, others = map(format_percent, row.mean_costs)
-    else:
-        mean = "mean cost"
-        own, others = map(format_number, row.mean_costs)
-    return f"{row.protected}: {mean} {own}, of the others {others}: {sure}."
+    shares = format_percent if row.measure in _COSTS else format_number
+    own, others = map(shares, row.mean_costs)
+    return f"{row.protected}: {_mean(row.measure)} {own}, of the others {others}: {sure}."

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 from unicodedata import normalize
 
-from lmprobe.errors import InputError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings, read_document
@@ -229,6 +229,10 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     'She is a new nurse.'
     """
     path = find_shipped(name_or_path, "templates", ".toml")
+    if path.is_file() and path.suffix.lower() != ".toml":
+        raise DataFileError(
+            f"{path}: a template set is a .toml file; `lmprobe ls templates` lists those shipped"
+        )
     contents, findings = check_set(path)
     findings.raise_any()
     shipped = path.parent == shipped_folder("templates")

@@ -223,7 +223,7 @@ def test_what_the_train_file_never_saw(run: Run, file: Path, tmp_path: Path) -> 
         ("-a sex -t hired -p said --score score", "not both"),
         ("-a sex -t hired --score score --threshold high", "calibrated, all or a number"),
         ("-a sex -t hired -p score", "`score` must lie in [0, 1]"),
-        ("-a sex -t hired -t cat -p said", "names 1 columns and --task 2"),
+        ("-a sex -t hired -t cat -p said", "names 1 column and --task 2"),
         ("-a sex -t hired -t job -p said -p guess", "with words in it"),
         ("-a sex -t job --score score", "--score needs tasks of 0 and 1"),
         ("-a sex -t hired --score job --threshold 1", 'the column "job" is not a number'),

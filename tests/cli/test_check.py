@@ -116,3 +116,10 @@ def test_output_keeps_the_check(saved: Path, tmp_path: Path) -> None:
     document = json.loads((tmp_path / "gate" / "result.json").read_text(encoding="utf-8"))
     assert (document["kind"], document["outcome"]) == ("check", "passed")
     assert (tmp_path / "gate" / "report.html").exists()
+
+
+def test_a_change_is_called_a_difference(saved: Path) -> None:
+    done = check(saved, "--against", str(saved), "--base", "labor", *TO_ATTRIBUTE)
+    assert "labor, task->attribute: difference 0.0000" in done.stdout
+    document = json.loads(check(saved, "--against", str(saved), "--json").stdout)
+    assert all(row["change"] for row in document["rows"])

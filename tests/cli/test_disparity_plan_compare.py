@@ -85,7 +85,7 @@ class TestDisparity:
         [
             (["-p", "aproved", "-g", "race"], 'did you mean "approved"'),
             (["-p", "approved", "-g", "race", "--protected", "d"], 'no protected group "d"'),
-            (["-p", "race", "-g", "sex"], 'in the column "race" is not a number'),
+            (["-p", "race", "-g", "sex"], 'in the column "race" is not a number; write yes'),
             (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "needs a label"),
             (["-p", "approved", "-g", "race", "--confidence", "95"], "found 95"),
             (["-p", "approved", "-g", "id"], "600 groups are too many to take in turn"),

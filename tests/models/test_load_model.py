@@ -207,7 +207,7 @@ def test_a_bundled_model_is_a_folder_like_others() -> None:
 
 
 def test_folders_that_hold_no_model(copied: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="is a file; give the folder"):
+    with pytest.raises(ModelError, match="is a file; a model is a hub id"):
         load_model(copied / "model.safetensors")
     with pytest.raises(ModelError, match="a revision belongs to a hub id"):
         load_model(copied, revision="main")

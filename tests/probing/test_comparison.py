@@ -16,6 +16,7 @@ from lmprobe.errors import DataFileError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.comparison import ComparisonRow
 from lmprobe.probing.settings import CompareSettings
+from lmprobe.report.terminal import table_text
 from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
 
@@ -165,7 +166,8 @@ cover all tasks at once
 
 def test_a_whole_terminal() -> None:
     rows = row(tasks=(task("nurse", 0.3),)), row(second="c", p_value=0.9), row(base="uniform")
-    assert "\n".join(map(str.rstrip, str(result(*rows)).splitlines())) + "\n" == WHOLE
+    text = "\n".join(map(table_text, result(*rows).tables()))
+    assert "\n".join(map(str.rstrip, text.splitlines())) + "\n" == WHOLE
 
 
 def said(*rows: ComparisonRow) -> list[str]:

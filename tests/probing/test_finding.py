@@ -205,3 +205,5 @@ def test_every_form_begins_with_the_same_sentences(tmp_path: Any) -> None:
     assert result.to_html().index(first[:40]) < result.to_html().index("<table")
     assert first[:40] in result._repr_html_()
     assert first in repr(result).replace("\n", " ")
+    assert str(result).startswith(first[:40])
+    assert "association" not in str(result)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lmprobe import ProbeResult, probe
+from lmprobe import ProbeResult, check, probe
 from lmprobe.errors import InputError, LmprobeError
 from lmprobe.models.forward import torch_threads
 from lmprobe.models.kinds.masked import MaskedModel
@@ -335,3 +335,6 @@ def test_checkpoints_get_a_band_and_a_broken_one_stops_nothing(
     (failure,) = result.failures
     assert failure.model == "checkpoint-300"
     assert str(broken) in failure.error
+    # A gate does not pass over what was not probed.
+    (note,) = check(result, max=1.0).notes
+    assert "checkpoint-300" in note.text
