@@ -66,12 +66,12 @@ def command(
             raise InputError("--metric is for one template set")
         from lmprobe.sweeping.sweep import sweep
 
-        options = settings.to_dict() | model_settings.arguments() | {"cache": cache}
+        options = settings.to_dict() | model_settings.to_dict() | {"cache": cache}
         with progress_bar(f"probing {model}", "sets", quiet=quiet) as progress:
             swept = sweep(model, templates, bases, output=output, progress=progress, **options)
         emit(swept, json=json, quiet=quiet, verbose=verbose, output=output)
         raise typer.Exit(swept.exit_code)
-    loaded = load_model(model, **model_settings.arguments())
+    loaded = load_model(model, **model_settings.to_dict())
     template_set = templates[0] if templates else None
     with progress_bar(f"probing {model}", "sentences", quiet=quiet) as progress:
         result = probe(

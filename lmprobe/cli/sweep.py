@@ -55,7 +55,7 @@ def command(
     from lmprobe.cli.output import emit, note, progress_bar
     from lmprobe.sweeping.sweep import sweep
 
-    options = settings.to_dict() | model_settings.arguments() | sweep_settings.to_dict()
+    options = settings.to_dict() | model_settings.to_dict() | sweep_settings.to_dict()
     try:
         with progress_bar("sweep", "probes", quiet=quiet) as progress:
             result = sweep(

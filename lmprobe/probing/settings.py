@@ -155,11 +155,6 @@ class ModelSettings(Settings):
     )
     revision: str | None = setting(None, "The branch, tag or commit of a model on the hub.", MODEL)
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `load_model`: a batch size in digits is a number."""
-        size = self.batch_size
-        return self.to_dict() | {"batch_size": int(size) if size.isdecimal() else size}
-
 
 def settings_of(provenance: Mapping[str, Any]) -> RunSettings:
     """Return the settings that a saved probe was made with.

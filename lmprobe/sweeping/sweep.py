@@ -206,7 +206,7 @@ def _jobs(
         for name, names in bases.items()
     }
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
-    load = {name: value for name, value in loading.arguments().items() if name != "revision"}
+    load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
     return [
         ProbeJob(
             subject,

@@ -198,7 +198,10 @@ def _refuse_misspelt(
         for known in (*entry.forms.values(), entry.word, entry.label)
     }
     same = word.casefold() in spelt
-    near = get_close_matches(word.casefold(), spelt, n=1, cutoff=_ALIKE)
+    # In a short word, one wrong letter is a larger share of it.
+    size = max(len(word), 2)
+    cutoff = min(_ALIKE, (size - 1) / size)
+    near = get_close_matches(word.casefold(), spelt, n=1, cutoff=cutoff)
     if same or (near and not deliberate):
         known, label = spelt[near[0]]
         hint = did_you_mean(label, {entry.label for entry in entries})

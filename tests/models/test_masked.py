@@ -145,7 +145,7 @@ def test_single_tokens_agree_with_the_fill_mask_pipeline(
 def test_each_masked_sentence_runs_once_and_the_head_where_a_token_is_asked_for(
     checkpoint: Checkpoint,
 ) -> None:
-    model = load_model(checkpoint("Bert"), batch_size=4)
+    model = load_model(checkpoint("Bert"), batch_size="4")
     score(model, CLOZES)  # The first time, padding is tried out.
     read: list[tuple[int, int]] = []
     headed: list[int] = []

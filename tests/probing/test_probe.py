@@ -19,7 +19,7 @@ from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.metric import metrics, table_form
 from lmprobe.models import EncodedCloze, TokenQuery
 from lmprobe.models.scorers import SplitWordWarning, scorers
-from lmprobe.probing.settings import ModelSettings, ProbeSettings, RunSettings, run_again
+from lmprobe.probing.settings import ProbeSettings, RunSettings, run_again
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.results.codec import to_json
 from lmprobe.results.metric_values import MetricValue
@@ -157,8 +157,6 @@ def test_every_setting_is_an_argument_of_probe_with_the_same_default() -> None:
         if name not in beside
     }
     assert arguments == {option.name: option.default for option in options_of(RunSettings)}
-    assert ModelSettings(batch_size="8").arguments()["batch_size"] == 8
-    assert ModelSettings().arguments()["batch_size"] == "auto"
 
 
 def test_other_metrics_are_values_of_the_result(result: ProbeResult) -> None:
