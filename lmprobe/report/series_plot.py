@@ -14,30 +14,27 @@ from lmprobe.report.svg import (
     SERIES,
     SMALL,
     Scale,
+    dot,
     draw,
     drawable,
     element,
     hover,
-    legend,
     line,
-    mark,
     picture,
     scale,
     shortened,
-    stroke,
     text,
     text_width,
     tick_label,
     width_of,
     x_axis,
-    x_label,
-    y_axis,
 )
 from lmprobe.results.content import Series, SeriesPlot
 
 # A curve with more points than this shows itself without a mark on each.
 _DOTTED = 15
 _LABELS = 24
+_LEGEND_ROW = 20.0
 _MARKS = 6
 """Marks on such a curve, so that several can be told apart without colour."""
 
@@ -48,7 +45,7 @@ Place = tuple[float, float]
 def series_plot(figure: SeriesPlot, *, standalone: bool) -> Markup:
     """Return the picture: the series over the axes, then the names of points."""
     width = width_of(standalone)
-    names, height = legend([(series.name, series.style) for series in figure.series], 34, width)
+    names, height = _legend([(series.name, series.style) for series in figure.series], 34, width)
     plot = _layout(figure, width, 28.0 + height + (8.0 if names else 0.0))
     body = [*_axes(figure, plot, width), *names]
     if figure.diagonal and (ends := plot.diagonal):
@@ -114,14 +111,14 @@ def _axes(figure: SeriesPlot, plot: _Plot, width: float) -> Iterator[Markup]:
     whole = all(
         value == int(value) for series in figure.series for value in series.x if isfinite(value)
     )
-    yield from y_axis(plot.y, left, right)
+    yield from _y_axis(plot.y, left, right)
     yield from x_axis(plot.x, bottom, bottom + 4, "axis", whole=whole)
     if not plot.y.log and plot.y.low < 0 < plot.y.high:
         yield line(left, plot.y(0), right, plot.y(0), "axis")
     yield line(left, bottom, right, bottom, "axis")
     # Read along, not up: the name of the upright axis is above it.
     yield text(8, 14, shortened(figure.y_label, width - 16), "muted")
-    yield x_label(figure.x_label, plot.x, bottom + 4, width)
+    yield _x_label(figure.x_label, plot.x, bottom + 4, width)
 
 
 def _series(series: Series, plot: _Plot, number: int, *, several: bool) -> Iterator[Markup]:
@@ -135,7 +132,7 @@ def _series(series: Series, plot: _Plot, number: int, *, several: bool) -> Itera
         yield line(x - 3, bottom, x + 3, bottom, colour)
         yield line(x - 3, top, x + 3, top, colour)
     if series.style != "points":
-        yield element("path", {"d": _path(places), "class": stroke(number, series.style)})
+        yield element("path", {"d": _path(places), "class": _stroke(number, series.style)})
     if series.style == "dashed":
         return
     radius = 4.0 if len(places) <= 200 else 2.5
@@ -144,7 +141,7 @@ def _series(series: Series, plot: _Plot, number: int, *, several: bool) -> Itera
         if place is not None:
             what = series.labels[index] if index < len(series.labels) else series.name
             words = f"{what}: {tick_label(series.x[index])}, {tick_label(series.y[index])}"
-            yield mark(*place, radius, number, hover(words))
+            yield _mark(*place, radius, number, hover(words))
 
 
 def _marked(series: Series, number: int, *, several: bool) -> Iterator[int]:
@@ -219,3 +216,72 @@ def _around(x: float, y: float, width: float) -> Iterator[_Box]:
     ends = [(right, beside), (left, beside), (middle, above), (middle, below)]
     for a, b in (*ends, *product((right - 2, left + 2), (above + 6, below - 6))):
         yield _Box(a, b, a + width, b + height)
+
+
+def _y_axis(up: Scale, left: float, right: float) -> Iterator[Markup]:
+    """Draw the grid up a picture, and the numbers to its left."""
+    for tick in up.ticks():
+        y = up(tick)
+        yield line(left, y, right, y, "grid")
+        yield text(left - 7, y + 4.5, tick_label(tick), "muted", "end")
+
+
+def _x_label(words: str, across: Scale, bottom: float, width: float) -> Markup:
+    """Write what the axis below a picture is."""
+    return text(across.stop, bottom + 36, shortened(words, width - 16), "muted", "end")
+
+
+# Series are told apart by shape and dash as well as by colour.
+# Corners of each shape around its centre, in radii; the first is a circle.
+_SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
+    (),
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.2), (1.1, 0.8), (-1.1, 0.8)),
+    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    ((0, 1.2), (1.1, -0.8), (-1.1, -0.8)),
+    ((-1.2, -0.6), (1.2, -0.6), (1.2, 0.6), (-1.2, 0.6)),
+)
+
+
+def _mark(x: float, y: float, radius: float, number: int, *children: str) -> Markup:
+    """Return the mark of the series with that number, in its colour and shape."""
+    kind = f"dot f{number % SERIES + 1}"
+    corners = _SHAPES[number % SERIES]
+    if not corners:
+        return dot(x, y, radius, kind, *children)
+    points = "L".join(f"{x + radius * dx:.1f} {y + radius * dy:.1f}" for dx, dy in corners)
+    return element("path", {"d": f"M{points}Z", "class": kind}, *children)
+
+
+def _stroke(number: int, style: str) -> str:
+    """Return the classes of a curve: colour and dash pattern.
+
+    The first curve is solid, unless its style is `dashed`: a thin line to compare with.
+    """
+    thin = f"thin d{number % (SERIES - 1) + 2}"
+    pattern = thin if style == "dashed" else f"d{number % SERIES + 1}"
+    return f"curve s{number % SERIES + 1} {pattern}"
+
+
+def _legend(
+    entries: Sequence[tuple[str, str]], top: float, width: float
+) -> tuple[list[Markup], float]:
+    """Return the names of the series with their marks and lines, in rows, and their height.
+
+    An entry is a name and a style (see `Series`); a single series needs no legend.
+    """
+    parts: list[Markup] = []
+    x, y = width, top - _LEGEND_ROW
+    for number, (name, style) in enumerate(entries if len(entries) > 1 else ()):
+        if not name:
+            continue
+        wide = 42 + text_width(name)
+        if x + wide > width:
+            x, y = 8.0, y + _LEGEND_ROW
+        if style != "points":
+            parts.append(line(x, y - 4, x + 24, y - 4, _stroke(number, style)))
+        if style != "dashed":
+            parts.append(_mark(x + 12, y - 4, 4, number))
+        parts.append(text(x + 30, y, shortened(name, width - 46), "muted"))
+        x += wide
+    return parts, y + _LEGEND_ROW - top

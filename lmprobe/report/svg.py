@@ -1,4 +1,4 @@
-"""Parts of every picture as SVG: colours, text, marks, a legend, axes, and the frame around them.
+"""Parts of every picture as SVG: colours, text, axes, and the frame around them.
 
 Orange and blue are told apart by nearly everybody, whatever their colour vision, and lie
 at the two ends of the diverging scale; no meaning is carried by colour alone.
@@ -48,7 +48,6 @@ SMALL = 12.0
 """The size of the labels of points."""
 _LETTER = 0.6
 """The width of a letter in units of its height; those of East Asian scripts have 1."""
-_LEGEND_ROW = 20.0
 _TICKS = 5
 
 # Characters that XML 1.0 does not allow, not even escaped.
@@ -215,63 +214,6 @@ def picture(
     return element("svg", attributes, *front, *children)
 
 
-# ---- marks and legend: series are told apart by shape and dash as well as by colour -----------
-
-# Corners of each shape around its centre, in radii; the first is a circle.
-_SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
-    (),
-    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    ((0, -1.2), (1.1, 0.8), (-1.1, 0.8)),
-    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
-    ((0, 1.2), (1.1, -0.8), (-1.1, -0.8)),
-    ((-1.2, -0.6), (1.2, -0.6), (1.2, 0.6), (-1.2, 0.6)),
-)
-
-
-def mark(x: float, y: float, radius: float, number: int, *children: str) -> Markup:
-    """Return the mark of the series with that number, in its colour and shape."""
-    kind = f"dot f{number % SERIES + 1}"
-    corners = _SHAPES[number % SERIES]
-    if not corners:
-        return dot(x, y, radius, kind, *children)
-    points = "L".join(f"{x + radius * dx:.1f} {y + radius * dy:.1f}" for dx, dy in corners)
-    return element("path", {"d": f"M{points}Z", "class": kind}, *children)
-
-
-def stroke(number: int, style: str) -> str:
-    """Return the classes of a curve: colour and dash pattern.
-
-    The first curve is solid, unless its style is `dashed`: a thin line to compare with.
-    """
-    thin = f"thin d{number % (SERIES - 1) + 2}"
-    pattern = thin if style == "dashed" else f"d{number % SERIES + 1}"
-    return f"curve s{number % SERIES + 1} {pattern}"
-
-
-def legend(
-    entries: Sequence[tuple[str, str]], top: float, width: float
-) -> tuple[list[Markup], float]:
-    """Return the names of the series with their marks and lines, in rows, and their height.
-
-    An entry is a name and a style (see `Series`); a single series needs no legend.
-    """
-    parts: list[Markup] = []
-    x, y = width, top - _LEGEND_ROW
-    for number, (name, style) in enumerate(entries if len(entries) > 1 else ()):
-        if not name:
-            continue
-        wide = 42 + text_width(name)
-        if x + wide > width:
-            x, y = 8.0, y + _LEGEND_ROW
-        if style != "points":
-            parts.append(line(x, y - 4, x + 24, y - 4, stroke(number, style)))
-        if style != "dashed":
-            parts.append(mark(x + 12, y - 4, 4, number))
-        parts.append(text(x + 30, y, shortened(name, width - 46), "muted"))
-        x += wide
-    return parts, y + _LEGEND_ROW - top
-
-
 # ---- axes -------------------------------------------------------------------------------------
 
 
@@ -387,19 +329,6 @@ def x_axis(
         yield line(x, top, x, bottom, kind)
         if (number - first) % stride == 0:
             yield text(x, bottom + 18, written, "muted", "middle")
-
-
-def y_axis(up: Scale, left: float, right: float) -> Iterator[Markup]:
-    """Draw the grid up a picture, and the numbers to its left."""
-    for tick in up.ticks():
-        y = up(tick)
-        yield line(left, y, right, y, "grid")
-        yield text(left - 7, y + 4.5, tick_label(tick), "muted", "end")
-
-
-def x_label(words: str, across: Scale, bottom: float, width: float) -> Markup:
-    """Write what the axis below a picture is."""
-    return text(across.stop, bottom + 36, shortened(words, width - 16), "muted", "end")
 
 
 def _round_numbers(
