@@ -231,7 +231,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
     path = find_shipped(name_or_path, "templates", ".toml")
     if path.is_file() and path.suffix.lower() != ".toml":
         raise DataFileError(
-            f"{path}: a template set is a .toml file; `lmprobe ls templates` lists those shipped"
+            f"{path}: a template set is a .toml file, or one that lmprobe ls templates lists"
         )
     contents, findings = check_set(path)
     findings.raise_any()

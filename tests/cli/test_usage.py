@@ -46,7 +46,7 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
         ("run --base LACKS --missing error", "give --missing drop or --missing smooth"),
         ("run --min-mass -1", "--min-mass must be at least 0"),
         ("run --batch-size 0", '--batch-size must be "auto" or at least 1'),
-        ("run --task ''", "--task is empty"),
+        ("run --task ,", "--task is empty"),
         ("run --templates TABLE", "a template set is a .toml file"),
         ("run TABLE", "is a file; a model is a hub id"),
         ("sweep a --revision x --revisions y,z", "give --revision or --revisions, not both"),
