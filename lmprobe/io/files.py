@@ -93,7 +93,11 @@ def find_shipped(
         if not Path(text).is_file():
             if Path(text).is_dir():
                 raise DataFileError(f"{text} is a folder; give the {suffix} file in it")
-            refuse_list(text)
+            if "," in text:
+                raise DataFileError(
+                    f'"{text}" is taken for one name; give each by itself (a list in Python, the '
+                    "option once for each on the command line)"
+                )
             what = _KINDS.get(kind, kind.rpartition("/")[2].rstrip("s"))
             known = shipped_names(kind, suffix) if names is None else names()
             raise DataFileError(
@@ -104,15 +108,6 @@ def find_shipped(
     if not path.is_file():
         raise DataFileError(f"{path}: no such file")
     return path
-
-
-def refuse_list(text: str) -> None:
-    """Refuse several names with commas between them: a path may have commas in it."""
-    if "," in text:
-        raise DataFileError(
-            f'"{text}" is taken for one name; give each by itself (a list in Python, the option '
-            "once for each on the command line)"
-        )
 
 
 @dataclass(frozen=True, slots=True)
