@@ -12,9 +12,8 @@ from lmprobe.metrics.association import Floats, lean as lean_of_association
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
 from lmprobe.models.kind import kinds
 from lmprobe.models.scorers import scorers
-from lmprobe.probing.quality import is_informed, tiny_mass_notes
 from lmprobe.probing.result import GroupedWord, ProbeRow
-from lmprobe.probing.scores import Scores
+from lmprobe.probing.scores import Scores, is_informed, tiny_mass_notes
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle
 from lmprobe.results.format import format_signed, plural

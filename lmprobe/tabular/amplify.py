@@ -6,19 +6,25 @@ and the counts give the values and their intervals.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.tables import LackingRows, TableSource
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import MissingCells
+from lmprobe.metrics.metric import metrics as known_metrics
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.registry import versions
 from lmprobe.results import Note, NoteKind
+from lmprobe.results.codec import to_json
+from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.settings import from_mapping
 from lmprobe.stats.row_sums import RowSums
 from lmprobe.stats.rows import with_left_out
@@ -31,7 +37,6 @@ from lmprobe.tabular.counting import (
     holds_unit_numbers,
 )
 from lmprobe.tabular.engine import Plan, count_lines
-from lmprobe.tabular.other_metrics import other_values
 from lmprobe.tabular.result import AmplificationResult, TaskThreshold, ThresholdCurve
 from lmprobe.tabular.rows import label_association, measured_rows
 from lmprobe.tabular.settings import (
@@ -240,7 +245,7 @@ class _OpenTables:
                 for task, cut in zip(columns.task, table.thresholds, strict=False)
             ),
             curves=self._curves(tables[0], runs[0][1], train_sums),
-            metrics=other_values(settings.metrics, counts[0], train, columns.task)
+            metrics=_other_values(settings.metrics, counts[0], train, columns.task)
             if settings.metrics
             else (),
             notes=(*_tied(columns, tables), *notes),
@@ -333,3 +338,48 @@ def _tied(columns: Columns, tables: tuple[_CountedTable, ...]) -> list[Note]:
         for column, cut in zip(columns.score, table.thresholds, strict=True)
         if cut.tied
     ]
+
+
+def _other_values(
+    names: Sequence[str], table: RowCounts, train: RowCounts | None, tasks: Sequence[str]
+) -> tuple[MetricValue, ...]:
+    """Return the values of the metrics of these names, from the kinds of rows and their numbers."""
+    if table.added or (train is not None and train.added):
+        raise InputError(
+            "--metric needs a table with few kinds of rows: no probabilities as predictions, no "
+            "clusters and at most 100,000 different rows"
+        )
+    options: dict[str, Any] = {
+        "attribute_predictions": table.group_guesses,
+        "task_predictions": _task_labels(table.task_guesses, table, tasks),
+        "sample_weight": table.weight * table.times,
+    }
+    leaning: dict[str, Any] = {}
+    if train is not None:
+        leaning = {
+            "train_attribute_labels": train.groups,
+            "train_task_labels": _task_labels(train.tasks, train, tasks),
+            "train_sample_weight": train.weight * train.times,
+        }
+    groups, truth = table.groups, _task_labels(table.tasks, table, tasks)
+    values: list[MetricValue] = []
+    for name in names:
+        metric = known_metrics.get(name)
+        takes_train = "train_attribute_labels" in inspect.signature(metric).parameters
+        train_options = leaning if takes_train else {}
+        try:
+            measured = metric(groups, truth, **options, **train_options).values
+        except InputError as problem:
+            raise InputError(f"{name}: ", problem) from problem
+        values += [MetricValue(name, where, to_json(value)) for where, value in measured.items()]
+    return tuple(values)
+
+
+def _task_labels(values: Any, table: RowCounts, names: Sequence[str]) -> Any:
+    """Return the labels of the tasks as a metric takes them: categories, or 0/1 by column."""
+    import pandas as pd
+
+    if values is None or values.ndim == 1:
+        return values
+    weight = np.where(table.weight > 0, table.weight, 1.0)
+    return pd.DataFrame(values / weight[:, None], columns=list(names))

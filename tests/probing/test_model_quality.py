@@ -18,9 +18,8 @@ import lmprobe
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models import Cloze, TokenQuery, load_model
 from lmprobe.probing.model_card import model_card
-from lmprobe.probing.quality import LEAST_RATIO, is_informed
 from lmprobe.probing.questions import count_words
-from lmprobe.probing.scores import Scores, score_directions
+from lmprobe.probing.scores import LEAST_RATIO, Scores, is_informed, score_directions
 from lmprobe.results import NoteKind, Verdict
 from lmprobe.templates import TemplateSet, load_templates
 from tests.checkpoints import checkpoint, own_cache

@@ -26,8 +26,8 @@ from lmprobe.results import (
     Verdict,
 )
 from lmprobe.results.codec import from_json, to_json
+from lmprobe.results.metric_values import MetricValue
 from lmprobe.stats.verdicts import Unevenness
-from lmprobe.tabular.other_metrics import MetricValue
 from lmprobe.tabular.result import AmplificationResult, TaskThreshold
 from lmprobe.tabular.settings import AmplifySettings
 from tests.made_up_amplification import (
