@@ -147,7 +147,14 @@ def _unevenness_table(rows: list[ProbeRow]) -> Table:
         ColumnOf("p", "unevenness.p_value", ColumnKind.P_VALUE, "p_value"),
         _VERDICT,
     )
-    return table_of("unevenness", rows, columns, title="No lean is known: the size alone")
+    return table_of(
+        "unevenness",
+        rows,
+        columns,
+        title="How uneven the shares are",
+        caption="absolute: how far a share is from the base on average, which other things than "
+        "the groups may cause; p: how often groups shuffled at random are at least as uneven.",
+    )
 
 
 def _verdict_table(rows: list[ProbeRow]) -> Table:

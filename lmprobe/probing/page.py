@@ -119,12 +119,7 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
     )
     yield Section(
         "Unevenness",
-        (
-            "No source has a lean for these words, so no direction counts as amplification. "
-            "Absolute is the mean absolute difference between a pair's probability and its base "
-            "rate; p is the share of random permutations of the groups that are at least as "
-            "uneven.",
-        ),
+        ("No source has a lean for these words, so no direction counts as amplification.",),
         tables=verdict_tables([row for row in result.rows if row.unevenness is not None]),
         name="unevenness",
     )

@@ -129,8 +129,8 @@ _COLUMNS = {
     ),
 }
 _CAPTIONS = {
-    PlanQuestion.ROWS: "Empty: only a difference larger than the largest cost could be claimed.",
-    PlanQuestion.TEMPLATES: "Empty: no number is enough if the other numbers stay the same.",
+    PlanQuestion.ROWS: "–: only a difference larger than the largest cost could be claimed.",
+    PlanQuestion.TEMPLATES: "–: no number is enough if the other numbers stay the same.",
     PlanQuestion.BASE: "Found: the share of an amplification that a base of this size shows; a "
     "verdict needs one half. Needed: sentences that show 90 %.",
 }

@@ -50,10 +50,12 @@ labor  attribute->task  +0.2500          –  +0.1000 to +0.3000  amplifies  0 o
 “corrected” is the value without the bias that the noise of the base causes: the interval and the
 verdict belong to it.
 
-No lean is known: the size alone
+How uneven the shares are
 base     direction        absolute  95% interval         p  verdict
 ───────────────────────────────────────────────────────────────────
 uniform  task->attribute    0.2000  0.1000 to 0.3000  0.02  uneven
+absolute: how far a share is from the base on average, which other things than the groups may cause;
+p: how often groups shuffled at random are at least as uneven.
 
 race alone
 base  direction          value  95% interval        verdict

@@ -113,7 +113,7 @@ class CountResult(Result):
         columns += [ColumnOf(name, itemgetter(name), ColumnKind.COUNT) for name in self.attributes]
         caption = f"{plural(int(self.counts.sum()), 'sentence')} counted"
         if self.never_counted:
-            caption += f"; never counted: {', '.join(self.never_counted)}"
+            caption += f"; {plural(len(self.never_counted), 'task')} never counted"
         return (result_table("counts", self.rows, columns, caption=caption),)
 
     def frames(self) -> dict[str, Any]:
