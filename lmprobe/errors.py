@@ -129,8 +129,7 @@ def check_confidence(confidence: float) -> float:
     check_numbers(confidence=confidence)
     if not 0 < confidence < 1:
         raise InputError(
-            Argument("confidence"),
-            f" must lie between 0 and 1, both excluded: found {confidence}",
+            Argument("confidence"), f" must lie between 0 and 1, both excluded: found {confidence}"
         )
     return confidence
 

@@ -12,14 +12,7 @@ import typer
 
 from lmprobe.errors import Argument, InputError
 from lmprobe.io.files import check_folder
-from lmprobe.results.settings import (
-    COMPARED,
-    EXPERT,
-    OUTPUT,
-    Option,
-    OptionGroup,
-    options_of,
-)
+from lmprobe.results.settings import COMPARED, EXPERT, OUTPUT, Option, OptionGroup, options_of
 
 
 def option(help: str, group: OptionGroup, *flags: str, **more: Any) -> Any:

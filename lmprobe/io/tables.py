@@ -129,10 +129,7 @@ NOT_A_NUMBER: Mistake = (
     lambda table, name: f"{table.number(name)} IS NULL",
     '{row}: {value!r} in the column "{column}" is not a number',
 )
-_NOT_A_DECISION: Mistake = (
-    NOT_A_NUMBER[0],
-    f"{NOT_A_NUMBER[1]}; write yes and no as 1 and 0",
-)
+_NOT_A_DECISION: Mistake = (NOT_A_NUMBER[0], f"{NOT_A_NUMBER[1]}; write yes and no as 1 and 0")
 INFINITE: Mistake = (
     lambda table, name: f"isinf(({table.number(name)})::DOUBLE)",
     'the numbers "{column}" must be finite; found {value} in {row}',

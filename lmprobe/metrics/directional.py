@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmprobe.errors import InputError
-from lmprobe.metrics.association import (
-    Association,
-    Floats,
-    Tally,
-    checked_weight,
-    lean,
-    tally,
-)
+from lmprobe.metrics.association import Association, Floats, Tally, checked_weight, lean, tally
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.labels import Axis, Indicators, Labels, read_axis
 from lmprobe.metrics.metric import PredictedTables, metrics, table_form

@@ -117,11 +117,7 @@ def multi_attribute_amplification(
 
 
 def _sets(
-    tasks: Axis,
-    weight: Floats | None,
-    train_weight: Floats | None,
-    min_size: int,
-    min_rows: float,
+    tasks: Axis, weight: Floats | None, train_weight: Floats | None, min_size: int, min_rows: float
 ) -> list[tuple[int, ...]]:
     """Return the sets of tasks that rows have, by the places of the tasks."""
     for table in (tasks.truth, tasks.predicted, tasks.train):

@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Association, Floats, checked_weight, ratio, tally
 from lmprobe.metrics.direction import Direction
-from lmprobe.metrics.directional import (
-    amplification,
-    defined_mean,
-    lean_of_seen,
-    train_world,
-)
+from lmprobe.metrics.directional import amplification, defined_mean, lean_of_seen, train_world
 from lmprobe.metrics.labels import Labels, number_column, read_axis
 
 

@@ -22,12 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lmprobe.errors import InputError, LmprobeError
-from lmprobe.io.files import (
-    cache_folder,
-    read_sealed,
-    remove_leftovers,
-    write_sealed,
-)
+from lmprobe.io.files import cache_folder, read_sealed, remove_leftovers, write_sealed
 from lmprobe.io.work import Progress, silent
 from lmprobe.models.language_model import LanguageModel
 

@@ -21,13 +21,7 @@ from lmprobe.models.forward import (
     run_batch,
     suppress_out_of_memory,
 )
-from lmprobe.models.language_model import (
-    Cloze,
-    EncodedCloze,
-    TokenQuery,
-    WordTokens,
-    word_tokens,
-)
+from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, WordTokens, word_tokens
 from lmprobe.registry import Registry
 
 if TYPE_CHECKING:
@@ -182,11 +176,7 @@ class BatchedModel(TransformersModel):
 
         read = [self._as_read(query) for query in queries]
         answers: dict[TokenQuery, float] = {}
-        with (
-            self.weights.running() as network,
-            torch.inference_mode(),
-            fast_products(self.device),
-        ):
+        with self.weights.running() as network, torch.inference_mode(), fast_products(self.device):
             reader = self._reader(network, read)
             waiting, done = reader.sentences, 0
             while waiting:

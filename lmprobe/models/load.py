@@ -20,12 +20,7 @@ from typing import Any, get_args
 from lmprobe.errors import Argument, InputError, MissingExtraError, ModelError, did_you_mean, plural
 from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
-from lmprobe.models.checkpoint import (
-    Checkpoint,
-    check_vocabulary,
-    find_checkpoint,
-    find_tokenizer,
-)
+from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpoint, find_tokenizer
 from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin

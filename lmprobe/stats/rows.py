@@ -23,25 +23,11 @@ from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.raking import additive_rest
-from lmprobe.results import (
-    Estimate,
-    Interval,
-    IntervalStatus,
-    Note,
-    NoteKind,
-    Verdict,
-    decide,
-)
+from lmprobe.results import Estimate, Interval, IntervalStatus, Note, NoteKind, Verdict, decide
 from lmprobe.results.result import Result
 from lmprobe.stats.base_uncertainty import HOLDOUT, Reliability
 from lmprobe.stats.method import Sample, interval, student
-from lmprobe.stats.resampling import (
-    REPLICATES,
-    expanded_tail,
-    percentile_interval,
-    slices,
-    thinned,
-)
+from lmprobe.stats.resampling import REPLICATES, expanded_tail, percentile_interval, slices, thinned
 from lmprobe.stats.row_sums import RowSums, Sums
 from lmprobe.stats.verdicts import Unevenness
 

@@ -19,15 +19,7 @@ from lmprobe.errors import check_confidence
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Resample
 from lmprobe.metrics.directional import defined_mean
-from lmprobe.results import (
-    Estimate,
-    Interval,
-    Note,
-    NoteKind,
-    Obstacle,
-    Verdict,
-    decide,
-)
+from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
 from lmprobe.results.format import every, format_percent, plural
 from lmprobe.results.settings import EXPERT, STATISTICS, Settings, confidence_setting, setting
 from lmprobe.stats.method import Sample, interval, traits_of

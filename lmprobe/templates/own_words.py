@@ -125,13 +125,7 @@ def too_few(role: str, labels: Sequence[str]) -> InputError:
 
 
 def _entry(
-    given: str,
-    role: str,
-    contents: Contents,
-    names: Sequence[str],
-    *,
-    alone: bool,
-    guess: bool,
+    given: str, role: str, contents: Contents, names: Sequence[str], *, alone: bool, guess: bool
 ) -> LexiconEntry:
     """Return the entry of a word that the set does not know."""
     entries = contents.slots[contents.attribute if role == "attribute" else contents.task]

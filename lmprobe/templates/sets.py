@@ -125,11 +125,7 @@ class TemplateSet:
         added = {role: words for role, words in own.items() if words}
         made = _made(contents, file=self.file) if added or self.own_words else self
         return replace(
-            made,
-            attributes=who.labels,
-            tasks=what.labels,
-            own_words=added,
-            contents=self.contents,
+            made, attributes=who.labels, tasks=what.labels, own_words=added, contents=self.contents
         )
 
     def words_and_forms(self, role: Role) -> dict[str, tuple[str, ...]]:
