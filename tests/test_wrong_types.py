@@ -56,8 +56,8 @@ GROUPS = ["a", "b"] * 10
             lambda: lmprobe.amplify(TABLE, attribute=WRONG, task="job", task_prediction="guess"),
             "a column is chosen by its name: found 5",
         ),
-        (lambda: lmprobe.compare(WRONG), "a list of at least two models or results"),
-        (lambda: lmprobe.compare("reference:amplified"), "a list of at least two models"),
+        (lambda: lmprobe.compare(WRONG), "at least two models or results"),
+        (lambda: lmprobe.compare("reference:amplified"), "at least two models"),
         (lambda: lmprobe.check(WRONG, max=0.1), "its JSON or its path is expected: found 5"),
         (lambda: lmprobe.sweep(WRONG), "a sweep takes names and paths.*found 5"),
         (

@@ -82,8 +82,10 @@ def _from_version_1(document: dict[str, Any]) -> None:
 
 
 def _from_version_2(document: dict[str, Any]) -> None:
-    """Version 2 had more names of verdicts, and did not always say what forbids one."""
+    """Version 2 had more verdicts and figures, and did not always say what forbids a verdict."""
     for part in _objects(document):
+        if part.get("plot") == "DotPlot":
+            _as_heat_map(part)
         if "verdict" not in part:
             continue
         part["verdict"] = _EARLIER_VERDICTS.get(str(part["verdict"]), part["verdict"])
@@ -97,6 +99,14 @@ def _from_version_2(document: dict[str, Any]) -> None:
                     "low": None, "high": None, "confidence": level, "method": "bonferroni-t",
                     "status": "undefined",
                 }  # fmt: skip
+
+
+def _as_heat_map(figure: dict[str, Any]) -> None:
+    """Version 2 drew the values of a few categories as dots; a heat map shows the same ones."""
+    series = figure.pop("dots")
+    values = [list(cells) for cells in zip(*(dots["values"] for dots in series), strict=True)]
+    block = {"title": "", "columns": [dots["name"] for dots in series], "values": values}
+    figure |= {"plot": "HeatMap", "rows": figure.pop("categories"), "blocks": [block]}
 
 
 def _unite_intervals(part: dict[str, Any]) -> None:

@@ -254,7 +254,7 @@ def test_the_notes_of_a_plugin_scorer_hold_for_it(monkeypatch: pytest.MonkeyPatc
     ("arguments", "message"),
     [
         ({"attributes": ["he"]}, "at least two different attributes"),
-        ({"attributes": ["he", "xe"]}, '"labor" lack xe'),
+        ({"attributes": ["he", "+xe"]}, '"labor" lack xe'),
         ({"tasks": ["nurse", "nurze"]}, 'no task "nurze"; did you mean "nurse"'),
         ({"tasks": ["nurse", "nurse"]}, "at least two different tasks, found: nurse, nurse"),
         ({"base": []}, "`base` is empty"),

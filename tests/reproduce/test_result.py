@@ -24,11 +24,24 @@ from lmprobe.reproduce.experiment import (
     published,
     texts_as_notes,
 )
+from lmprobe.reproduce.settings import ExperimentSettings
+from lmprobe.reproduce.shortcomings import shortcomings
 from lmprobe.reproduce.status import Reason, Status
-from lmprobe.results import Column, ColumnKind, Figure, Interval, Series, SeriesPlot, Table, Verdict
+from lmprobe.results import (
+    Column,
+    ColumnKind,
+    Figure,
+    HeatMap,
+    Interval,
+    Series,
+    SeriesPlot,
+    Table,
+    Verdict,
+)
 from lmprobe.results.codec import from_json, to_json
 from lmprobe.results.format import format_cell
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 OPEN = Interval(0.1, float("inf"), 0.95, "half")
 FIGURE = SeriesPlot(
     name="curve",
@@ -179,6 +192,13 @@ def test_rows_of_earlier_documents_get_their_status(both: ReproductionSet) -> No
     again = Reproduction.from_json(json.dumps(document))
     assert again.to_json() == both.experiments[0].to_json()
     assert again.rows[0].details == {"base": "labor"}
+
+
+def test_dots_of_an_earlier_version_are_read_as_a_heat_map() -> None:
+    (figure,) = Reproduction.from_json(GOLDEN / "reproduction-v2.json").figures()
+    (drawn,) = shortcomings(ExperimentSettings()).figures()
+    assert isinstance(figure, HeatMap)
+    assert (figure.rows, figure.blocks) == (drawn.rows, drawn.blocks)
 
 
 def test_the_page_of_several_is_one_file(both: ReproductionSet) -> None:

@@ -21,7 +21,7 @@ from lmprobe.tabular.settings import Columns, expanded, expanded_like, listed
         ({"attribute_prediction": ("b", "c")}, "names 2 columns and --attribute 1"),
         (
             {"task_prediction": (), "task": ("t", "u"), "score": ("s",)},
-            "--score names 1 columns and --task 2",
+            "--score names 1 column and --task 2",
         ),
     ],
 )
