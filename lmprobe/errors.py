@@ -112,6 +112,15 @@ class MissingExtraError(LmprobeError, ImportError):
     """An optional dependency is not installed; the message carries the pip line."""
 
 
+def invalid(argument: str, *about: object) -> InputError:
+    """Return the error about an argument: its name, and what is wrong with it.
+
+    >>> str(invalid("rounds", " must be 2 or more, found 1"))
+    '`rounds` must be 2 or more, found 1'
+    """
+    return InputError(Argument(argument), *about)
+
+
 def check_numbers(**arguments: object) -> None:
     """Raise for the first argument that is not a number.
 
@@ -121,16 +130,14 @@ def check_numbers(**arguments: object) -> None:
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise InputError(Argument(name), f" must be a number: found {value!r}")
+            raise invalid(name, f" must be a number: found {value!r}")
 
 
 def check_confidence(confidence: float) -> float:
     """Return the confidence level; raise if it is not between 0 and 1."""
     check_numbers(confidence=confidence)
     if not 0 < confidence < 1:
-        raise InputError(
-            Argument("confidence"), f" must lie between 0 and 1, both excluded: found {confidence}"
-        )
+        raise invalid("confidence", f" must lie between 0 and 1, both excluded: found {confidence}")
     return confidence
 
 

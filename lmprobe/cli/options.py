@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmprobe.errors import Argument, InputError
+from lmprobe.errors import invalid
 from lmprobe.io.files import check_folder
 from lmprobe.results.settings import COMPARED, EXPERT, OUTPUT, Option, OptionGroup, options_of
 
@@ -133,6 +133,6 @@ def _value(option: Option, value: Any) -> Any:
         words = [word.strip() for part in value for word in part.split(",")]
         if value and not any(words):
             # Such as a variable of the shell that is not set.
-            raise InputError(Argument(option.name), " is empty; give words, or leave it out")
+            raise invalid(option.name, " is empty; give words, or leave it out")
         return tuple(word for word in words if word) or option.default
     return value

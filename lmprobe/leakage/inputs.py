@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lmprobe.errors import Argument, InputError
+from lmprobe.errors import InputError, invalid
 from lmprobe.leakage.settings import Average
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.labels import (
@@ -117,13 +117,9 @@ def read_labels(labels: Labels) -> TrueLabels:
     broken = ~((values == 0) | (values == 1)).all(axis=1)
     if broken.any():
         row = int(broken.argmax())
-        raise InputError(
-            Argument("labels"), f" must be 0 or 1, or one column of categories; see row {row}"
-        )
+        raise invalid("labels", f" must be 0 or 1, or one column of categories; see row {row}")
     if (values == values[0]).all():
-        raise InputError(
-            Argument("labels"), " are the same in every row, so there is nothing to guess from"
-        )
+        raise invalid("labels", " are the same in every row, so there is nothing to guess from")
     return TrueLabels(values.astype(np.uint8), read.names)
 
 
@@ -132,23 +128,19 @@ def read_groups(attribute: Labels, rows: int | None = None) -> GroupLabels:
     read = indicators(attribute, role="attribute")
     values = np.asarray(read.values)
     if rows is not None and len(values) != rows:
-        raise InputError(
-            Argument("attribute"), f" has {len(values)} rows where the other data have {rows}"
-        )
+        raise invalid("attribute", f" has {len(values)} rows where the other data have {rows}")
     if not ((values == 0) | (values == 1)).all() or not (values.sum(axis=1) == 1).all():
-        raise InputError(Argument("attribute"), " must put every row in exactly one group")
+        raise invalid("attribute", " must put every row in exactly one group")
     sizes = values.sum(axis=0, dtype=np.int64)
     if np.count_nonzero(sizes) < 2:
-        raise InputError(
-            Argument("attribute"),
+        raise invalid(
+            "attribute",
             f" has only the group {read.names[int(sizes.argmax())]!r}: leakage is about "
             "telling at least two groups apart",
         )
     if not sizes.all():
         empty = read.names[int(sizes.argmin())]
-        raise InputError(
-            Argument("attribute"), f" has no row of the group {empty!r}; leave that group out"
-        )
+        raise invalid("attribute", f" has no row of the group {empty!r}; leave that group out")
     return GroupLabels(values.argmax(axis=1).astype(np.int64), read.names)
 
 
@@ -166,7 +158,7 @@ def read_predictions(predictions: Any, names: tuple[str, ...] | None = None) -> 
     else:
         result = _numbers(array[:, None] if array.ndim == 1 else array, names)
     if (result.values == result.values[0]).all():
-        raise InputError(Argument("predictions"), " are the same in every row: they leak nothing")
+        raise invalid("predictions", " are the same in every row: they leak nothing")
     return result
 
 
@@ -181,13 +173,11 @@ def _in_order(frame: pd.DataFrame, names: tuple[str, ...] | None) -> NDArray[Any
 
 def _numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> AttackerInput:
     if array.ndim != 2 or array.size == 0:
-        raise InputError(
-            Argument("predictions"), f" must be (n, L) or one column, found shape {array.shape}"
-        )
+        raise invalid("predictions", f" must be (n, L) or one column, found shape {array.shape}")
     width = array.shape[1]
     if names is not None and width != len(names):
-        raise InputError(
-            Argument("predictions"),
+        raise invalid(
+            "predictions",
             f" must have one column for each of the {len(names)} labels "
             f"({some_names(names)}), found {width}",
         )
@@ -195,13 +185,11 @@ def _numbers(array: NDArray[Any], names: tuple[str, ...] | None) -> AttackerInpu
         with np.errstate(over="ignore"):  # too large for float32 is infinite, and refused
             values = array.astype(np.float32)
     except (TypeError, ValueError) as problem:
-        raise InputError(
-            Argument("predictions"), " must hold numbers when it has several columns"
-        ) from problem
+        raise invalid("predictions", " must hold numbers when it has several columns") from problem
     broken = ~np.isfinite(values).all(axis=1)
     if broken.any():
         row = int(broken.argmax())
-        raise InputError(Argument("predictions"), f" has NaN or infinity, first in row {row}")
+        raise invalid("predictions", f" has NaN or infinity, first in row {row}")
     if ((values == 0) | (values == 1)).all():
         # Decisions are labels, and one label per row is a code.
         return TrueLabels(values.astype(np.uint8), tuple(map(str, range(width)))).as_input()
@@ -213,8 +201,8 @@ def _categories(predictions: Any, names: tuple[str, ...] | None) -> AttackerInpu
     read = indicators(predictions, role="predictions", names=("0", "1") if binary else None)
     if names is not None and not binary:
         if not set(read.names) & set(names):
-            raise InputError(
-                Argument("predictions"),
+            raise invalid(
+                "predictions",
                 f" holds {some_names(read.names)}, none of which is among the labels "
                 f"{some_names(names)}",
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError, check_confidence
+from lmprobe.errors import Argument, InputError, check_confidence, invalid
 from lmprobe.io.tables import NOT_BINARY, LackingRows, TableSource, refuse_unusable
 from lmprobe.io.work import Progress, silent
 from lmprobe.leakage.attackers import AUTO, Attacker, choose_attacker, find_attacker
@@ -199,11 +199,8 @@ def prepare(
         scores = read_predictions(data["predictions"], None if truth is None else truth.names)
     sizes = [len(part.values) for part in (truth, scores) if part is not None]
     if sizes[0] != sizes[-1]:
-        raise InputError(
-            Argument("predictions"),
-            f" has {sizes[1]} rows where ",
-            Argument("labels"),
-            f" has {sizes[0]}",
+        raise invalid(
+            "predictions", f" has {sizes[1]} rows where ", Argument("labels"), f" has {sizes[0]}"
         )
     check_confidence(settings.confidence)
     if settings.device != _DEFAULT.device:
@@ -395,21 +392,18 @@ def _refuse_without_effect(
     settings: LeakageSettings, labels: Sequence[str], predictions: Sequence[str]
 ) -> None:
     if isinstance(labels, str) or isinstance(predictions, str):
-        raise InputError(
-            Argument("labels"),
-            " and ",
-            Argument("predictions"),
-            ' are lists of columns such as ["verb"]',
+        raise invalid(
+            "labels", " and ", Argument("predictions"), ' are lists of columns such as ["verb"]'
         )
     if not labels and not predictions:
         raise InputError(
             "a table needs ", Argument("labels"), ", ", Argument("predictions"), " or both"
         )
     if settings.at is not None and not labels:
-        raise InputError(Argument("at"), " perturbs labels and needs ", Argument("labels"))
+        raise invalid("at", " perturbs labels and needs ", Argument("labels"))
     if settings.threshold is not None and not (labels and predictions):
-        raise InputError(
-            Argument("threshold"),
+        raise invalid(
+            "threshold",
             " decides an F1 and needs both ",
             Argument("labels"),
             " and ",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lmprobe.errors import Argument, InputError, plural
+from lmprobe.errors import InputError, invalid, plural
 from lmprobe.leakage.inputs import AttackerInput, Codes, GroupLabels, read_groups, read_labels
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.labels import Labels
@@ -58,14 +58,10 @@ def read_split(split: Any, rows: int) -> Codes:
     given = np.atleast_1d(np.asarray(split))
     names = [_ALIASES.get(str(name).lower(), str(name).lower()) for name in given]
     if len(names) != rows:
-        raise InputError(
-            Argument("split"), f" has {len(names)} rows where the other data have {rows}"
-        )
+        raise invalid("split", f" has {len(names)} rows where the other data have {rows}")
     unknown = sorted(set(names) - set(PARTS))
     if unknown:
-        raise InputError(
-            Argument("split"), f" must say train, dev or test in each row, found {unknown[0]!r}"
-        )
+        raise invalid("split", f" must say train, dev or test in each row, found {unknown[0]!r}")
     return np.array([PARTS.index(name) for name in names], dtype=np.int64)
 
 
@@ -85,11 +81,9 @@ def draw_rounds(
     `limits` caps the rows per group in train, dev and test.
     """
     if rounds < 2:
-        raise InputError(
-            Argument("rounds"), f" must be 2 or more for an interval over rounds, found {rounds}"
-        )
+        raise invalid("rounds", f" must be 2 or more for an interval over rounds, found {rounds}")
     if not 0 < share <= 1:
-        raise InputError(Argument("share"), f" must lie in (0, 1], found {share}")
+        raise invalid("share", f" must lie in (0, 1], found {share}")
     sizes = _sizes(groups, split)
     if limits is not None:
         sizes = [min(both) for both in zip(sizes, limits, strict=True)]
@@ -208,9 +202,8 @@ def balanced_split(
     (6, 2.0, ('run',))
     """
     if not 1 <= alpha < math.inf:
-        raise InputError(
-            Argument("alpha"),
-            f" is a ratio between groups and must be finite and 1 or more, found {alpha}",
+        raise invalid(
+            "alpha", f" is a ratio between groups and must be finite and 1 or more, found {alpha}"
         )
     truth = read_labels(labels)
     groups = read_groups(attribute, len(truth.values))

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import Argument, InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean, invalid
 from lmprobe.metrics.association import Floats, checked_weight, ratio, tally
 from lmprobe.metrics.direction import DisparityMeasure
 from lmprobe.metrics.labels import Labels, cross, number_column, read_axis
@@ -115,8 +115,8 @@ def group_costs(
     groups = _groups(sensitive_features)
     counted = _mask(annotated, len(guess))
     if not len(guess) == len(truth) == len(groups):
-        raise InputError(
-            Argument("y_true"),
+        raise invalid(
+            "y_true",
             ", ",
             Argument("y_pred"),
             " and ",
@@ -144,22 +144,20 @@ def group_costs(
 def _truth(y_true: Any, guess: Floats, measure: str, *, own: bool) -> Floats:
     if y_true is None:
         if own or measure != "demographic_parity":
-            raise InputError(Argument("y_true"), " may be left out for demographic_parity only")
+            raise invalid("y_true", " may be left out for demographic_parity only")
         return np.full(len(guess), np.nan)
     truth = _numbers(y_true, "y_true", unit=False)
     if not own and not np.isin(truth, (0.0, 1.0)).all():
         strange = truth[~np.isin(truth, (0.0, 1.0))][0]
-        raise InputError(
-            Argument("y_true"), f" must hold 0 and 1: found {strange}; code the labels so"
-        )
+        raise invalid("y_true", f" must hold 0 and 1: found {strange}; code the labels so")
     return truth
 
 
 def _numbers(column: Any, role: str, *, unit: bool) -> Floats:
     values = number_column(column, role)
     if unit and (values.min() < 0 or values.max() > 1):
-        raise InputError(
-            Argument(role),
+        raise invalid(
+            role,
             f" must lie in [0, 1]: found {values.min()} to {values.max()}; give 0/1 "
             "decisions or probabilities, or a ",
             Argument("cost"),
@@ -181,15 +179,12 @@ def _groups(sensitive_features: Any) -> NDArray[Any]:
     except (TypeError, ValueError):
         frame = pd.DataFrame()
     if frame.empty:
-        raise InputError(
-            Argument("sensitive_features"), " must be one column or several, with a row at least"
-        )
+        raise invalid("sensitive_features", " must be one column or several, with a row at least")
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
-        raise InputError(
-            Argument("sensitive_features"),
-            f" has {missing.sum()} rows without a group, first row {row}",
+        raise invalid(
+            "sensitive_features", f" has {missing.sum()} rows without a group, first row {row}"
         )
     if frame.shape[1] == 1:
         return frame.iloc[:, 0].astype(str).to_numpy(dtype=object)
@@ -210,20 +205,16 @@ def _mask(annotated: Any, rows: int) -> NDArray[np.bool_]:
         return np.ones(rows, dtype=bool)
     mask = np.asarray(annotated)
     if mask.shape != (rows,) or not np.isin(mask, (0, 1)).all():
-        raise InputError(
-            Argument("annotated"), f" must be {rows} values, true where a row has a group"
-        )
+        raise invalid("annotated", f" must be {rows} values, true where a row has a group")
     return mask.astype(bool)
 
 
 def _bounded(costs: Any, bound: float, rows: int) -> Floats:
     if not isinstance(bound, int | float | np.number) or not 0 < bound < np.inf:
-        raise InputError(Argument("cost_bound"), f" must be positive and finite: found {bound}")
+        raise invalid("cost_bound", f" must be positive and finite: found {bound}")
     values = np.asarray(costs, dtype=np.float64)
     if values.shape != (rows,):
-        raise InputError(
-            Argument("cost"), f" must return one number per row, found shape {values.shape}"
-        )
+        raise invalid("cost", f" must return one number per row, found shape {values.shape}")
     if not np.isfinite(values).all() or values.min() < 0 or values.max() > bound:
         raise InputError(
             f"costs must lie in [0, {bound}] (",

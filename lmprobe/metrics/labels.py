@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import Argument, InputError
+from lmprobe.errors import Argument, InputError, invalid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +50,7 @@ def cross(columns: Mapping[str, Labels] | pd.DataFrame) -> NDArray[Any]:
     ['b & f', 'w & m']
     """
     if not hasattr(columns, "items"):
-        raise InputError(
-            Argument("columns"), f" must be a table or columns by name: found {columns!r}"
-        )
+        raise invalid("columns", f" must be a table or columns by name: found {columns!r}")
     parts = []
     for name, column in columns.items():
         array = as_array(column)
@@ -90,20 +88,18 @@ def indicators(
         columns = tuple(str(column) for column in labels.columns)
         twice = sorted({name for name in columns if columns.count(name) > 1})
         if twice:
-            raise InputError(Argument(role), f' has the column "{twice[0]}" twice; rename one')
+            raise invalid(role, f' has the column "{twice[0]}" twice; rename one')
         return Indicators(_checked(labels.to_numpy(), role), columns)
     array = as_array(labels, role)
     if array.ndim == 2:
         width = array.shape[1]
         if names is not None and len(names) != width:
-            raise InputError(
-                Argument(role), f" has {width} columns where {len(names)} are expected"
-            )
+            raise invalid(role, f" has {width} columns where {len(names)} are expected")
         return Indicators(_checked(array, role), names or tuple(map(str, range(width))))
     if array.ndim != 1:
-        raise InputError(Argument(role), f" must have one or two dimensions, found {array.ndim}")
+        raise invalid(role, f" must have one or two dimensions, found {array.ndim}")
     if array.size == 0:
-        raise InputError(Argument(role), " is empty; it needs at least one row")
+        raise invalid(role, " is empty; it needs at least one row")
     _refuse_missing(array, role)
     if binary and _is_numeric(array):
         return Indicators(_checked(array[:, None], role), ("1",))
@@ -119,8 +115,8 @@ def _from_categories(
     import pandas as pd
 
     if is_fraction(array):
-        raise InputError(
-            Argument(role),
+        raise invalid(
+            role,
             " is one column of fractions; give categories, or probabilities of a 0/1 "
             "label, or an (n, K) array",
         )
@@ -135,9 +131,8 @@ def _from_categories(
     categories = tuple(str(value) for value in uniques)
     unknown = sorted(set(categories) - set(names or categories))
     if unknown:
-        raise InputError(
-            Argument(role),
-            f' has the unknown category "{unknown[0]}"; known: {", ".join(names or ())}',
+        raise invalid(
+            role, f' has the unknown category "{unknown[0]}"; known: {", ".join(names or ())}'
         )
     columns = np.zeros((len(array), len(categories)), dtype=np.uint8)
     columns[np.arange(len(array)), codes] = 1
@@ -147,7 +142,7 @@ def _from_categories(
 def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
     """Return `values` as numbers in [0, 1], or say which row is not."""
     if values.shape[0] == 0 or values.shape[1] == 0:
-        raise InputError(Argument(role), f" is empty; its shape is {values.shape}")
+        raise invalid(role, f" is empty; its shape is {values.shape}")
     if values.dtype.kind == "O":
         import pandas as pd
 
@@ -156,20 +151,18 @@ def _checked(values: NDArray[Any], role: str) -> NDArray[Any]:
         except (TypeError, ValueError):
             values = values.astype(str)
     if not _is_numeric(values):
-        raise InputError(
-            Argument(role),
+        raise invalid(
+            role,
             f" is a table of shape {values.shape} with words in it; give one column of "
             "words (several are made one by `lmprobe.cross`), or columns of numbers",
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = _first((~np.isfinite(values)).any(axis=1))
-        raise InputError(
-            Argument(role), f" has NaN or infinity, first in row {row}; remove or impute it"
-        )
+        raise invalid(role, f" has NaN or infinity, first in row {row}; remove or impute it")
     if not _in_unit(values):
         row = _first(((values < 0) | (values > 1)).any(axis=1))
-        raise InputError(
-            Argument(role),
+        raise invalid(
+            role,
             f" must lie in [0, 1]: found {values[row].min()} to {values[row].max()} in "
             f"row {row}; turn scores into probabilities first",
         )
@@ -181,14 +174,12 @@ def number_column(column: Any, role: str) -> NDArray[np.float64]:
     try:
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(Argument(role), " must be one column of numbers") from None
+        raise invalid(role, " must be one column of numbers") from None
     if values.ndim != 1 or not values.size:
-        raise InputError(
-            Argument(role), f" must be one column with at least one row: {values.shape}"
-        )
+        raise invalid(role, f" must be one column with at least one row: {values.shape}")
     if not np.isfinite(values).all():
         first = _first(~np.isfinite(values))
-        raise InputError(Argument(role), f" has NaN or infinity, first in row {first}")
+        raise invalid(role, f" has NaN or infinity, first in row {first}")
     return values
 
 
@@ -202,8 +193,8 @@ def _refuse_missing(array: NDArray[Any], role: str) -> None:
 
         missing = np.asarray(pd.isna(array))
     if missing.any():
-        raise InputError(
-            Argument(role),
+        raise invalid(
+            role,
             f" has {missing.sum()} missing or infinite values, first in row "
             f"{_first(missing)}; remove or impute them",
         )
@@ -291,8 +282,8 @@ def read_axis(
         flat = lone and np.ndim(given[role]) == 1
         read[role] = _matching(given[role], role, truth, binary or flat)
     if predictions is not None and len(read[roles[1]].values) != len(truth.values):
-        raise InputError(
-            Argument(roles[1]),
+        raise invalid(
+            roles[1],
             f" has {len(read[roles[1]].values)} rows, ",
             Argument(roles[0]),
             f" has {len(truth.values)}",
@@ -307,24 +298,22 @@ def _matching(form: Labels, role: str, truth: Indicators, binary: bool) -> Indic
     if binary:
         values = indicators(form, role=role, binary=True).values
         if values.shape[1] != 1:
-            raise InputError(
-                Argument(role), " must be one column of 0/1 or probabilities, as the labels are"
-            )
+            raise invalid(role, " must be one column of 0/1 or probabilities, as the labels are")
         return Indicators(values, truth.names)
     if np.ndim(form) == 1:
         two = set(truth.names) == {"0", "1"} and is_fraction(as_array(form))
         read = indicators(form, role=role, names=truth.names if two else None)
         if min(len(read.names), len(truth.names)) > 1 and not set(read.names) & set(truth.names):
-            raise InputError(
-                Argument(role),
+            raise invalid(
+                role,
                 f" holds {some_names(read.names)}, none of which is among the labels "
                 f"{some_names(truth.names)}",
             )
         return read
     read = indicators(form, role=role)
     if len(read.names) != len(truth.names):
-        raise InputError(
-            Argument(role),
+        raise invalid(
+            role,
             f" has {len(read.names)} columns, the labels have {len(truth.names)}: "
             f"{', '.join(truth.names)}",
         )

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import Argument, InputError, ModelError, plural
+from lmprobe.errors import InputError, ModelError, invalid, plural
 from lmprobe.models.language_model import WORD_START, TokenQuery
 
 Position = tuple[int, int]
@@ -50,9 +50,7 @@ class BatchSize:
         if wanted != "auto" and (
             isinstance(wanted, str | bool) or not isinstance(wanted, int) or wanted < 1
         ):
-            raise InputError(
-                Argument("batch_size"), f' must be "auto" or at least 1, found {wanted!r}'
-            )
+            raise invalid("batch_size", f' must be "auto" or at least 1, found {wanted!r}')
         self.policy = str(wanted)
         self._fixed = wanted if isinstance(wanted, int) else None
         self._tokens = _TOKENS.get(device, _TOKENS["cpu"])

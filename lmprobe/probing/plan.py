@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError
+from lmprobe.errors import Argument, InputError, invalid
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import PlanSettings
@@ -261,9 +261,7 @@ def plan(
     """
     settings = PlanSettings(method, group_share, cost_bound, variance, confidence, power)
     if base is not None and any(given is not None for given in (effect, rows, pilot)):
-        raise InputError(
-            Argument("base"), " plans sentences: give it without effect, rows or pilot"
-        )
+        raise invalid("base", " plans sentences: give it without effect, rows or pilot")
     missing = (effect is None) == (rows is None) or (pilot is not None and effect is None)
     if base is None and missing:
         raise InputError(

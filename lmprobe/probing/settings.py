@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lmprobe.errors import Argument, InputError, LmprobeError
+from lmprobe.errors import LmprobeError, invalid
 from lmprobe.metrics.direction import DIRECTIONS, Direction, Dtype, LeanWeighting, Missing, Pairs
 from lmprobe.results.settings import (
     COMPARED,
@@ -107,9 +107,7 @@ class ProbeSettings(IntervalSettings, QuestionSettings):
         """Refuse a mass that no model reaches."""
         super().__post_init__()
         if self.min_mass is not None and self.min_mass > 1:
-            raise InputError(
-                Argument("min_mass"), f" must lie between 0 and 1: found {self.min_mass}"
-            )
+            raise invalid("min_mass", f" must lie between 0 and 1: found {self.min_mass}")
 
 
 @dataclass(frozen=True)

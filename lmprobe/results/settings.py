@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from lmprobe.errors import Argument, InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean, invalid
 
 
 class OptionGroup(StrEnum):
@@ -192,9 +192,8 @@ def _checked(option: Option, value: Any) -> Any:
         return None
     if option.several:
         if isinstance(value, str) or not isinstance(value, tuple):
-            raise InputError(
-                Argument(option.name),
-                f' must be a list of words such as ["he", "she"], found {value!r}',
+            raise invalid(
+                option.name, f' must be a list of words such as ["he", "she"], found {value!r}'
             )
         return tuple(_single(option, item) for item in value)
     return _single(option, value)
@@ -208,18 +207,15 @@ def _single(option: Option, value: Any) -> Any:
     if not isinstance(plain, expected) or (number and isinstance(plain, bool)):
         words = {float: "a number", int: "a whole number", bool: "true or false"}
         expected_words = words.get(option.kind, "text")
-        raise InputError(
-            Argument(option.name),
-            f" must be {expected_words}, found {value!r} ({type(value).__name__})",
+        raise invalid(
+            option.name, f" must be {expected_words}, found {value!r} ({type(value).__name__})"
         )
     if number and math.isnan(plain):
-        raise InputError(Argument(option.name), f" must be a number, found {plain}")
+        raise invalid(option.name, f" must be a number, found {plain}")
     if option.choices and plain not in option.choices:
         raise InputError(
             "no ", Argument(option.name), f' "{plain}"; {did_you_mean(str(plain), option.choices)}'
         )
     if option.minimum is not None and plain < option.minimum:
-        raise InputError(
-            Argument(option.name), f" must be at least {option.minimum}, found {plain}"
-        )
+        raise invalid(option.name, f" must be at least {option.minimum}, found {plain}")
     return float(plain) if option.kind is float else plain

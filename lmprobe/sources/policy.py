@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean, invalid
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import MISSING, Missing
 from lmprobe.metrics.labels import some_names
@@ -72,9 +72,7 @@ def align_base_rates(
             f'no policy "{missing}" for missing words; {did_you_mean(missing, MISSING)}'
         )
     if not (np.isfinite(pseudo_count) and pseudo_count > 0):
-        raise InputError(
-            Argument("pseudo_count"), f" must be a positive number, found {pseudo_count}"
-        )
+        raise invalid("pseudo_count", f" must be a positive number, found {pseudo_count}")
     if not attributes or not tasks:
         raise InputError("base rates need at least one attribute and one task")
     lacking = _lacking(source, tuple(attributes), tuple(tasks))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError, did_you_mean
+from lmprobe.errors import InputError, did_you_mean, invalid
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Interval, Note
@@ -169,5 +169,5 @@ def equivalence_p_value(difference: Spread, margin: float) -> float:
     correction for two tests is due.
     """
     if not (math.isfinite(margin) and margin > 0):
-        raise InputError(Argument("margin"), f" must be a positive number: found {margin}")
+        raise invalid("margin", f" must be a positive number: found {margin}")
     return difference.tail(abs(difference.value) - margin)

@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError, check_confidence, check_numbers, did_you_mean
+from lmprobe.errors import InputError, check_confidence, check_numbers, did_you_mean, invalid
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction
 from lmprobe.metrics.directional import defined_mean
@@ -88,7 +88,7 @@ def claimable_effect(
     """
     check_numbers(n=n)
     if not n > 0:
-        raise InputError(Argument("n"), f" must be positive: found {n}")
+        raise invalid("n", f" must be positive: found {n}")
     return _Rows(group_share, cost_bound, confidence, variance, method).claimable(n)
 
 
@@ -120,13 +120,11 @@ def sample_size(
     above = 0.5 if power is None else power
     check_numbers(effect=effect, power=above)
     if not 0 < above < 1:
-        raise InputError(
-            Argument("power"), f" must lie between 0 and 1, both excluded: found {power}"
-        )
+        raise invalid("power", f" must lie between 0 and 1, both excluded: found {power}")
     rows = _Rows(group_share, cost_bound, confidence, variance, method, _quantile(above))
     if not 0 < effect <= cost_bound:
-        raise InputError(
-            Argument("effect"),
+        raise invalid(
+            "effect",
             f" must be positive and at most the largest cost, {cost_bound}: found {effect}",
         )
     if method == "exact":
@@ -165,19 +163,16 @@ class _Rows:
         bound, variance = self.cost_bound, 0.0 if self.variance is None else self.variance
         check_numbers(cost_bound=bound, variance=variance)
         if not 0 < bound < math.inf:
-            raise InputError(Argument("cost_bound"), f" must be positive and finite: found {bound}")
+            raise invalid("cost_bound", f" must be positive and finite: found {bound}")
         if not 0 <= variance < math.inf:
-            raise InputError(
-                Argument("variance"), f" must be finite and not negative: found {variance}"
-            )
+            raise invalid("variance", f" must be finite and not negative: found {variance}")
         if self.method not in VARIANCE_IS:
             intervals.refuse_removed(self.method)
             hint = did_you_mean(self.method, VARIANCE_IS)
             raise InputError(f'no plan for "{self.method}"; {hint}')
         if self.variance == 0 and self.method in ("score", "bootstrap"):
-            raise InputError(
-                Argument("variance"),
-                f' must be positive for "{self.method}": without it none is needed',
+            raise invalid(
+                "variance", f' must be positive for "{self.method}": without it none is needed'
             )
 
     def claimable(self, n: float) -> float:
@@ -335,7 +330,7 @@ def templates_needed(
     """
     check_confidence(confidence)
     if not effect > 0:
-        raise InputError(Argument("effect"), f" must be positive: found {effect}")
+        raise invalid("effect", f" must be positive: found {effect}")
     parts = variance_components(cells, families)
     k, t = parts.n_templates, parts.n_tasks
     templates = smallest(lambda n: parts.halfwidth(n, t, confidence) < effect)
@@ -357,9 +352,7 @@ def sentences_needed(
     sentences. None where the table shows no link that more sentences could make clear.
     """
     if not 0 < reliable < 1:
-        raise InputError(
-            Argument("reliable"), f" must lie between 0 and 1, both excluded: found {reliable}"
-        )
+        raise invalid("reliable", f" must lie between 0 and 1, both excluded: found {reliable}")
     table = checked_counts(counts)
     total = float(table.sum())
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmprobe.errors import Argument, DataFileError, InputError
+from lmprobe.errors import Argument, DataFileError, InputError, invalid
 from lmprobe.sources.counting.languages import language_of
 from lmprobe.templates import lexicon_names, load_lexicon, load_templates, words_by_label
 from lmprobe.templates.sets import Role, is_template_set
@@ -159,30 +159,26 @@ def _split(words: str) -> list[str]:
 
 def _checked(named: Named, role: str) -> Labelled:
     if isinstance(named, str) or not isinstance(named, Iterable):
-        raise InputError(Argument(role), f" must be several words, found {named!r}")
+        raise invalid(role, f" must be several words, found {named!r}")
     pairs = named.items() if isinstance(named, Mapping) else ((word, (word,)) for word in named)
     labels: dict[str, Words] = {}
     for name, words in pairs:
         listed = (words,) if isinstance(words, str) else tuple(words)
         bad = [word for word in listed if not isinstance(word, str) or not word.strip()]
         if not isinstance(name, str) or not name or not listed or bad:
-            raise InputError(
-                Argument(role), f": {name!r} needs one or more words, found {listed!r}"
-            )
+            raise invalid(role, f": {name!r} needs one or more words, found {listed!r}")
         for word in listed:
             # A sentence never holds these, so such a word could only ever count zero.
             if any(mark in word for mark in ".\n\r"):
-                raise InputError(
-                    Argument(role), f": {word!r} has a full stop or a line break in it"
-                )
+                raise invalid(role, f": {word!r} has a full stop or a line break in it")
             if not any(map(str.isalnum, word)):
-                raise InputError(Argument(role), f": {word!r} has no letter or digit in it")
+                raise invalid(role, f": {word!r} has no letter or digit in it")
         if name in labels:
-            raise InputError(Argument(role), f": {name!r} appears twice")
+            raise invalid(role, f": {name!r} appears twice")
         composed = (unicodedata.normalize("NFC", word.strip()) for word in listed)
         labels[name] = tuple(dict.fromkeys(composed))
     if not labels:
-        raise InputError(Argument(role), " are empty; give at least one word")
+        raise invalid(role, " are empty; give at least one word")
     return tuple(labels.items())
 
 
@@ -192,9 +188,8 @@ def _refuse_shared(labels: Labelled, role: str) -> None:
     for name, words in labels:
         for word in words:
             if owner.setdefault(word, name) != name:
-                raise InputError(
-                    Argument(role),
-                    f": the word {word!r} stands for both {owner[word]!r} and {name!r}",
+                raise invalid(
+                    role, f": the word {word!r} stands for both {owner[word]!r} and {name!r}"
                 )
 
 

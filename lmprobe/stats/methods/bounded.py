@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError, check_confidence, check_numbers
+from lmprobe.errors import check_confidence, check_numbers, invalid
 from lmprobe.metrics.association import Floats
 from lmprobe.results.verdict import Interval
 from lmprobe.stats.method import (
@@ -55,16 +55,16 @@ def bernstein_halfwidth(
     check_confidence(confidence)
     checked_group_share(group_share)
     if not cost_bound > 0:
-        raise InputError(Argument("cost_bound"), f" must be positive: found {cost_bound}")
+        raise invalid("cost_bound", f" must be positive: found {cost_bound}")
     return halfwidth(n, variance, cost_bound / group_share, confidence)
 
 
 def halfwidth(n: float, variance: float, bound: float, confidence: float) -> float:
     """Solve 2 exp(-n t² / (2 variance + 2/3 bound t)) = 1 - confidence for t."""
     if not n > 0:
-        raise InputError(Argument("n"), f" must be positive: found {n}")
+        raise invalid("n", f" must be positive: found {n}")
     if not variance >= 0:
-        raise InputError(Argument("variance"), f" must not be negative: found {variance}")
+        raise invalid("variance", f" must not be negative: found {variance}")
     log = -math.log((1 - confidence) / 2)
     linear = 2 / 3 * bound * log
     return (linear + math.sqrt(linear**2 + 8 * n * variance * log)) / (2 * n)
@@ -74,8 +74,8 @@ def checked_group_share(share: float) -> float:
     """Return the share of the smaller group, or say that it is none."""
     check_numbers(group_share=share)
     if not 0 < share <= 0.5:
-        raise InputError(
-            Argument("group_share"),
+        raise invalid(
+            "group_share",
             " is a lower bound on the share of the smaller group, above 0 and at most "
             f"0.5: found {share}",
         )
