@@ -16,6 +16,7 @@ import lmprobe
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.reproduce.experiment import (
+    Reason,
     ReproducedRow,
     Reproduction,
     comparison_table,
@@ -25,7 +26,6 @@ from lmprobe.reproduce.experiment import (
     reproduction,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.status import Reason
 from lmprobe.results import Figure, Interval, Series, SeriesPlot
 
 GENRES: dict[str, tuple[float, float]] = published("bernstein")["genres"]

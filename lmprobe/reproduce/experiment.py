@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from enum import StrEnum
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -18,7 +19,6 @@ from lmprobe.io.tables import read_columns
 from lmprobe.io.work import Progress, silent
 from lmprobe.registry import Registry
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.status import Reason, Status, Tally
 from lmprobe.results import (
     Cell,
     Column,
@@ -54,6 +54,25 @@ OURS = Column("ours", ColumnKind.NUMBER, key="value")
 INTERVAL = Column("interval", ColumnKind.RANGE)
 PAPER = Column("paper", ColumnKind.NUMBER)
 STATUS = Column("status")
+
+
+class Status(StrEnum):
+    """What became of a published number."""
+
+    REPRODUCED = "reproduced"
+    """Ours rounds to it, or lies within the spread printed beside it."""
+    DIFFERS = "differs"
+    NOT_COMPARABLE = "not comparable"
+    """Ours is another quantity; `Reason` says why."""
+
+
+class Reason(StrEnum):
+    """Why a row cannot be compared with the paper."""
+
+    ANOTHER_MODEL = "another model"
+    MISSING_DATA = "missing data"
+    ANOTHER_METHOD = "another method"
+    NOTHING_PRINTED = "no number printed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +126,42 @@ def _decimals(number: float) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
+class StatusCounts:
+    """How many published numbers have each status, and why some cannot be compared."""
+
+    def __init__(self, rows: Sequence[ReproducedRow]) -> None:
+        """Count rows, one of each published number."""
+        statuses = Counter(row.status for row in rows)
+        self.printed = len(rows)
+        self.reproduced = statuses[Status.REPRODUCED]
+        self.differ = statuses[Status.DIFFERS]
+        self.not_comparable = statuses[Status.NOT_COMPARABLE]
+        self.reasons = Counter(row.reason for row in rows if row.reason is not None)
+
+    @property
+    def why(self) -> str:
+        """The reasons in words, with their counts where there are several."""
+        if not self.printed:
+            return Reason.NOTHING_PRINTED.value
+        if len(self.reasons) == 1:
+            return next(iter(self.reasons)).value
+        return ", ".join(f"{count} {reason}" for reason, count in self.reasons.most_common())
+
+    def __str__(self) -> str:
+        """Return the counts as a sentence; parts that are zero are left out."""
+        if not self.printed:
+            return "The paper prints no numbers to compare with."
+        verb = "is" if 1 in (self.reproduced, self.printed) else "are"
+        numbers = plural(self.reproduced, "published number", of=self.printed)
+        parts = [f"{numbers} {verb} reproduced"]
+        if self.differ:
+            parts.append(f"{self.differ} {'differs' if self.differ == 1 else 'differ'}")
+        if self.not_comparable:
+            verb = "is" if self.not_comparable == 1 else "are"
+            parts.append(f"{self.not_comparable} {verb} not comparable ({self.why})")
+        return f"{', '.join(parts)}."
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Reproduction(Result):
     """One published experiment, run again."""
@@ -134,18 +189,18 @@ class Reproduction(Result):
     """Further keys of the JSON document, such as the provenance."""
 
     @property
-    def tally(self) -> Tally:
-        """How many published numbers are reproduced.
-
-        Rows of the same name belong to one number; the first is by the paper's own method.
-        """
+    def published(self) -> tuple[ReproducedRow, ...]:
+        """A row for each published number: of several, the first is by the paper's own method."""
         first: dict[str, ReproducedRow] = {}
         for row in self.rows:
             if row.paper is not None:
                 first.setdefault(row.name, row)
-        statuses = Counter(row.status for row in first.values())
-        reasons = Counter(row.reason for row in first.values() if row.reason is not None)
-        return Tally(statuses[Status.REPRODUCED], statuses[Status.DIFFERS], reasons)
+        return tuple(first.values())
+
+    @property
+    def tally(self) -> StatusCounts:
+        """How many published numbers are reproduced."""
+        return StatusCounts(self.published)
 
     def claims(self) -> tuple[Claim, ...]:
         """Return the estimates of the rows that have an interval."""
@@ -233,8 +288,9 @@ class ReproductionSet(Result):
             for entry in about["experiment"]
         )
         last = Section(about["title"], text=(about["text"],), parts=parts, name="out-of-reach")
-        said = (str(sum((result.tally for result in self.experiments), Tally())),)
+        rows = [row for result in self.experiments for row in result.published]
         subtitle = f"{plural(len(self.experiments), 'published experiment')}, run again"
+        said = (str(StatusCounts(rows)),)
         return _page("Published experiments, run again", subtitle, said, *sections, last)
 
 

@@ -25,8 +25,10 @@ from lmprobe.reproduce.experiment import (
     INTERVAL,
     PAPER,
     STATUS,
+    Reason,
     ReproducedRow,
     Reproduction,
+    Status,
     comparison_table,
     experiment,
     figure_texts,
@@ -35,7 +37,6 @@ from lmprobe.reproduce.experiment import (
     texts_as_notes,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.status import Reason, Status
 from lmprobe.results import Column, ColumnKind, Figure, NoteKind, Series, SeriesPlot, Table
 from lmprobe.results.codec import to_json
 from lmprobe.results.format import format_number

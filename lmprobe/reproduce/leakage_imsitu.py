@@ -25,6 +25,7 @@ from lmprobe.reproduce.experiment import (
     OURS,
     PAPER,
     STATUS,
+    Reason,
     ReproducedRow,
     Reproduction,
     comparison_table,
@@ -34,7 +35,6 @@ from lmprobe.reproduce.experiment import (
     shipped_table,
 )
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.status import Reason
 from lmprobe.results import Column, ColumnKind
 
 # Images of each gender in train, dev and test: what the authors' published code draws,

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 from lmprobe.models.scorers import SplitWordWarning
-from lmprobe.reproduce.experiment import Reproduction, reproduce
+from lmprobe.reproduce.experiment import Reason, Reproduction, reproduce
 from lmprobe.reproduce.settings import ExperimentSettings
-from lmprobe.reproduce.status import Reason
 
 MEN = ["janitor", "cook", "mover", "laborer", "constructor", "chief", "developer", "carpenter",
        "lawyer", "farmer", "driver", "salesperson", "physician", "guard", "analyst",

@@ -16,9 +16,11 @@ from lmprobe.cli.main import app
 from lmprobe.errors import LmprobeError
 from lmprobe.metrics.direction import Direction
 from lmprobe.reproduce.experiment import (
+    Reason,
     ReproducedRow,
     Reproduction,
     ReproductionSet,
+    Status,
     comparison_table,
     grid_table,
     published,
@@ -26,7 +28,6 @@ from lmprobe.reproduce.experiment import (
 )
 from lmprobe.reproduce.settings import ExperimentSettings
 from lmprobe.reproduce.shortcomings import shortcomings
-from lmprobe.reproduce.status import Reason, Status
 from lmprobe.results import (
     Column,
     ColumnKind,
