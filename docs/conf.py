@@ -24,6 +24,9 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".ipynb": "noteb
 exclude_patterns = ["_site", "**/.ipynb_checkpoints"]
 root_doc = "index"
 
+# Quotation marks and ellipses, but no dashes: `--` begins an option.
+smartquotes_action = "qe"
+
 # Anchors as GitHub makes them, so that a link works in both places.
 myst_heading_anchors = 4
 

@@ -157,14 +157,15 @@ def reproduction(
             shown = replace(shown, tables=())
         main += section_lines(shown, images="images")
         details += section_lines(replace(full, text=(), figures=()))
-    return {
+    pages = {
         "reproduction": "\n".join([
             "# Reproduction",
             "",
-            MADE,
-            "Here you see which published numbers lmprobe reproduces; `lmprobe reproduce all` runs "
-            "every experiment again. "
+            "Explanation. After this page you know which published numbers lmprobe reproduces; "
+            "`lmprobe reproduce all` runs every experiment again. "
             + " ".join(f"**{statement.text}**" for statement in page.headline),
+            "",
+            MADE,
             "",
             *section_lines(replace(summary, title="")),
             " ".join(LIMITS),
@@ -185,6 +186,8 @@ def reproduction(
             *details,
         ]),
     }  # fmt: skip
+    # The words are ours: what stands between backticks is code.
+    return {name: re.sub(r"\\`([^`]+)\\`", r"`\1`", page) for name, page in pages.items()}
 
 
 def _without_details(section: Section) -> Section:
