@@ -180,8 +180,8 @@ def reproduction(
             "# Details of the reproductions",
             "",
             MADE,
-            "All columns, tables and notes of the experiments on [reproduction](../reproduction.md)"
-            ", for a reader who wants to check a number.",
+            "After this page you can check a number of [reproduction](../reproduction.md): it has "
+            "all columns, tables and notes of the experiments.",
             "",
             *details,
         ]),
@@ -332,7 +332,10 @@ NOTEBOOK: tuple[tuple[str, str], ...] = (
         "code",
         'result.to_frame()[["base", "direction", "value", "low", "high", "verdict"]].round(4)',
     ),
-    ("markdown", "Figures are drawn when asked for, and saved as SVG, PNG or PDF."),
+    (
+        "markdown",
+        "Figures are drawn when asked for, and saved as SVG; PNG and PDF need the extra `figures`.",
+    ),
     ("code", "[figure.name for figure in result.figures()]"),
     ("code", 'result.figure("tasks-labor-she")'),
     (

