@@ -50,16 +50,10 @@ def _print_details(row: Row) -> None:
 
 def _print_wrapped(text: str) -> None:
     columns = max(shutil.get_terminal_size().columns, 40)
-    indent = " " * 6
-    typer.echo(
-        textwrap.fill(
-            printable(text),
-            columns,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+    wrapper = textwrap.TextWrapper(
+        columns, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
     )
+    typer.echo(wrapper.fill(printable(text)))
 
 
 def _templates() -> list[Row]:
