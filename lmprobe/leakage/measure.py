@@ -356,7 +356,7 @@ def table_leakage(
         except InputError as problem:
             if len(runs) == 1:
                 raise
-            raise InputError(f"{name}: {problem}") from problem
+            raise InputError(f"{name}: ", problem) from problem
         measurements.append(measurement)
         both = (measurement, measurements[0])
         groups, first = (", ".join(item.groups.names) for item in both)

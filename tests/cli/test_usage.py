@@ -58,6 +58,7 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
         ("count TEXT --language ja --rule word", "--attribute"),
         ("disparity TABLE -p said -g sex --confidence 1", "--confidence must lie between"),
         ("leak TABLE -l said -a same", "--attribute has only the group"),
+        ("leak TABLE TABLE -l said -a same", "table.csv: --attribute has only the group"),
         ("leak TABLE -l said -a sex --share 2", "--share must"),
         ("amplify TABLE TABLE -a sex -t said", "training runs of one model (--runs)"),
     ],
