@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lmprobe.metrics.direction import DIRECTIONS, Direction
-from lmprobe.results import NoteKind, Obstacle, Statement, Verdict
+from lmprobe.results import IntervalStatus, NoteKind, Obstacle, Statement, Verdict
 from lmprobe.results.format import describe_strength, format_p_value, listed, plural
 from lmprobe.results.moves import Moves
 
@@ -40,10 +41,13 @@ def finding(result: ProbeResult) -> tuple[Statement, ...]:
     main = leading_row(result).base
     others = [base for base in bases if base != main]
     names = given_names(result.provenance["templates"])
+    title = result.provenance["bases"].get(main, {}).get("title")
+    full = f"{main} ({title})" if title and title != main else main
+    verdict = _verdict(bases[main], names, str(result.provenance["model"]), full)
     statements = [
-        Statement(_verdict(result, bases[main], names), bases[main][0].verdict),
+        Statement(verdict, bases[main][0].verdict),
         *map(Statement, _details(bases[main], names)),
-        *(Statement(_other_base(bases[base], names)) for base in others[:_BASES]),
+        *(Statement(_other_base(bases[base], bases[main], names)) for base in others[:_BASES]),
     ]
     if more := len(others[_BASES:]):
         statements.append(Statement(f"The table has {plural(more, 'more base')}."))
@@ -73,20 +77,20 @@ def given_names(templates: Mapping[str, Any]) -> dict[Direction, str]:
     }
 
 
-def _verdict(result: ProbeResult, rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> str:
-    """Return who was compared with what, and the verdict in each direction."""
-    base, model = rows[0].base, str(result.provenance["model"])
-    title = result.provenance["bases"].get(base, {}).get("title")
-    full = f"{base} ({title})" if title and title != base else base
-    obstacles = {row.obstacle for row in rows}
-    obstacle = rows[0].obstacle
-    mute = not (_tested(rows[0]) or any(row.verdict.decisive for row in rows))
-    if obstacle is not None and len(obstacles) == 1 and mute:
-        return f"No verdict on {model} against {full}: {obstacle.reason}."
-    first, *rest = (_claim(row, full if row is rows[0] else base) for row in rows)
+def _verdict(
+    rows: Sequence[ProbeRow], names: Mapping[Direction, str], model: str, full: str
+) -> str:
+    """Return who was compared with what, and the verdict in each direction.
+
+    `full` is the name of the base the first time it is written.
+    """
+    reasons = {_reason(row) for row in rows}
+    if len(reasons) == 1 and (reason := reasons.pop()):
+        return f"No verdict on {model} against {full}: {reason}."
+    first, *rest = (_claim(row, full if row is rows[0] else row.base) for row in rows)
     if not rest:
         return f"Given the {names[rows[0].direction]}, {model} {first}."
-    if len({row.verdict for row in rows}) == 1 and len(obstacles) == 1 and not _tested(rows[0]):
+    if len({_claim(row, row.base) for row in rows}) == 1:
         return f"{model} {first}, in both directions."
     given = [names[row.direction] for row in rows]
     return f"Given the {given[0]}, {model} {first}; given the {given[1]}, it {rest[0]}."
@@ -97,18 +101,29 @@ def _tested(row: ProbeRow) -> bool:
     return row.unevenness is not None and row.obstacle is Obstacle.NO_LEAN
 
 
+def _reason(row: ProbeRow) -> str:
+    """Return why no verdict on a row is possible; nothing where it has one, or evidence."""
+    if _tested(row) or row.verdict.decisive:
+        return ""
+    if row.obstacle is not None:
+        return row.obstacle.reason
+    few = row.interval.status is IntervalStatus.TOO_FEW_UNITS
+    return "too few templates or tasks for an interval" if few else ""
+
+
 def _claim(row: ProbeRow, base: str) -> str:
     """Return the verdict of a row as the rest of a sentence about the model."""
-    p = "" if row.unevenness is None else f"p {format_p_value(row.unevenness.p_value)}"
+    p = "" if row.unevenness is None else f"(p {format_p_value(row.unevenness.p_value)})"
     if _tested(row) and not row.verdict.decisive:
-        return f"shows no clear difference between the groups ({p})"
-    if row.obstacle is not None and not row.verdict.decisive:
-        return f"has no verdict ({row.obstacle.reason})"
+        return f"shows no difference between the groups beyond chance {p}"
+    if reason := _reason(row):
+        return f"has no verdict ({reason})"
     if row.verdict in _DEPARTS:
         return f"departs from {base} {_DEPARTS[row.verdict].format(lean=row.lean_source)}"
     claim = row.verdict.predicate.format(base=base)
     if row.unevenness is not None:
-        return f"{claim}, {100 * row.absolute:.2g} points from {base} on average ({p})"
+        away = f"{100 * row.absolute:.2g} points from {base} on average"
+        return f"{claim}, {away}, which chance hardly explains {p}"
     return claim
 
 
@@ -120,10 +135,11 @@ def _details(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> Iterat
             f"No lean is known for these words against {row.base}: this is how uneven the shares "
             "are, not whether a link is exaggerated."
         )
-    if row.obstacle is None or row.verdict.decisive:
+    if row.unevenness is not None:
+        yield from _most_uneven(row)
+    elif not _reason(row):
         yield from _strength(row)
-        if row.unevenness is None:
-            yield from moves_of(row).sentences(row.value, row.base, "the model")
+        yield from moves_of(row).sentences(row.value, row.base, "the model")
     unsure: dict[str, list[str]] = {}
     for row in rows:
         for text in _reservations(row):
@@ -156,6 +172,15 @@ def moves_of(row: ProbeRow) -> Moves:
     return Moves(row.direction, row.attributes, row.tasks, *shares)
 
 
+def _most_uneven(row: ProbeRow) -> Iterator[str]:
+    """Yield the tasks whose shares are farthest from the base, where no lean is known."""
+    moves = moves_of(row)
+    farthest = replace(moves, lean=np.sign(moves.model - moves.base)).beyond()
+    if farthest and row.obstacle is not Obstacle.UNINFORMED:
+        shares = f"share in {row.base} → in the model"
+        yield f"Farthest from {row.base} ({shares}): {', '.join(map(str, farthest))}."
+
+
 def _reservations(row: ProbeRow) -> Iterator[str]:
     """Yield what the verdict of a row depends on, where the reading changes with it."""
     flips = {} if row.robustness is None else row.robustness.verdict_flips
@@ -177,17 +202,16 @@ def _reservations(row: ProbeRow) -> Iterator[str]:
             yield note.text
 
 
-def _other_base(rows: Sequence[ProbeRow], names: Mapping[Direction, str]) -> str:
+def _other_base(
+    rows: Sequence[ProbeRow], main: Sequence[ProbeRow], names: Mapping[Direction, str]
+) -> str:
     """Return the verdicts against one more base in a sentence."""
-    base = rows[0].base
-    claims = {row.direction: _claim(row, "it") for row in rows}
-    if len({*claims.values()}) == 1:
-        text = f"Against {base}, the model {claims[rows[0].direction]}"
-    else:
-        each = (f"given the {names[to]} it {claim}" for to, claim in claims.items())
-        text = f"Against {base}, {'; '.join(each)}"
-    strength = next(_strength(rows[0]), "") if rows[0].obstacle is None else ""
-    return f"{text}. {strength}".strip()
+    reasons = {_reason(row) for row in (*rows, *main)}
+    if "" not in reasons and len(reasons) == 1:
+        return f"Nor is there a verdict against {rows[0].base}."
+    text = _verdict(rows, names, "the model", rows[0].base)
+    strength = next(_strength(rows[0]), "") if not _reason(rows[0]) else ""
+    return f"{text[0].upper()}{text[1:]} {strength}".strip()
 
 
 def mass_warnings(result: ProbeResult) -> list[str]:
@@ -198,6 +222,6 @@ def mass_warnings(result: ProbeResult) -> list[str]:
             f"Given the {names[row.direction]}, {note.text}."
             for row in result.rows
             for note in row.notes
-            if note.kind is NoteKind.MASS
+            if note.kind is NoteKind.MASS and row.obstacle is not Obstacle.UNINFORMED
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmprobe.errors import Argument, InputError
+from lmprobe.errors import Argument, InputError, invalid
 from lmprobe.metrics.association import Floats, lean as lean_of_association
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
 from lmprobe.models.kind import kinds
@@ -109,6 +109,9 @@ def baseline(
     rates = align_base_rates(source, attributes, tasks, missing=missing, pseudo_count=pseudo_count)
     declared = getattr(source, "lean_source", None)
     by_default = lean_from is None
+    if lean_from is not None and getattr(lean_from, "lean_source", None) is not None:
+        text = f": {lean_from.name} has no lean; name base rates that have one, such as labor"
+        raise invalid("lean", text)
     if lean_from is None and declared is not None:
         lean_from = load_base_rates(declared)
     if lean_from is None:
@@ -375,11 +378,11 @@ def base_notes(estimate: Estimate, tables: RowTables) -> tuple[Note, ...]:
     if value.proportional >= _GOOD and association.is_enough:
         return notes
     text = (
-        f"the base was counted in {sentences}, which show {value.proportional:.0%} of an "
-        "amplification"
+        f"the base was counted in {sentences}, so few that only {value.proportional:.0%} of an "
+        "amplification shows"
     )
     if not association.is_enough and value.is_enough:
-        text += f", but only {association.proportional:.0%} of the association"
+        text += f", and {association.proportional:.0%} of the association"
     if estimate.obstacle is Obstacle.SMALL_BASE:
         text += "; this is too little for a verdict"
     if value.proportional < _GOOD:

@@ -14,6 +14,8 @@ from lmprobe.results.format import format_percent
 
 # Tasks that are named at either end.
 _TASKS = 3
+# Digits of a share: more where the two are alike.
+_DIGITS = range(2, 6)
 # Less than rounding is no move.
 _NOISE = 1e-9
 
@@ -29,7 +31,10 @@ class Move:
 
     def __str__(self) -> str:
         """Return the move in a few words, such as `baker (she 65% → 82%)`."""
-        base, model = (format_percent(share, digits=2) for share in (self.base, self.model))
+        for digits in _DIGITS:
+            base, model = (format_percent(share, digits) for share in (self.base, self.model))
+            if base != model:
+                break
         return f"{self.given} ({self.predicted} {base} → {model})"
 
 

@@ -52,13 +52,17 @@ def test_what_forbids_a_verdict_is_the_first_thing_said(obstacle: Obstacle) -> N
     (first, *others) = said(*rows)
     assert first == f"No verdict on made up against labor (Table of labor): {obstacle.reason}."
     assert not any("times as strong" in text or "example" in text for text in others)
+    again = [replace(row, base="other") for row in rows]
+    assert said(*rows, *again)[-1] == "Nor is there a verdict against other."
+    single = made_row(PLAIN, interval=Interval.too_few_units(0.95, "t"))
+    assert said(single)[0].endswith(": too few templates or tasks for an interval.")
 
 
 def test_a_base_with_links_of_its_own_leads_and_others_follow() -> None:
     uniform = made_row(PLAIN, base="uniform", lean_source="labor")
     sentences = said(uniform, made_row(PLAIN))
     assert sentences[0].endswith(f"{CLAIMED}.")
-    departs = "Against uniform, the model departs from it the way labor does."
+    departs = "Given the task, the model departs from uniform the way labor does."
     assert sentences[-1].startswith(departs)
     many = said(made_row(PLAIN), *(made_row(PLAIN, base=f"base {n}") for n in range(5)))
     assert many[-1] == "The table has 2 more bases."
@@ -68,15 +72,17 @@ def test_a_base_with_links_of_its_own_leads_and_others_follow() -> None:
 
 def test_without_a_lean_the_size_and_its_p_value_are_said() -> None:
     uneven = Unevenness(0.2, Interval(0.1, 0.3, 0.95, "bootstrap-deviation"), 0.02)
-    (text,) = said(made_row(PLAIN, base="uniform", unevenness=uneven))
-    assert text.endswith("points from uniform (Table of uniform) on average (p 0.02).")
+    text, shares = said(made_row(PLAIN, base="uniform", unevenness=uneven))
+    away = "points from uniform (Table of uniform) on average, which chance hardly explains"
+    assert text.endswith(f"{away} (p 0.02).")
+    assert shares.startswith("Farthest from uniform (share in uniform → in the model): ")
     unclear = replace(uneven, p_value=0.4)
     rows = [
         made_row(PLAIN, base="uniform", unevenness=test, direction=way, obstacle=Obstacle.NO_LEAN)
         for test, way in ((uneven, FORWARD), (unclear, BACKWARD))
     ]
     text, *others = said(*rows)
-    assert "on average (p 0.02); given the group, it shows no clear difference between" in text
+    assert "explains (p 0.02); given the group, it shows no difference between the groups" in text
     assert "no verdict" not in text
     assert others[0].startswith("No lean is known for these words against uniform: this is how")
 
@@ -106,6 +112,11 @@ def test_a_verdict_that_hangs_on_single_families_says_so() -> None:
     )
     undecided = Interval(-0.1, 0.3, 0.95, "t")
     assert "fragile" not in repr(said(made_row(PLAIN, robustness=fragile, interval=undecided)))
+
+
+def test_a_small_mass_is_not_said_of_shares_that_mean_nothing() -> None:
+    tiny = (Note(NoteKind.MASS, "it is tiny"),)
+    assert "tiny" not in repr(said(made_row(PLAIN, notes=tiny, obstacle=Obstacle.UNINFORMED)))
 
 
 @pytest.mark.parametrize("kind", [NoteKind.MASS, NoteKind.BASE, NoteKind.PREFERENCE])
