@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Json as Json,
         Output as Output,
         Quiet as Quiet,
+        Verbose as Verbose,
         settings_options as settings_options,
     )
     from lmprobe.cli.output import emit as emit

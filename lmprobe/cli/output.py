@@ -31,7 +31,7 @@ def emit(
     *,
     json: bool = False,
     quiet: bool = False,
-    verbose: bool = False,
+    verbose: bool | None = None,
     output: Path | None = None,
     hints: Sequence[str] = (),
 ) -> None:
@@ -39,7 +39,8 @@ def emit(
 
     What was found and the tables go to standard output; notes, hints and the names of files to
     standard error, and nowhere when quiet. Tables, columns and notes of details are printed when
-    verbose. With `json` the document alone is on standard output.
+    verbose, which is None for a command without that option. With `json` the document alone is on
+    standard output.
     """
     if json:
         print(result.to_json(), end="")
@@ -47,12 +48,12 @@ def emit(
         from lmprobe.report.terminal import note_list, page_summary
 
         page, tables = result.page(), result.tables()
-        _Console(highlight=False).print(page_summary(page, tables, details=verbose))
+        _Console(highlight=False).print(page_summary(page, tables, details=bool(verbose)))
         notes = [note for note in page.notes if verbose or not note.kind.is_detail]
         if notes and not quiet:
             _Console(stderr=True, highlight=False).print("", note_list(notes), sep="\n")
         details = len(notes) < len(page.notes) or any(table.has_details for table in tables)
-        if details and not verbose:
+        if details and verbose is False:
             hints = [*hints, "add --verbose for the tables and notes of details"]
     # Files come last: what was computed is on the screen even if the folder cannot be written.
     written = {} if output is None else result.save(output)

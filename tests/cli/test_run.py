@@ -14,6 +14,7 @@ import pytest
 from lmprobe.cli.run import command as run_command
 from lmprobe.metrics.direction import Direction
 from lmprobe.models import load_model
+from lmprobe.plugins import emit
 from lmprobe.probing.probe import probe
 from lmprobe.probing.result import ProbeResult, ProbeRow
 from lmprobe.probing.settings import ModelSettings, run_again
@@ -88,6 +89,15 @@ def test_details_are_for_verbose_and_quiet_prints_no_notes(command: Callable[...
     assert "neither people nor" in err
     assert "add --verbose" not in err
     assert run("-v", "--quiet", *words)[1:] == (out, "")
+
+
+def test_a_command_of_a_package_proposes_no_option_that_it_lacks(
+    result: ProbeResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emit(result, verbose=False)
+    assert "add --verbose" in capsys.readouterr().err
+    emit(result)
+    assert "add --verbose" not in capsys.readouterr().err
 
 
 def test_every_option_of_probe_is_one_of_run_and_the_other_way_round() -> None:
