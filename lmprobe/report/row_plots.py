@@ -121,8 +121,8 @@ def _line(row: IntervalLine, across: Scale, y: float, *, written: bool) -> Itera
         yield line(left, y, right, y, f"{colour} bar")
     if not math.isfinite(row.value):
         return
-    # Two digits of a hundredth of the scale: nobody sees a smaller difference.
-    digits = max(DIGITS, 1 - math.floor(math.log10((across.high - across.low) / 100)))
+    # Down to a hundredth of the scale: nobody sees a smaller difference.
+    digits = max(DIGITS, -math.floor(math.log10((across.high - across.low) / 100)))
     x, value = across(row.value), format_signed(round(row.value, digits), digits)
     words = f"{row.label}: {format_signed(row.value)}, {format_interval(row.interval)}"
     yield dot(x, y, 5.5 if written else 4.5, f"{colour} dot", hover(words))

@@ -144,14 +144,20 @@ def text_width(words: str, size: float = FONT) -> float:
 
 
 def shortened(words: str, room: float, size: float = FONT) -> str:
-    """Return the words, cut with an ellipsis where they do not fit."""
+    """Return the words, with an ellipsis in their middle where they do not fit.
+
+    Names of models often differ only at their end.
+    """
     if text_width(words, size) <= room:
         return words
-    # No letter is narrower than this: what lies farther out need not be measured.
-    front = words[: int(max(room, 0) / (_LETTER * size)) + 1]
-    while front and text_width(front + "…", size) > room:
-        front = front[:-1]
-    return front.rstrip() + "…"
+    # No letter is narrower than this: more of them need not be measured.
+    letters = int(max(room, 0) / (_LETTER * size))
+    while True:
+        front, back = words[: (letters + 1) // 2], words[len(words) - letters // 2 :]
+        written = f"{front.rstrip()}…{back.lstrip()}"
+        if letters <= 0 or text_width(written, size) <= room:
+            return written
+        letters -= 1
 
 
 def legible(words: str) -> Markup:

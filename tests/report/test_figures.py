@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,15 @@ def test_the_interval_plot_shows_every_line_in_its_tone() -> None:
     lengths = np.array([float(bar.get("x2", "")) - float(bar.get("x1", "")) for bar in bars])
     assert lengths / lengths[0] == pytest.approx([1, 2, 4, 4], rel=0.001)
     assert {"base 0", "weakens ←", "→ exaggerates"} <= set(words_of(root))
+
+
+def test_long_names_that_differ_at_their_end_stay_different() -> None:
+    names = [f"acme/{'a-long-name-' * 8}step-{step}" for step in (1000, 2000)]
+    plot = lines_of((0.0, 0.1), (0.1, 0.2))
+    lines = tuple(replace(row, label=name) for row, name in zip(plot.lines, names, strict=True))
+    root = parsed(svg(replace(plot, lines=lines)))
+    shown = [item.text or "" for item in root.iter(f"{SVG}text")]
+    assert [words[-9:] for words in shown if "step" in words] == ["step-1000", "step-2000"]
 
 
 def test_an_endless_interval_runs_to_the_edge() -> None:
