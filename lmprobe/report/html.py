@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from lmprobe import __version__
+from lmprobe.metrics.direction import Direction
 from lmprobe.report.charts import svg
 from lmprobe.report.svg import DARK, LIGHT, element, figure_sheet, legible
 from lmprobe.results import (
@@ -57,7 +58,7 @@ def table_view(table: Table, name: str) -> dict[str, Any]:
         "named": bool(table.columns) and table.columns[0].kind is ColumnKind.TEXT,
         "layout": _narrow_layout(table),
         "filters": _filters(table, words),
-        "example": _example(table),
+        "example": _example(table, words),
         "shown": f"{len(rows):,}",
         "total": plural(len(table.rows), "row"),
         "total_rows": len(table.rows),
@@ -128,16 +129,13 @@ def _filters(table: Table, words: list[list[str]]) -> list[dict[str, Any]]:
     return filters
 
 
-def _example(table: Table) -> str:
-    """Return what one could search for, such as the first row's words with the most choices."""
-    texts = [
-        row[number]
-        for row in table.rows[:1]
-        for number, column in enumerate(table.columns)
-        if column.kind is ColumnKind.TEXT
-    ]
-    words = " ".join(str(text) for text in texts[-2:] if text)
-    return f", for example {words}" if words and len(words) <= 40 else ""
+def _example(table: Table, words: list[list[str]]) -> str:
+    """Return what one could search for: a word of a column with too many for a list."""
+    for number, column in enumerate(table.columns):
+        many = len({row[number] for row in words}) > _MOST_FILTERED
+        if column.kind is ColumnKind.TEXT and many and 0 < len(words[0][number]) <= 40:
+            return f", for example {words[0][number]}"
+    return ""
 
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -232,7 +230,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(_ASSETS),
         autoescape=True,
         undefined=StrictUndefined,
@@ -241,6 +239,17 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_finished,
     )
+    environment.filters["unbroken"] = _unbroken
+    return environment
+
+
+# A browser would end a line before the > of an arrow, and between -- and the name of an option.
+_UNBROKEN = re.compile("|".join([*(str(escape(name)) for name in Direction), r"--\w[\w-]*"]))
+
+
+def _unbroken(words: str) -> Markup:
+    """Return the words escaped, each direction and option on one line."""
+    return Markup(_UNBROKEN.sub(r'<span class="unbroken">\g<0></span>', str(legible(words))))
 
 
 def _finished(value: Any) -> Any:

@@ -81,6 +81,13 @@ def test_on_a_phone_every_word_can_be_read(opened: Any, page: str) -> None:
         ".filter(([size]) => size < 10.8)"
     )
     assert small == []
+    outside, lines = opened.execute_script(
+        "const all = (kind) => [...document.querySelectorAll(kind)];"
+        "return [all('.scroll').filter((one) => one.scrollWidth > one.clientWidth).length,"
+        "all('.unbroken').map((one) => one.getClientRects().length).filter(Boolean)]"
+    )
+    assert outside == 0, "columns of a table are outside its card"
+    assert set(lines) == {1}, "a line ends within the arrow of a direction"
 
 
 def test_a_word_of_any_length_keeps_to_its_place(

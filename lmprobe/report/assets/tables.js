@@ -49,6 +49,8 @@ document.querySelectorAll(".searchable").forEach((part) => {
   };
 
   heads.forEach((head, column) => {
+    // On a phone the headings are not above their cells.
+    rows.forEach((row) => { row.cells[column].dataset.label = head.textContent; });
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = head.textContent;
