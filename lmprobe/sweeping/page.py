@@ -27,8 +27,9 @@ from lmprobe.sweeping.result import Order, Question, SweepResult, SweepRow
 # table and the CSV have every number.
 _MOST_LINES = 1_200
 _MOST_CELLS = 30_000
-# More statements than this are no headline.
+# More statements than this are no headline: then the first few stand for them.
 _MOST_STATEMENTS = 6
+_FEW_STATEMENTS = 2
 # Models that are named in a sentence.
 _NAMED = 3
 
@@ -42,6 +43,15 @@ _BRACKETS = (
     "order of their values; brackets may overlap, and pass by a model along dots. Models that no "
     "bracket joins can be told apart."
 )
+_COLOURS = (
+    "The mean over templates and groups for each model and task. Orange: the model exaggerates the "
+    "links; blue: it weakens them."
+)
+_QUALITY = (
+    "Association is the amplification that remains when the model's overall preferences for single "
+    "words are removed. Mass is how much probability the candidates together had."
+)
+_OF_ROW = ("model", "set", "base", "direction")
 _SIGN = "Positive: the model exaggerates the base."
 _RANKS = (
     "The rank is the range that the data allow, 1 being the lowest value. Models that share a "
@@ -52,7 +62,10 @@ _RANKS = (
 def sweep_page(result: SweepResult) -> Page:
     """Return the whole report of a sweep."""
     lead = f"{_SIGN} {_RANKS}" if result.orders else _SIGN
-    sections = [Section("Models", text=(lead,), tables=(all_rows(result),), searchable=True)]
+    table = all_rows(result)
+    ranked = table.select(*_OF_ROW, "value", "interval", "verdict", "rank", "group")
+    quality = table.select(*_OF_ROW, "association", "candidate_mass", "perplexity")
+    sections = [Section("Models", text=(lead,), tables=(ranked,), searchable=True)]
     if result.curves:
         figures = tuple(training_figure(result, curve) for curve in result.curves)
         sections.append(Section("Over the training run", text=(_BAND,), figures=figures))
@@ -61,6 +74,7 @@ def sweep_page(result: SweepResult) -> Page:
     sections += [_forests(result), _tasks(result)]
     if result.failures:
         sections.append(Section("Models that could not be probed", tables=(_failures(result),)))
+    details = [Section("Association and quality", (_QUALITY,), tables=(quality,), searchable=True)]
     models = plural(len(result.models), "checkpoint" if result.over_steps else "model")
     facts = (
         models,
@@ -75,7 +89,7 @@ def sweep_page(result: SweepResult) -> Page:
         headline=_headline(result),
         sections=(
             *(section for section in sections if section.tables or section.figures),
-            *closing_sections(result.notes, command=_again(result)),
+            *closing_sections(result.notes, command=_again(result), details=details),
         ),
         limits=LIMITS,
         topic="lmprobe sweep",
@@ -83,7 +97,7 @@ def sweep_page(result: SweepResult) -> Page:
 
 
 def _headline(result: SweepResult) -> tuple[Statement, ...]:
-    """Return a sentence for each question, or one for all where there are many, and failures."""
+    """Return a sentence for each question, or for the first and all together, and failures."""
     return (*_findings(result), *_failed(result))
 
 
@@ -93,14 +107,16 @@ def _findings(result: SweepResult) -> Iterator[Statement]:
             verdict = row.estimate.verdict
             claim = verdict.predicate.format(base="the base")
             yield Statement(f"{_where(result, row.question)}, the model {claim}.", verdict)
-    elif len(result.orders) <= _MOST_STATEMENTS:
-        make = _first_to_last if result.over_steps else _lowest_to_highest
-        yield from (make(result, order) for order in result.orders)
-    else:
+        return
+    make = _first_to_last if result.over_steps else _lowest_to_highest
+    number = len(result.orders)
+    shown = result.orders[: number if number <= _MOST_STATEMENTS else _FEW_STATEMENTS]
+    yield from (make(result, order) for order in shown)
+    if len(shown) < number:
         ranked = [order for order in result.orders if len(order.groups) > 1]
         yield Statement(
-            f"{len(ranked)} of {len(result.orders)} questions (template set, base, direction) "
-            f"tell some of {len(result.models)} models apart."
+            f"In {len(ranked)} of {number} questions (template set, base, direction) some of "
+            f"{len(result.models)} models can be told apart."
         )
 
 
@@ -174,7 +190,7 @@ def _tasks(result: SweepResult) -> Section:
             figures.append(heat_map(result, question))
     return Section(
         "Tasks",
-        text=_left_out(result, len(figures)),
+        text=(_COLOURS, *_left_out(result, len(figures))),
         figures=tuple(figures),
         collapsed=len(result.models) > 40,
     )
@@ -298,4 +314,4 @@ def _run_table(result: SweepResult) -> Table:
 
 def _failures(result: SweepResult) -> Table:
     columns = (ColumnOf("model", "model"), ColumnOf("set", "templates"), ColumnOf("error", "error"))
-    return table_of("failures", result.failures, columns, title="could not be probed")
+    return table_of("failures", result.failures, columns, title="Models that could not be probed")
