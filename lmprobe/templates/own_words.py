@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def _with_words(
     given = [bare if (bare := word.removeprefix(NEW)) in members else word for word in given]
     new = [word for word in given if word not in members]
     alone = len(new) == len(given)
-    names = _form_names(contents, slot, compared)
+    names = _form_names(contents, slot, compared) if new else ()
     added = tuple(_entry(word, role, contents, names, alone=alone, guess=guess) for word in new)
     agreements = sorted({entry.agree for entry in entries if entry.agree}, reverse=True)
     if guess and role == "attribute" and agreements:
@@ -159,16 +159,17 @@ def _entry(
 
 def _form_names(contents: Contents, slot: str, compared: Sequence[LexiconEntry]) -> tuple[str, ...]:
     """Return the names of the forms in which the templates write the known words of a slot."""
-    is_attribute = slot == contents.attribute
-    places = [place for line in contents.lines for place in fields(line.pattern)]
+    entries, places = contents.slots[slot], [fields(line.pattern) for line in contents.lines]
+    wanted = {place.form for line in places for place in line if place.slot == slot}
+    agreeing = {(who.agree, who.number) for who in compared}
     used = {
-        entry.best_form(place.form, who.agree, who.number)
-        for place in places
-        if place.slot == slot
-        for entry in contents.slots[slot]
-        for who in ([entry] if is_attribute else compared)
+        entry.best_form(form, agree, number)
+        for form, entry in product(wanted, entries)
+        for agree, number in (
+            [(entry.agree, entry.number)] if slot == contents.attribute else agreeing
+        )
     }
-    known = dict.fromkeys(name for entry in contents.slots[slot] for name in entry.forms)
+    known = dict.fromkeys(name for entry in entries for name in entry.forms)
     return tuple(name for name in known if name in used)
 
 

@@ -14,6 +14,7 @@ from lmprobe import probe
 from lmprobe.errors import InputError
 from lmprobe.probing.settings import run_again
 from lmprobe.templates import TemplateSet, load_templates, template_names
+from lmprobe.templates.template import LexiconEntry
 from tests.checkpoints import own_cache
 from tests.templates.test_sentences import set_text
 
@@ -69,6 +70,14 @@ def test_another_choice_keeps_what_it_does_not_change() -> None:
     assert stepwise == both
     assert both.sha256 != everyday.sha256
     assert both.with_words(["he", "she"], everyday.tasks) == everyday.with_words(["he", "she"])
+
+
+def test_known_words_are_chosen_without_their_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set may have thousands of words, and every probe chooses some."""
+    names, looked_up = load_templates("names"), []
+    monkeypatch.setattr(LexiconEntry, "best_form", lambda *given: looked_up.append(given))
+    assert names.with_words(tasks=["nurse", "cook"]).tasks == ("nurse", "cook")
+    assert not looked_up
 
 
 @pytest.mark.parametrize(
