@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Move:
         return f"{self.given} ({self.predicted} {base} → {model})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Moves:
     """(A, T) shares in the base and by the model in one direction, with the lean of every pair.
 
@@ -53,17 +54,17 @@ class Moves:
     model: Floats
     lean: Floats
 
-    @property
-    def _groups(self) -> NDArray[np.intp]:
-        """The group that each task is moved with, (T,)."""
-        return np.asarray(np.argmax(np.nan_to_num(np.abs(self._pairs), nan=-1.0), axis=0))
-
-    @property
+    @cached_property
     def _pairs(self) -> Floats:
         """How far each pair that leans together is moved beyond the base, (A, T); else NaN."""
         return np.where(self.lean > 0, self.model - self.base, np.nan)
 
-    @property
+    @cached_property
+    def _groups(self) -> NDArray[np.intp]:
+        """The group that each task is moved with, (T,)."""
+        return np.asarray(np.argmax(np.nan_to_num(np.abs(self._pairs), nan=-1.0), axis=0))
+
+    @cached_property
     def by_task(self) -> Floats:
         """How far each task is moved beyond the base, (T,); NaN where it leans to no group."""
         return np.asarray(np.take_along_axis(self._pairs, self._groups[None], axis=0)[0])
