@@ -211,7 +211,7 @@ def _compare(
     for name, own in zip(names, (row, twin), strict=True):
         if own.obstacle is not None:
             # Nothing can be said of the difference that cannot be said of the model.
-            note = Note(NoteKind.LEFT_OUT, f"not compared: {name}, {own.obstacle.reason}")
+            note = Note(NoteKind.LEFT_OUT, f"not compared because of {name}: {own.obstacle.reason}")
             return replace(difference, obstacle=own.obstacle, notes=(*notes, note)), None
     left_out = sorted(set(row.tasks) ^ set(twin.tasks))
     if left_out:
@@ -511,6 +511,8 @@ def _sentence(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> 
     """Return what a base says of two models, in both directions."""
     claims = {row.direction: _claim(row) for row in rows}
     against = f"Against {rows[0].base}"
+    if len({*claims.values()}) == 1 and all(row.obstacle is not None for row in rows):
+        return f"{against}, {claims[rows[0].direction]}."
     if len(rows) > 1 and len({*claims.values()}) == 1:
         return f"{against}, {claims[rows[0].direction]}, in both directions."
     each = (f"given the {given[direction]}, {claim}" for direction, claim in claims.items())
@@ -523,7 +525,12 @@ def _claim(row: ComparisonRow) -> str:
     The mean of both lies on one side of the base then, and so does the value farther from it.
     """
     if row.obstacle is not None:
-        return f"{row.second} and {row.first} are not compared: {row.obstacle.reason}"
+        # The note names the model that forbids it.
+        notes = (note.text for note in row.notes if note.kind is NoteKind.LEFT_OUT)
+        why = next(notes, f"not compared: {row.obstacle.reason}")
+        return f"{row.second} and {row.first} are {why}"
+    if row.verdict is Verdict.EQUIVALENT:
+        return f"{row.second} {row.verdict.predicate.format(base=row.first)} of {row.margin:g}"
     if row.verdict not in (Verdict.HIGHER, Verdict.LOWER):
         return f"{row.second} {row.verdict.predicate.format(base=row.first)}"
     if row.nearer is None:
@@ -549,9 +556,12 @@ def _tasks_that_differ(
         moved = [task for task in row.tasks if task.differs(1 - row.interval.confidence)]
         moved.sort(key=lambda task: -abs(task.value))
         if moved:
-            tasks = (f"{task.task} ({format_signed(task.value, 2)})" for task in moved[:_NAMED])
-            where = f"given the {given[row.direction]}"
-            yield f"Against {row.base}, {where}, {who} differ most in {listed(tasks)}."
+            tasks = [
+                f"{task.task} ({format_signed(100 * task.value, 1)}" for task in moved[:_NAMED]
+            ]
+            tasks[0] += " points"
+            where = f"Against {row.base}, given the {given[row.direction]}"
+            yield f"{where}, {who} differ most in {listed(f'{task})' for task in tasks)}."
 
 
 def _compare_again(provenance: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ anywhere is at most 1 - confidence.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,14 +132,24 @@ def _multiplicity_note(confidence: float) -> Note:
 
 def _unranked(answers: Mapping[Question, Sequence[Answer]]) -> tuple[Note, ...]:
     """Return which models have no rank, and why."""
-    reasons: dict[Obstacle, list[str]] = {}
+    several = len({question.templates for question in answers}) > 1
+    asked = Counter(probe.subject.label for members in answers.values() for probe, _ in members)
+    reasons: dict[Obstacle, dict[str, list[str]]] = {}
     for question, members in answers.items():
+        where = [question.base, question.direction.short, *[question.templates] * several]
         for probe, row in members:
             if row.obstacle is not None:
-                where = f"{probe.subject.label} ({question.base}, {question.direction.short})"
-                reasons.setdefault(row.obstacle, []).append(where)
+                models = reasons.setdefault(row.obstacle, {})
+                models.setdefault(probe.subject.label, []).append(", ".join(where))
     return tuple(
-        Note(NoteKind.LEFT_OUT, f"without a rank, because {reason.reason}: {', '.join(models)}")
+        Note(
+            NoteKind.LEFT_OUT,
+            f"without a rank, because {reason.reason}: "
+            + ", ".join(
+                f"{model} ({'everywhere' if 1 < len(own) == asked[model] else '; '.join(own)})"
+                for model, own in models.items()
+            ),
+        )
         for reason, models in reasons.items()
     )
 

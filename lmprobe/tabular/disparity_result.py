@@ -220,4 +220,5 @@ def _sentence(row: Disparity) -> str:
     sure = f"{claim} ({format_signed(row.value)}, {describe_interval(row.interval)})"
     shares = format_percent if row.measure in _COSTS else format_number
     own, others = map(shares, row.mean_costs)
-    return f"{row.protected}: {_mean(row.measure)} {own}, of the others {others}: {sure}."
+    what = f"{row.protected}: the {_mean(row.measure)} is {own}"
+    return f"{what}, that of the others {others}: {sure}."

@@ -226,12 +226,15 @@ def _verdict_table(result: AmplificationResult) -> Table:
     percent = f"{100 * first.interval.confidence:g}% interval"
     if first.over_runs is not None:
         percent += " over rows and runs"
+    uncertain = (
+        ColumnOf(percent, "interval", ColumnKind.INTERVAL, "interval"),
+        ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+    )
     columns = (
         ColumnOf("direction", "direction", ColumnKind.DIRECTION),
         ColumnOf("value", "value", ColumnKind.SIGNED),
         ColumnOf("corrected", "estimate.corrected", ColumnKind.SIGNED),
-        ColumnOf(percent, "interval", ColumnKind.INTERVAL, "interval"),
-        ColumnOf("verdict", "verdict", ColumnKind.VERDICT),
+        *([] if result.provenance["settings"]["interval"] == "none" else uncertain),
         ColumnOf("strength", "strength.value", ColumnKind.NUMBER, essential=False),
         ColumnOf("its interval", "strength.interval", ColumnKind.RANGE, "strength", False),
         ColumnOf("mean size", "absolute", ColumnKind.NUMBER, "absolute", False),

@@ -205,8 +205,11 @@ def test_a_base_that_tells_models_apart_comes_first_and_its_tasks_are_named() ->
     assert said(alike, moved) == [
         "Against town: given the task, the value of b is higher than that of a.",
         "Against labor: given the task, b shows no clear difference from a.",
-        "Against town, given the task, they differ most in vet (−0.30) and cook (+0.10).",
+        "Against town, given the task, they differ most in vet (−30.0 points) and cook (+10.0).",
     ]
+    apart = replace(row(), obstacle=Obstacle.UNINFORMED)
+    (why,) = said(apart, replace(apart, direction=BACKWARD))
+    assert why == f"Against labor, b and a are not compared: {Obstacle.UNINFORMED.reason}."
     many = said(*(row(base=f"base {number}") for number in range(7)))
     assert many[-1] == "The table has 3 more comparisons."
 

@@ -127,11 +127,12 @@ def test_what_forbids_a_verdict_forbids_a_comparison(
         assert math.isnan(not_compared.p_value)
         assert (not_compared.nearer, not_compared.tasks) == (None, ())
         (note,) = [note for note in not_compared.notes if note.kind is NoteKind.LEFT_OUT]
-        assert note.text == f"not compared: {'b' if first else 'a'}, {obstacle.reason}"
+        assert note.text == f"not compared because of {'b' if first else 'a'}: {obstacle.reason}"
         assert compared.obstacle is None
         # A test that was not made is not counted among the claims.
         assert compared.p_value == compared.p_value_unadjusted
-        assert obstacle.reason in item.to_html()
+        statements = [statement.text for statement in item.page().headline]
+        assert f"given the task, b and a are {note.text}; " in statements[0]
     for claims in (check(pair[1], against=pair[0]), check(made, max=9.0)):
         assert claims.rows[0].outcome == "no_verdict"
         assert obstacle.reason in claims.rows[0].explanation
@@ -176,6 +177,9 @@ def test_a_model_without_a_verdict_has_no_rank(
     }
     (note,) = [note for note in swept.notes if note.kind is NoteKind.LEFT_OUT]
     assert note.text == f"without a rank, because {obstacle.reason}: a (labor, T->A)"
+    never = replace(results[0], rows=tuple(replace(r, obstacle=obstacle) for r in small("a").rows))
+    (note,) = summarise([replace(entries[0], result=never), *entries[1:2]]).notes
+    assert note.text.endswith(": a (everywhere)")
     checked = check(load_result(swept.to_json()), max=9.0)
     assert [row.outcome for row in checked.rows].count("no_verdict") == 1
 

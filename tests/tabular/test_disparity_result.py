@@ -133,7 +133,9 @@ def test_the_headline_has_every_group_and_what_components_claim() -> None:
         Verdict.LOWER,
     ]
     texts = [row.text for row in DisparityResult((PLAIN, LOWER, UNCLEAR)).page().headline]
-    assert texts[0].startswith("a: share denied 70%, of the others 50%: higher (+0.2000, ")
+    assert texts[0].startswith(
+        "a: the share denied is 70%, that of the others 50%: higher (+0.2000, "
+    )
     assert "lower (−0.2000, " in texts[1]
     assert "not enough evidence of a difference (+0.0500, " in texts[2]
     assert len(repr(RESULT)) < 200

@@ -75,6 +75,7 @@ def test_values_are_those_of_the_rows(name: str, weight: str | None, with_train:
 def test_they_are_in_the_tables_the_page_and_the_file(tmp_path: Path) -> None:
     rows(2).to_csv(tmp_path / "rows.csv", index=False)
     result = amplify(tmp_path / "rows.csv", **COLUMNS, metrics=NAMES, interval=None)
+    assert not {"interval", "verdict"} & {column.key for column in result.tables()[0].columns}
     assert [row[0] for row in result.table("metrics").rows][:2] == ["directional"] * 2
     assert result.row("A->T").value == pytest.approx(
         next(metric.value for metric in result.metrics if metric.direction == "attribute->task")
