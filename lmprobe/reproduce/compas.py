@@ -34,7 +34,7 @@ def compas(settings: ExperimentSettings, progress: Progress = silent) -> Reprodu
         for by in ("race", "sex")
         for row in _rows(people, by, threshold)
     ]
-    largest, gap = _extremes(_lines(rows, "race"))
+    _, largest, gap = _lines(rows, "race")
     return reproduction(
         "compas",
         rows,
@@ -70,30 +70,25 @@ def _rows(people: pd.DataFrame, by: str, threshold: int) -> list[ReproducedRow]:
     ]
 
 
-def _lines(rows: list[ReproducedRow], by: str) -> dict[str, list[float]]:
-    """Return amplification by `by`, then the rate of each group, over the thresholds."""
+def _lines(rows: list[ReproducedRow], by: str) -> tuple[dict[str, list[float]], float, float]:
+    """Return amplification by `by` and the rate of each group over the thresholds.
+
+    With them the largest size of the amplification, and the largest gap between the rates.
+    """
     lines: dict[str, list[float]] = {}
     for row in rows:
         if row.details["by"] == by:
             lines.setdefault(row.details["column"], []).append(row.value)
-    return lines
-
-
-def _extremes(lines: dict[str, list[float]]) -> tuple[float, float]:
-    """Return the largest size of the amplification, and the largest gap between the rates."""
     amplification, *rates = lines.values()
     gap = max(abs(left - right) for left, right in zip(*rates, strict=True))
-    return max(map(abs, amplification)), gap
+    return lines, max(map(abs, amplification)), gap
 
 
 def _figure(rows: list[ReproducedRow], by: str) -> Figure:
-    lines = _lines(rows, by)
-    largest, gap = _extremes(lines)
-    amplification, *_ = lines.values()
+    lines, largest, gap = _lines(rows, by)
     x = tuple(map(float, THRESHOLDS))
     series = tuple(
-        Series(name, x, tuple(line), style="line" if line is amplification else "dashed")
-        for name, line in lines.items()
+        Series(name, x, tuple(line), style="dashed" if number else "line")
+        for number, (name, line) in enumerate(lines.items())
     )
-    texts = figure_texts("compas", by, largest=largest, gap=gap)
-    return SeriesPlot(series=series, **texts)
+    return SeriesPlot(series=series, **figure_texts("compas", by, largest=largest, gap=gap))
