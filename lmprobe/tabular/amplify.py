@@ -207,16 +207,16 @@ class _OpenTables:
 
     def leave_out_missing(self) -> list[LackingRows | None]:
         """Leave out the rows that lack a value of a column that is read."""
-        train_columns = self.columns.labels(self.settings.train_weight)
-        weight = self.columns.weight
-        scores = (*self.columns.score, *([] if weight is None else [weight]))
         several = len(self.columns.task) > 1
         read = [(source, Layout(self.columns, several)) for source in self.sources]
-        read += [] if self.train is None else [(self.train, Layout(train_columns, several))]
-        found = [source.leave_out_missing(of.labels, of.measured) for source, of in read]
+        if self.train is not None:
+            own = self.columns.labels(self.settings.train_weight)
+            read.append((self.train, Layout(own, several)))
+        left_out = [source.leave_out_missing(of.labels, of.measured) for source, of in read]
         if self.validation is not None:
-            found.append(self.validation.leave_out_missing([], scores))
-        return found
+            scores = [*self.columns.score, *filter(None, [self.columns.weight])]
+            left_out.append(self.validation.leave_out_missing([], scores))
+        return left_out
 
     def measure(self) -> AmplificationResult:
         settings, columns = self.settings, self.columns

@@ -243,15 +243,13 @@ class Layout:
     @property
     def labels(self) -> tuple[str, ...]:
         """Every column whose cells are names."""
-        cluster = self.columns.cluster
-        return (*self.keys.values(), *([] if cluster is None else [cluster]))
+        return (*self.keys.values(), *filter(None, [self.columns.cluster]))
 
     @property
     def measured(self) -> tuple[str, ...]:
         """Every column whose cells are numbers."""
-        weight = self.columns.weight
-        numbers = (*self.numbers.values(), *self.scores.values())
-        return (*numbers, *([] if weight is None else [weight]))
+        weight = filter(None, [self.columns.weight])
+        return (*self.numbers.values(), *self.scores.values(), *weight)
 
 
 def _numbered(letter: str, columns: tuple[str, ...]) -> dict[str, str]:
