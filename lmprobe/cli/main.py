@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -18,7 +20,14 @@ from typer.core import TyperCommand, TyperGroup
 
 from lmprobe import cli
 from lmprobe.cli.help import GroupedCommand, option_sections, print_help
-from lmprobe.errors import Argument, LmprobeError, printable, refuse_unnamable, shortened
+from lmprobe.errors import (
+    Argument,
+    InputError,
+    LmprobeError,
+    printable,
+    refuse_unnamable,
+    shortened,
+)
 from lmprobe.registry import installed, load_plugin, package_of, plugin_failure
 
 # Files of this folder that hold no command.
@@ -178,8 +187,12 @@ def main() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
-            for word in sys.argv[1:]:
+            for option, word in pairwise(sys.argv):
                 refuse_unnamable(word)
+                if (option.startswith("-") and not word) or re.fullmatch("--[^=]+=", word):
+                    # Such as a variable of the shell that is not set.
+                    name = word.rstrip("=") or option
+                    raise InputError(f"{name} is empty; give a value, or leave it out")
             code = app(sys.argv[1:] or ["--help"], prog_name="lmprobe", standalone_mode=False)
         finally:
             # Here a full disk can still be reported; when Python ends it is a traceback.
@@ -235,7 +248,13 @@ def _usage_failure(problem: Exception) -> str | None:
         return None
     context = getattr(problem, "ctx", None)
     advice = "" if context is None else f"; see {context.command_path} --help"
-    return shortened(problem.format_message().rstrip(".")) + advice
+    message = problem.format_message().rstrip(".").replace("Value error, ", "")
+    message = message.partition(", unable to parse")[0]
+    # Newer versions of Typer parse with pydantic, whose messages lack what was found.
+    for mistake in getattr(problem.__cause__, "errors", list)():
+        found = repr(mistake["input"])
+        message += "" if found in message else f", found {found}"
+    return shortened(message) + advice
 
 
 def _io_failure(problem: OSError) -> str:

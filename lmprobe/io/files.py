@@ -90,9 +90,7 @@ def find_shipped(
         shipped = shipped_folder(kind) / f"{text}{suffix}"
         if shipped.is_file():
             return shipped
-        if not Path(text).is_file():
-            if Path(text).is_dir():
-                raise DataFileError(f"{text} is a folder; give the {suffix} file in it")
+        if not Path(text).exists() or not text:
             if "," in text:
                 raise DataFileError(
                     f'"{text}" is taken for one name; give each by itself (a list in Python, the '
@@ -105,6 +103,8 @@ def find_shipped(
                 f"{suffix} file"
             )
     path = Path(text)
+    if path.is_dir():
+        raise DataFileError(f"{path} is a folder; give the {suffix} file in it")
     if not path.is_file():
         raise DataFileError(f"{path}: no such file")
     return path

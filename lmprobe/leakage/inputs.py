@@ -279,7 +279,7 @@ def perturb(
     and the F1 is met to within about one label.
     """
     if not 0 <= target <= 1:
-        raise InputError(f"the F1 to reach must lie between 0 and 1, found {target}")
+        raise invalid("at", f" is an F1 and must lie between 0 and 1, found {target}")
     if target == 1:
         return labels, 1.0
     values, single = labels.values, labels.single

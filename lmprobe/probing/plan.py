@@ -261,7 +261,8 @@ def plan(
     """
     settings = PlanSettings(method, group_share, cost_bound, variance, confidence, power)
     if base is not None and any(given is not None for given in (effect, rows, pilot)):
-        raise invalid("base", " plans sentences: give it without effect, rows or pilot")
+        others = (Argument("effect"), ", ", Argument("rows"), " or ", Argument("pilot"))
+        raise invalid("base", " plans sentences: give it without ", *others)
     missing = (effect is None) == (rows is None) or (pilot is not None and effect is None)
     if base is None and missing:
         raise InputError(
@@ -269,13 +270,18 @@ def plan(
             Argument("effect"),
             ", or ",
             Argument("rows"),
-            " for what they allow; a pilot needs ",
+            " for what they allow; ",
+            Argument("pilot"),
+            " needs ",
             Argument("effect"),
         )
     if (method is not None or variance is not None) and (pilot is not None or base is not None):
-        raise InputError("a pilot or a base has its own variance: no method, no variance")
+        refused = (Argument("method"), ", no ", Argument("variance"))
+        raise InputError("a pilot or a base has its own variance: no ", *refused)
     if variance is not None and method is None:
-        raise InputError("the variance means something else for each method; give a method too")
+        raise invalid(
+            "variance", " means something else for each method: give ", Argument("method")
+        )
     planned: Iterator[PlanRow]
     if base is not None:
         question, planned = PlanQuestion.BASE, _sentences(base)

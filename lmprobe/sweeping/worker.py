@@ -42,7 +42,8 @@ class Prober:
             result = probe(self._loaded(job), job.templates, list(job.base), **job.probe)
             save_probe(job, folder, result.to_json())
         except LmprobeError as problem:
-            return str(problem)
+            # Kept in a result that is read on the command line and in Python.
+            return problem.message(lambda argument: argument.name)
         except MemoryError:
             return "not enough memory for this model"
         except Exception as problem:  # A model's own code may raise anything.

@@ -172,7 +172,8 @@ def table_disparities(
     """
     settings = settings or DisparitySettings()
     if label is None and settings.measure != "demographic_parity":
-        raise InputError(f"{settings.measure} needs a label: name the column of true labels")
+        needs = f"{settings.measure} needs the column of true labels ("
+        raise InputError(needs, Argument("label"), ")")
     columns, in_file = list(attribute), isinstance(table, str | Path)
     name = str(table) if in_file else "the table"
     numbers = [prediction, *([label] if label else [])]

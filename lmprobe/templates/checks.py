@@ -41,11 +41,12 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
     for line in contents.lines:
         places = fields(line.pattern)
         messages = [
+            # First: a misspelt slot is why another one is missing.
+            *chain.from_iterable(_field_problems(place, contents) for place in places),
             *_missing_roles(line.pattern, contents),
             *_repeated(line.pattern, contents),
             *_given_away(line.pattern, contents),
             *_glued(line.pattern, contents),
-            *chain.from_iterable(_field_problems(place, contents) for place in places),
         ]
         for message in messages:
             findings.add(line.key, f'"{line.text}": {message}', near=line.text)

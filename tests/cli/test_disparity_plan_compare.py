@@ -86,7 +86,7 @@ class TestDisparity:
             (["-p", "aproved", "-g", "race"], 'did you mean "approved"'),
             (["-p", "approved", "-g", "race", "--protected", "d"], 'no protected group "d"'),
             (["-p", "race", "-g", "sex"], 'in the column "race" is not a number; write yes'),
-            (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "needs a label"),
+            (["-p", "approved", "-g", "race", "-m", "tpr_difference"], "needs the column of true"),
             (["-p", "approved", "-g", "race", "--confidence", "95"], "found 95"),
             (["-p", "approved", "-g", "id"], "600 groups are too many to take in turn"),
         ],
@@ -203,11 +203,11 @@ class TestPlan:
         [
             ([], "give --effect, or --rows"),
             (["--effect", "0.1", "--rows", "5"], "give --effect, or --rows"),
-            (["--effect", "0.1", "--variance", "0.1"], "give a method too"),
+            (["--effect", "0.1", "--variance", "0.1"], "each method: give --interval"),
             (["--effect", "0.1", "--pilot", "nowhere.json"], "nowhere.json"),
             (["--effect", "-1"], "--effect must be positive"),
             (["--effect", "0.1", "--power", "80"], "--power must lie between 0 and 1"),
-            (["--effect", "0.1", "--pilot", "x.json", "--method", "score"], "no method"),
+            (["--effect", "0.1", "--pilot", "x.json", "--method", "score"], "no --interval"),
         ],
     )
     def test_mistakes(self, run: Run, words: list[str], said: str) -> None:

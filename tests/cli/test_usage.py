@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 
 from lmprobe import probe
 from lmprobe.errors import Argument, InputError
+from lmprobe.models.checkpoint import find_checkpoint
 from lmprobe.probing.result import ProbeResult
 
 Run = Callable[..., tuple[int, str, str]]
@@ -27,6 +29,10 @@ Run = Callable[..., tuple[int, str, str]]
         (["cache", "nosuch"], "'ls', 'clear'; see lmprobe cache --help\n"),
         (["run", "--templates", "nosuch"], 'lmprobe: no template set called "nosuch"; Known: '),
         (["run", "--attribute", "he"], "at least two different attributes, found: he\n"),
+        (["run", "--confidence", "high"], "found 'high'; see lmprobe run --help\n"),
+        (["run", "--output", ""], "lmprobe: --output is empty; give a value, or leave it out\n"),
+        (["run", "--output="], "lmprobe: --output is empty"),
+        (["ls", "Templates"], 'did you mean "templates"?'),
     ],
 )
 def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -> None:
@@ -45,6 +51,7 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
         ("run --min-mass -1", "--min-mass must be at least 0"),
         ("run --batch-size 0", '--batch-size must be "auto" or at least 1'),
         ("run --task ,", "--task is empty"),
+        ("run --lean uniform", "--lean: uniform has no lean"),
         ("run --templates TABLE", "a template set is a .toml file"),
         ("run TABLE", "is a file; a model is a hub id"),
         ("sweep a --revision x --revisions y,z", "give --revision or --revisions, not both"),
@@ -121,6 +128,22 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
     words = ("--task", "nurse,cook", "--output", tmp_path / "new" / "folder")
     assert command("run")(*words)[0] == 0
+
+
+def test_a_sweep_with_a_model_that_failed_keeps_the_rest(
+    command: Callable[..., Run], tmp_path: Path
+) -> None:
+    source = find_checkpoint("reference:faithful").folder
+    bare = shutil.copytree(source, tmp_path / "bare", ignore=shutil.ignore_patterns("*token*"))
+    models = ("reference:faithful", "reference:faithfull", bare)
+    words = ("--templates", "neutral", "--task", "nurse,cook,baker", "--interval", "t")
+    code, out, err = command("sweep", columns=300)(*models, *words)
+    assert code == 5
+    assert "2 of 3 models could not be probed: reference:faithfull, " in " ".join(out.split())
+    assert 'did you mean "reference:faithful"?' in " ".join(out.split())
+    # Read on the command line and in Python.
+    assert "or name its folder or hub id (tokenizer)" in " ".join(out.split())
+    assert "Traceback" not in err
 
 
 def test_without_words_it_shows_its_help(command: Callable[..., Run]) -> None:

@@ -65,7 +65,7 @@ class TestQuestions:
     def test_a_variance_belongs_to_a_method(self) -> None:
         (row,) = plan(0.1, variance=0.1, method="score").rows
         assert row.n == sample_size(0.1, variance=0.1, method="score")
-        with pytest.raises(InputError, match="give a method too"):
+        with pytest.raises(InputError, match="each method: give `method`"):
             plan(0.1, variance=0.1)
 
     def test_a_pilot_plans_templates(self, tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ class TestQuestions:
             ({"base": BASE, "effect": 0.1}, "`base` plans sentences: give it without"),
             ({"base": BASE, "rows": 100}, "`base` plans sentences: give it without"),
             ({"base": BASE, "pilot": PILOT}, "`base` plans sentences: give it without"),
-            ({"base": BASE, "method": "exact"}, "has its own variance: no method, no variance"),
-            ({"base": BASE, "variance": 0.1}, "has its own variance: no method, no variance"),
+            ({"base": BASE, "method": "exact"}, "has its own variance: no `method`, no `variance`"),
+            ({"base": BASE, "variance": 0.1}, "has its own variance: no `method`, no `variance`"),
             ({"effect": 0.1, "pilot": PILOT, "variance": 0.1}, "has its own variance"),
             ({"effect": 0.1, "power": 1.5}, "`power` must lie between 0 and 1"),
             ({"effect": 0.1, "method": "exct"}, 'no plan for "exct"; did you mean "exact"'),

@@ -201,7 +201,7 @@ def test_labels_and_plurals_of_the_public_function() -> None:
     [
         ({"he": ["he"]}, ["cook"], "at least two attributes"),
         ({"he": ["he"], "she": ["he"]}, ["cook"], "stands for both 'he' and 'she'"),
-        (["he", "she"], [], "`tasks` are empty"),
+        (["he", "she"], [], "`tasks`: no word is given"),
         (["he", "she"], "cook", "must be several words"),
         (["he", "she"], ["cook", "cook"], "'cook' appears twice"),
         (["he", "she"], ["Ph.D."], "full stop"),

@@ -108,7 +108,12 @@ def test_a_folder_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         load_base_rates("rates")
     with pytest.raises(DataFileError, match=r"^rates is a folder; give the \.toml file in it"):
         load_templates("rates")
+    Path("rates.csv").mkdir()
+    with pytest.raises(DataFileError, match=r"^rates\.csv is a folder; give the \.csv file in it"):
+        load_base_rates("rates.csv")
     for load in (load_base_rates, load_templates):
+        with pytest.raises(DataFileError, match='called ""; Known: '):
+            load("")  # type: ignore[operator]
         with pytest.raises(DataFileError, match="is taken for one name; give each by itself"):
             load("labor,uniform")  # type: ignore[operator]
 

@@ -345,7 +345,7 @@ class TestTable:
             method="score", measure="tpr_difference",
         )  # fmt: skip
         assert result.rows == (expected,)
-        with pytest.raises(InputError, match="tpr_difference needs a label"):
+        with pytest.raises(InputError, match="tpr_difference needs the column of true labels"):
             self.measured(settings=score)
 
     def test_a_file_can_be_measured_again(self, tmp_path: Path) -> None:

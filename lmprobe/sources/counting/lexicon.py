@@ -166,7 +166,8 @@ def _checked(named: Named, role: str) -> Labelled:
         listed = (words,) if isinstance(words, str) else tuple(words)
         bad = [word for word in listed if not isinstance(word, str) or not word.strip()]
         if not isinstance(name, str) or not name or not listed or bad:
-            raise invalid(role, f": {name!r} needs one or more words, found {listed!r}")
+            found = f", found {listed!r}" if bad else ""
+            raise invalid(role, f": {name!r} needs one or more words{found}")
         for word in listed:
             # A sentence never holds these, so such a word could only ever count zero.
             if any(mark in word for mark in ".\n\r"):
@@ -178,7 +179,7 @@ def _checked(named: Named, role: str) -> Labelled:
         composed = (unicodedata.normalize("NFC", word.strip()) for word in listed)
         labels[name] = tuple(dict.fromkeys(composed))
     if not labels:
-        raise invalid(role, " are empty; give at least one word")
+        raise invalid(role, ": no word is given; give one or more")
     return tuple(labels.items())
 
 
