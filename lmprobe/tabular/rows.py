@@ -41,6 +41,10 @@ from lmprobe.tabular.settings import AmplifySettings, listed
 _FEW_ROWS, _FEW = 100, 20
 # The labels show no link if the largest is as likely as this by chance.
 _CHANCE = 0.05
+_NO_LINK = (
+    "the labels show no link beyond chance, so there is nothing that the predictions could "
+    "exaggerate"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -270,18 +274,18 @@ def _no_lean_note(row: AmplificationRow, uneven: Unevenness) -> Note:
     else:
         shares = np.moveaxis(row.predicted, axis, 0)
         shares = np.where(np.isnan(shares), defined_mean(shares, axis=0), shares)
-        place = int(np.nan_to_num(np.ptp(shares, axis=0)).argmax())
+        spans = np.nan_to_num(np.ptp(shares, axis=0))
+        place = int(spans.argmax())
         most, least = (
             f"{format_percent(float(shares[number, place]))} of {given[number]}"
             for number in (shares[:, place].argmax(), shares[:, place].argmin())
         )
         differ = f"“{names[row.direction.axis][place]}” is predicted for {most} and {least}"
+        if np.allclose(spans, 0):
+            return Note(NoteKind.TIE, f"{_NO_LINK}; the predictions show none", row.direction.value)
     chance = "hardly explains" if uneven.verdict is Verdict.UNEVEN else "may explain"
-    text = (
-        "the labels show no link beyond chance, so there is nothing that the predictions could "
-        f"exaggerate; {differ}, a difference that chance {chance} "
-        f"(p {format_p_value(uneven.p_value)})"
-    )
+    text = f"{_NO_LINK}; {differ}, a difference that chance {chance} "
+    text += f"(p {format_p_value(uneven.p_value)})"
     return Note(NoteKind.TIE, text, row.direction.value)
 
 
