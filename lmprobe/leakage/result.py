@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -221,7 +221,7 @@ class LeakageResult(Result):
         return Page(
             title=f"Leakage of {self.provenance.get('subject', 'labels')}",
             subtitle=f"groups: {', '.join(self.groups)}",
-            headline=(Statement(_sentence(self), self.verdict),),
+            headline=(Statement(_sentence(self), self.verdict), *map(Statement, _shares(self))),
             sections=(
                 Section("Leakage", tables=self.tables(), figures=self._figures()),
                 *closing_sections(self.notes, facts, self.provenance.get("command", "")),
@@ -256,6 +256,21 @@ class LeakageResult(Result):
             alternative=f"Value by {unit}: {values}.",
         )
         return (figure,)
+
+
+_COMPARED = {LeakageMeasure.BASE: "the base rates", LeakageMeasure.DATASET: "those labels"}
+
+
+def _shares(result: LeakageResult) -> Iterator[str]:
+    """Yield both numbers of a difference, and what is reached by guessing at random."""
+    shares = {row.measure: format_percent(row.value) for row in result.rows}
+    model = shares.get(LeakageMeasure.MODEL)
+    for measure, source in _COMPARED.items():
+        if model and measure in shares and result.rows[-1].measure is LeakageMeasure.AMPLIFICATION:
+            yield (
+                f"The group is guessed right in {model} of cases from the predictions and in "
+                f"{shares[measure]} from {source}; at random, in {format_percent(result.chance)}."
+            )
 
 
 def _sentence(result: LeakageResult) -> str:

@@ -125,6 +125,10 @@ def test_the_page_says_the_answer_and_how_to_run_it_again() -> None:
         "leakage amplification \N{MINUS SIGN}0.1500: "
         "the model reveals less of the group than labels of the same accuracy do."
     ]
+    assert result(MODEL, BASE, DIFFERENCE).page().headline[1].text == (
+        "The group is guessed right in 65% of cases from the predictions and in 60% from the base "
+        "rates; at random, in 33.3%."
+    )
     sections = {section.title: section for section in page.sections}
     assert sections["Provenance"].facts == {"subject": "a.csv", "seed": "3"}
     assert sections["Run it again"].commands == ("lmprobe leak a.csv",)
