@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from lmprobe import __version__
-from lmprobe.metrics.direction import Direction
 from lmprobe.report.charts import svg
 from lmprobe.report.svg import DARK, LIGHT, element, figure_sheet, legible
 from lmprobe.results import (
@@ -239,17 +238,19 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_finished,
     )
-    environment.filters["unbroken"] = _unbroken
+    environment.filters["marked"] = _marked
     return environment
 
 
 # A browser would end a line before the > of an arrow, and between -- and the name of an option.
-_UNBROKEN = re.compile("|".join([*(str(escape(name)) for name in Direction), r"--\w[\w-]*"]))
+_UNBROKEN = re.compile(r"\w+-&gt;\w+|--\w[\w-]*")
+_CODE = re.compile("`([^`]+)`")
 
 
-def _unbroken(words: str) -> Markup:
-    """Return the words escaped, each direction and option on one line."""
-    return Markup(_UNBROKEN.sub(r'<span class="unbroken">\g<0></span>', str(legible(words))))
+def _marked(words: str) -> Markup:
+    """Return the words escaped: code as code, each direction and option on one line."""
+    text = _CODE.sub(r"<code>\1</code>", str(legible(words)))
+    return Markup(_UNBROKEN.sub(r'<span class="unbroken">\g<0></span>', text))
 
 
 def _finished(value: Any) -> Any:
