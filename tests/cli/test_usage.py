@@ -32,7 +32,7 @@ Run = Callable[..., tuple[int, str, str]]
         (["run", "--confidence", "high"], "found 'high'; see lmprobe run --help\n"),
         (["run", "--output", ""], "lmprobe: --output is empty; give a value, or leave it out\n"),
         (["run", "--output="], "lmprobe: --output is empty"),
-        (["ls", "Templates"], 'did you mean "templates"?'),
+        (["ls", "MODELS"], 'did you mean "models"?'),
     ],
 )
 def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -> None:
