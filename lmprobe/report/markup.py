@@ -18,18 +18,15 @@ MOST_ROWS = 40
 """A longer table is cut: whoever reads an issue does not want 500 rows in it."""
 
 
-def page_markdown(page: Page, *, images: str = "") -> str:
-    """Return the whole report; `images` is the folder, beside it, of the figures' SVG files.
-
-    Without `images` a figure is its alternative text.
-    """
+def page_markdown(page: Page) -> str:
+    """Return the whole report."""
     lines = [f"# {escaped(page.title)}", ""]
     lines += [escaped(page.subtitle), ""] if page.subtitle else []
     for number, statement in enumerate(page.headline):
         leads = number == 0 or statement.verdict.tone is not Tone.EVEN
         lines += [f"**{escaped(statement.text)}**" if leads else escaped(statement.text), ""]
     for section in page.sections:
-        lines += section_lines(section, images=images)
+        lines += section_lines(section)
     if page.limits:
         lines += ["## What this measures, and what it does not", ""]
         lines += [*_bullets(page.limits), ""]
@@ -37,7 +34,10 @@ def page_markdown(page: Page, *, images: str = "") -> str:
 
 
 def section_lines(section: Section, *, level: int = 2, images: str = "") -> list[str]:
-    """Return the lines of one section and its parts."""
+    """Return the lines of one section and its parts.
+
+    `images` is the folder of the figures' SVG files; without it a figure is its alternative text.
+    """
     lines = [f"{'#' * level} {escaped(section.title)}", ""] if section.title else []
     for paragraph in section.text:
         lines += [escaped(paragraph), ""]

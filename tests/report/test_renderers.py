@@ -17,7 +17,7 @@ from lmprobe.cli.output import emit
 from lmprobe.errors import InputError
 from lmprobe.io.files import csv_text
 from lmprobe.report.html import page_html
-from lmprobe.report.markup import latex_escaped, latex_table, page_markdown
+from lmprobe.report.markup import latex_escaped, latex_table, page_markdown, section_lines
 from lmprobe.report.terminal import table_text
 from tests.report.neutral import Example, comparison_table
 
@@ -63,8 +63,10 @@ def test_markdown_has_all_that_a_page_says() -> None:
     assert "The first 40 of 60 rows." in text
     assert "```sh\nlmprobe run 'labor'\n```" in text
     assert "*A labor curve*: labor rises, then falls" in text
-    pictured = page_markdown(EXAMPLE.page(), images="img")
-    assert "![labor rises, then falls](img/curve.svg)" in pictured
+    pictured = [
+        line for part in EXAMPLE.page().sections for line in section_lines(part, images="i")
+    ]
+    assert "![labor rises, then falls](i/curve.svg)" in pictured
 
 
 def test_the_page_has_its_parts_in_order() -> None:
