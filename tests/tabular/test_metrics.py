@@ -83,7 +83,7 @@ def test_they_are_in_the_tables_the_page_and_the_file(tmp_path: Path) -> None:
     again = AmplificationResult.from_json(result.to_json())
     assert again.metrics == result.metrics
     assert "Other metrics" in result.to_html()
-    assert "--metric mals" in result.to_html()
+    assert "--metric mals" in result.to_markdown()
 
 
 def test_mistakes() -> None:
