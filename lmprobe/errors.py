@@ -159,7 +159,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     # Not every name that is given is a text. Likeness is measured in quadratic time: no name
     # that was meant is much longer than these.
     word = str(name)[:100]
-    near = [known for known in known_names if known.casefold() == word.casefold()]
+    near = [candidate for candidate in known_names if candidate.casefold() == word.casefold()]
     near = near or difflib.get_close_matches(word, known_names[:1000], n=1)
     hint = f'did you mean "{near[0]}"? ' if near else ""
     if not known_names:

@@ -252,8 +252,8 @@ def _usage_failure(problem: Exception) -> str | None:
     message = message.partition(", unable to parse")[0]
     # Newer versions of Typer parse with pydantic, whose messages lack what was found.
     for mistake in getattr(problem.__cause__, "errors", list)():
-        found = repr(mistake["input"])
-        message += "" if found in message else f", found {found}"
+        value = repr(mistake["input"])
+        message += "" if value in message else f", found {value}"
     return shortened(message) + advice
 
 

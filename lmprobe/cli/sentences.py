@@ -61,29 +61,31 @@ def command(
     from lmprobe.results.format import plural
     from lmprobe.templates import load_templates
 
-    chosen = load_templates(templates).with_words(settings.attributes, settings.tasks)
-    table = None if output is None else chosen.item_table()
+    template_set = load_templates(templates).with_words(settings.attributes, settings.tasks)
+    table = None if output is None else template_set.item_table()
     if json:
         show_json(
             {
-                "templates": chosen.name,
-                "sha256": chosen.sha256,
-                "own_words": chosen.own_words,
-                "sentences": [asdict(sentence) for sentence in chosen.sentences()],
+                "templates": template_set.name,
+                "sha256": template_set.sha256,
+                "own_words": template_set.own_words,
+                "sentences": [asdict(sentence) for sentence in template_set.sentences()],
             }
         )
     elif table is None or every:
-        for sentence in chosen.sentences() if every else chosen.some_sentences():
+        for sentence in template_set.sentences() if every else template_set.some_sentences():
             typer.echo(printable(sentence.text))
         if not every:
             note(
-                f"some of {plural(chosen.size, 'sentence')}: "
-                f"{plural(len(chosen.templates), 'template')}, "
-                f"{plural(len(chosen.attributes), 'attribute')}, "
-                f"{plural(len(chosen.tasks), 'task')}; print all with --all, write them with "
+                f"some of {plural(template_set.size, 'sentence')}: "
+                f"{plural(len(template_set.templates), 'template')}, "
+                f"{plural(len(template_set.attributes), 'attribute')}, "
+                f"{plural(len(template_set.tasks), 'task')}; print all with --all, write them with "
                 "--output items.csv",
                 quiet=quiet,
             )
     if table is not None and output is not None:
         write_table(table, output)
-        note(f"wrote {chosen.size:,} sentences in {len(table):,} rows to {output}", quiet=quiet)
+        note(
+            f"wrote {template_set.size:,} sentences in {len(table):,} rows to {output}", quiet=quiet
+        )

@@ -97,9 +97,9 @@ def find_shipped(
                     "option once for each on the command line)"
                 )
             what = _KINDS.get(kind, kind.rpartition("/")[2].rstrip("s"))
-            known = shipped_names(kind, suffix) if names is None else names()
+            existing = shipped_names(kind, suffix) if names is None else names()
             raise DataFileError(
-                f'no {what} called "{text}"; {did_you_mean(text, known)}; or give the path of a '
+                f'no {what} called "{text}"; {did_you_mean(text, existing)}; or give the path of a '
                 f"{suffix} file"
             )
     path = Path(text)

@@ -252,9 +252,9 @@ def check_vocabulary(name: str, folder: Path) -> None:
     """Raise if a folder has no file that holds a vocabulary."""
     if _files(folder, _VOCABULARIES):
         return
-    there = ", ".join(path.name for path in _files(folder, ("*",)))
+    names = ", ".join(path.name for path in _files(folder, ("*",)))
     raise ModelError(
-        f"{name}: no tokenizer in {folder}, which holds {there or 'no file'}; it is "
+        f"{name}: no tokenizer in {folder}, which holds {names or 'no file'}; it is "
         "tokenizer.json, vocab.txt or vocab.json with merges.txt. Save it there "
         "(tokenizer.save_pretrained), or name its folder or hub id (",
         Argument("tokenizer"),

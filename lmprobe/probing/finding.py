@@ -186,8 +186,8 @@ def _reservations(row: ProbeRow) -> Iterator[str]:
     flips = {} if row.robustness is None else row.robustness.verdict_flips
     words = {"families": ("family", "families of sentences"), "tasks": ("task", "tasks")}
     parts = {
-        f"one {one}": f"{flips[axis]} of {flips[f'of_{axis}']} {several}"
-        for axis, (one, several) in words.items()
+        f"one {singular}": f"{flips[axis]} of {flips[f'of_{axis}']} {several}"
+        for axis, (singular, several) in words.items()
         if flips.get(axis)
     }
     if parts and row.verdict.decisive and row.unevenness is None:

@@ -173,12 +173,14 @@ def resolved(
     intervals.get(settings.interval)
     if settings.scorer != AUTO:
         scorers.get(settings.scorer)
-    chosen = templates.with_words(settings.attributes, settings.tasks)
-    for role, labels in (("attribute", chosen.attributes), ("task", chosen.tasks)):
+    template_set = templates.with_words(settings.attributes, settings.tasks)
+    for role, labels in (("attribute", template_set.attributes), ("task", template_set.tasks)):
         if len(labels) < 2:
             raise too_few(role, labels)
     lean = None if lean_from is None else lean_from.name
-    return replace(settings, attributes=chosen.attributes, tasks=chosen.tasks, lean=lean), chosen
+    return replace(
+        settings, attributes=template_set.attributes, tasks=template_set.tasks, lean=lean
+    ), template_set
 
 
 def _baselines(

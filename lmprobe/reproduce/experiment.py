@@ -290,12 +290,12 @@ class ReproductionSet(Result):
         last = Section(about["title"], text=(about["text"],), parts=parts, name="out-of-reach")
         rows = [row for result in self.experiments for row in result.published]
         subtitle = f"{plural(len(self.experiments), 'published experiment')}, run again"
-        said = (str(StatusCounts(rows)),)
-        return _page("Published experiments, run again", subtitle, said, *sections, last)
+        counts = str(StatusCounts(rows))
+        return _page("Published experiments, run again", subtitle, [counts], *sections, last)
 
 
-def _page(title: str, subtitle: str, said: Iterable[str], *sections: Section) -> Page:
-    headline = tuple(map(Statement, said))
+def _page(title: str, subtitle: str, sentences: Iterable[str], *sections: Section) -> Page:
+    headline = tuple(map(Statement, sentences))
     return Page(title, subtitle, headline, sections, limits=LIMITS, topic="Reproduction")
 
 

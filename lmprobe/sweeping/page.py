@@ -135,10 +135,10 @@ def _lowest_to_highest(result: SweepResult, order: Order) -> Statement:
     number = len(order.models)
     if len(order.groups) == 1:
         return Statement(f"{where}, no two of {number} models can be told apart.")
-    found = {row.model: row.estimate for row in result.of(order.question)}
+    values = {row.model: row.estimate for row in result.of(order.question)}
     names = result.short_names
     first, last = (
-        f"{names[model]} ({format_signed(found[model].claimed)}, {found[model].verdict.label})"
+        f"{names[model]} ({format_signed(values[model].claimed)}, {values[model].verdict.label})"
         for model in (order.models[0], order.models[-1])
     )
     rest = "the two can be told apart" if number == 2 else f"all {number} can be told apart"

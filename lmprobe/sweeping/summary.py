@@ -133,7 +133,7 @@ def _multiplicity_note(confidence: float) -> Note:
 def _unranked(answers: Mapping[Question, Sequence[Answer]]) -> tuple[Note, ...]:
     """Return which models have no rank, and why."""
     several = len({question.templates for question in answers}) > 1
-    asked = Counter(probe.subject.label for members in answers.values() for probe, _ in members)
+    probes = Counter(probe.subject.label for members in answers.values() for probe, _ in members)
     reasons: dict[Obstacle, dict[str, list[str]]] = {}
     for question, members in answers.items():
         where = [question.base, question.direction.short, *[question.templates] * several]
@@ -146,7 +146,7 @@ def _unranked(answers: Mapping[Question, Sequence[Answer]]) -> tuple[Note, ...]:
             NoteKind.LEFT_OUT,
             f"without a rank, because {reason.reason}: "
             + ", ".join(
-                f"{model} ({'everywhere' if 1 < len(own) == asked[model] else '; '.join(own)})"
+                f"{model} ({'everywhere' if 1 < len(own) == probes[model] else '; '.join(own)})"
                 for model, own in models.items()
             ),
         )

@@ -147,13 +147,13 @@ def _entry(
             f'{contents.name}: other words agree with the attribute, and how they do with "{word}" '
             "is not known"
         )
-    asked = [name for name in names if name != "singular"]
-    added = LexiconEntry(word, dict(zip(asked, forms, strict=False)))
+    required = [name for name in names if name != "singular"]
+    added = LexiconEntry(word, dict(zip(required, forms, strict=False)))
     pronouns = contents.language == "en" and any(entry.word in _PRONOUNS for entry in entries)
     if pronouns and not forms:
         added = _noun_phrase(word, deliberate=marked)
-    if not guess and (len(forms) > len(asked) or not set(asked) <= set(added.forms)):
-        raise InputError(_about_forms(given, word, asked, contents.name))
+    if not guess and (len(forms) > len(required) or not set(required) <= set(added.forms)):
+        raise InputError(_about_forms(given, word, required, contents.name))
     return replace(added, forms={name: added.forms.get(name, added.word) for name in names})
 
 
@@ -169,8 +169,8 @@ def _form_names(contents: Contents, slot: str, compared: Sequence[LexiconEntry])
             [(entry.agree, entry.number)] if slot == contents.attribute else agreeing
         )
     }
-    known = dict.fromkeys(name for entry in entries for name in entry.forms)
-    return tuple(name for name in known if name in used)
+    own_forms = dict.fromkeys(name for entry in entries for name in entry.forms)
+    return tuple(name for name in own_forms if name in used)
 
 
 def _about_forms(given: str, word: str, names: Sequence[str], name: str) -> str:
@@ -188,9 +188,9 @@ def _refuse_misspelt(
 ) -> None:
     """Raise if a word is spelt nearly as a known one or as one of its forms."""
     spelt = {
-        known.casefold(): (known, entry.label)
+        spelling.casefold(): (spelling, entry.label)
         for entry in entries
-        for known in (*entry.forms.values(), entry.word, entry.label)
+        for spelling in (*entry.forms.values(), entry.word, entry.label)
     }
     same = word.casefold() in spelt
     # In a short word, one wrong letter is a larger share of it.
@@ -198,9 +198,9 @@ def _refuse_misspelt(
     cutoff = min(_ALIKE, (size - 1) / size)
     near = get_close_matches(word.casefold(), spelt, n=1, cutoff=cutoff)
     if same or (near and not deliberate):
-        known, label = spelt[near[0]]
+        spelling, label = spelt[near[0]]
         hint = did_you_mean(label, {entry.label for entry in entries})
-        is_form = "" if known == label else f' ("{known}" is a word of it)'
+        is_form = "" if spelling == label else f' ("{spelling}" is a word of it)'
         own = "" if same else f"; a word of your own is written {NEW}{word}"
         raise InputError(f'the template set has no {role} "{word}"; {hint}{is_form}{own}')
 
@@ -232,9 +232,9 @@ def _findings(contents: Contents) -> Findings:
 
 def _check(extended: Contents, contents: Contents) -> None:
     """Raise if a sentence cannot take the words, or would tell what is hidden."""
-    known = {warning.key for warning in _findings(contents).warnings}
+    before = {warning.key for warning in _findings(contents).warnings}
     findings = _findings(extended)
-    new = [warning for warning in findings.warnings if warning.key not in known]
+    new = [warning for warning in findings.warnings if warning.key not in before]
     for problem in (*findings.problems, *new):
         raise _DoesNotFitError(f"{contents.name}: {problem.message}")
 

@@ -111,7 +111,7 @@ class TemplateSet:
         >>> [sentence.text for sentence in neutral.sentences()][:2]
         ['She became a nurse.', 'The man became a nurse.']
         """
-        chosen = [
+        words = [
             [self.own_words.get(role, {}).get(label, label) for label in labels]
             if given is None
             else _words(given, role)
@@ -120,7 +120,7 @@ class TemplateSet:
                 ("tasks", tasks, self.tasks),
             )
         ]
-        contents, who, what = choose_words(self.contents, *chosen)
+        contents, who, what = choose_words(self.contents, *words)
         own = {"attributes": who.own, "tasks": what.own}
         added = {role: words for role, words in own.items() if words}
         made = _made(contents, file=self.file) if added or self.own_words else self
