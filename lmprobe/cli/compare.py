@@ -6,20 +6,11 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import (
-    Base,
-    Json,
-    NoCache,
-    Output,
-    Quiet,
-    Templates,
-    Verbose,
-    settings_options,
-)
+from lmprobe.cli import options as shared
 from lmprobe.probing.settings import CompareSettings
 
 
-@settings_options(CompareSettings)
+@shared.settings_options(CompareSettings)
 def command(
     models: Annotated[
         list[str],
@@ -27,15 +18,15 @@ def command(
             metavar="A B [...]", help="Models, or results saved with `lmprobe run --output`."
         ),
     ],
-    templates: Templates = None,
-    base: Base = None,
+    templates: shared.Templates = None,
+    base: shared.Base = None,
     *,
     settings: CompareSettings,
-    no_cache: NoCache = False,
-    json: Json = False,
-    output: Output = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    no_cache: shared.NoCache = False,
+    json: shared.Json = False,
+    output: shared.Output = None,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
     """Compare models by paired differences: every model with the first, or all pairs.
 

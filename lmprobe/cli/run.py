@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmprobe.cli.options import (
-    Base,
-    Json,
-    NoCache,
-    Output,
-    Quiet,
-    Templates,
-    Verbose,
-    settings_options,
-)
+from lmprobe.cli import options as shared
 from lmprobe.errors import InputError
 from lmprobe.probing.settings import ModelSettings, RunSettings
 
@@ -24,7 +15,7 @@ if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
 
 
-@settings_options(RunSettings, model_settings=ModelSettings)
+@shared.settings_options(RunSettings, model_settings=ModelSettings)
 def command(
     model: Annotated[
         str,
@@ -32,16 +23,16 @@ def command(
             help="A hub id, a folder with a checkpoint, a .gguf file, or a bundled model."
         ),
     ] = "reference:amplified",
-    templates: Templates = None,
-    base: Base = None,
+    templates: shared.Templates = None,
+    base: shared.Base = None,
     *,
     settings: RunSettings,
     model_settings: ModelSettings,
-    no_cache: NoCache = False,
-    json: Json = False,
-    output: Output = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    no_cache: shared.NoCache = False,
+    json: shared.Json = False,
+    output: shared.Output = None,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
     """Measure whether a language model exaggerates the links in base rates.
 

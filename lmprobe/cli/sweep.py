@@ -6,21 +6,12 @@ from typing import Annotated
 
 import typer
 
-from lmprobe.cli.options import (
-    Base,
-    Json,
-    NoCache,
-    Output,
-    Quiet,
-    Templates,
-    Verbose,
-    settings_options,
-)
+from lmprobe.cli import options as shared
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.sweeping.jobs import SweepSettings
 
 
-@settings_options(ProbeSettings, model_settings=ModelSettings, sweep_settings=SweepSettings)
+@shared.settings_options(ProbeSettings, model_settings=ModelSettings, sweep_settings=SweepSettings)
 def command(
     models: Annotated[
         list[str] | None,
@@ -28,17 +19,17 @@ def command(
             metavar="MODEL...", help="Hub ids, folders, .gguf files, or text files that list them."
         ),
     ] = None,
-    templates: Templates = None,
-    base: Base = None,
+    templates: shared.Templates = None,
+    base: shared.Base = None,
     *,
     settings: ProbeSettings,
     model_settings: ModelSettings,
     sweep_settings: SweepSettings,
-    no_cache: NoCache = False,
-    json: Json = False,
-    output: Output = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    no_cache: shared.NoCache = False,
+    json: shared.Json = False,
+    output: shared.Output = None,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
     """Probe many models, and rank them as far as the intervals separate them.
 
