@@ -34,8 +34,9 @@ def command(
 ) -> None:
     """Render a saved result of any command; without a format option, print its tables.
 
-    The files are written to the folder of the result, or to --output. The HTML page is one file
-    that needs no network.
+    The files are written to the folder of the result, or to --output, which without a format
+    option gets what the command itself would write there. The HTML page is one file that needs
+    no network.
 
     Examples:
 
@@ -58,7 +59,7 @@ def command(
     if csv:
         files |= {f"{name}.csv": csv_text(frame) for name, frame in loaded.frames().items()}
     if not files:
-        emit(loaded, quiet=quiet, verbose=verbose)
+        emit(loaded, quiet=quiet, verbose=verbose, output=output)
     folder = output or (result if result.is_dir() else result.parent)
     write_texts({folder / name: text for name, text in files.items()})
     for name in files:

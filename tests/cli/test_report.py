@@ -45,6 +45,13 @@ def test_the_csv_files_hold_the_frames(saved: Path, result: ProbeResult, tmp_pat
     assert len(pd.read_csv(folder / "rows.csv")) == len(result.rows)
 
 
+def test_without_a_form_a_folder_gets_the_files_of_the_command(saved: Path) -> None:
+    done = CliRunner().invoke(app, ["report", str(saved), "--output", str(saved.parent / "again")])
+    assert done.exit_code == 0
+    assert "report.html" in done.stderr
+    assert (saved.parent / "again" / "result.json").read_bytes() == saved.read_bytes()
+
+
 def test_without_a_form_it_prints_the_table(saved: Path) -> None:
     done = CliRunner().invoke(app, ["report", str(saved)], env={"COLUMNS": "80"})
     assert done.exit_code == 0
