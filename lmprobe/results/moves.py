@@ -17,6 +17,7 @@ from lmprobe.results.format import format_percent
 _TASKS = 3
 # Digits of a share: more where the two are alike.
 _DIGITS = range(2, 6)
+_OTHER_WAY = {"beyond": "back", "back from": "beyond"}
 # Less than rounding is no move.
 _NOISE = 1e-9
 
@@ -99,10 +100,11 @@ class Moves:
                 f"A typical example, {example.given}: the share of “{example.predicted}” is "
                 f"{next(shares)} in {base} and {next(shares)} in {model}."
             )
-        for where, moves in ends.items():
-            if moves:
-                yield f"Farthest {where} {base}{arrow}: {', '.join(map(str, moves))}."
-                arrow = ""
+        moved = [(where, moves) for where, moves in ends.items() if moves]
+        for where, moves in moved:
+            none = "" if len(moved) == len(ends) else f" None moves {_OTHER_WAY[where]}."
+            yield f"Farthest {where} {base}{arrow}: {', '.join(map(str, moves))}.{none}"
+            arrow = ""
 
     def _farthest(self, sign: float, most: int) -> tuple[Move, ...]:
         moved = np.nan_to_num(sign * self.by_task)

@@ -173,7 +173,7 @@ def test_an_example_is_the_task_nearest_to_the_mean_of_the_group_that_the_base_l
     # It is one of those that moved farthest, which explain the arrow in its place.
     assert [*moves.sentences(0.14, "the base", "the model")] == [
         "Farthest beyond the base (share in the base → in the model): cook (she 60% → 90%), "
-        "pilot (he 70% → 80%), nurse (she 80% → 82%)."
+        "pilot (he 70% → 80%), nurse (she 80% → 82%). None moves back."
     ]
     lean, base = (np.hstack([table, table[:, :1]]) for table in (lean, base))
     model = base + lean * [0.02, 0.10, 0.30, 0.01]
