@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lmprobe.errors import Argument, DataFileError, InputError
+from lmprobe.errors import Argument, DataFileError, InputError, invalid
 from lmprobe.io.tables import LackingRows, TableSource
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import MissingCells
@@ -181,9 +181,11 @@ def _resolved_columns(settings: AmplifySettings, sources: tuple[TableSource, ...
     if columns.run and len(sources) > 1:
         raise InputError("give --run-column or several tables with --runs, not both")
     if settings.metrics and (columns.run or len(sources) > 1):
-        raise InputError("--metric is for one run; give one table")
+        raise invalid("metrics", " is for one run; give one table")
     if settings.threshold == "all" and len(sources) > 1:
-        raise InputError("--threshold all is for one run; several would be cut alike")
+        raise InputError(
+            Argument("threshold", "all"), " is for one run; several would be cut alike"
+        )
     return columns
 
 
@@ -345,9 +347,10 @@ def _other_values(
 ) -> tuple[MetricValue, ...]:
     """Return the values of the metrics of these names, from the kinds of rows and their numbers."""
     if table.added or (train is not None and train.added):
-        raise InputError(
-            "--metric needs a table with few kinds of rows: no probabilities as predictions, no "
-            "clusters and at most 100,000 different rows"
+        raise invalid(
+            "metrics",
+            " needs a table with few kinds of rows: no probabilities as predictions, no "
+            "clusters and at most 100,000 different rows",
         )
     options: dict[str, Any] = {
         "attribute_predictions": table.group_guesses,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import DataFileError, InputError, invalid
 from lmprobe.io.tables import INFINITE, NOT_A_NUMBER, Relation, TableSource, arrays, quoted
 from lmprobe.metrics.association import Association, Floats
 from lmprobe.metrics.direction import Direction
@@ -209,9 +209,10 @@ def common_labels(
     guesses = _kinds(table.task_guesses for table in tables)
     trained = _kinds([train and train.tasks])
     if columns.score:
-        raise InputError(
-            f'--score needs tasks of 0 and 1; the column "{columns.task[0]}" holds '
-            f"{', '.join(sorted(labelled | trained)[:5])}"
+        raise invalid(
+            "score",
+            f' needs tasks of 0 and 1; the column "{columns.task[0]}" holds '
+            f"{', '.join(sorted(labelled | trained)[:5])}",
         )
     if len(guesses) > 1:
         what = f'value of "{columns.task_prediction[0]}"'

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmprobe.errors import InputError, check_confidence, plural
+from lmprobe.errors import Argument, InputError, check_confidence, invalid, plural
 from lmprobe.metrics.direction import DisparityMeasure, MissingCells
 from lmprobe.results.settings import (
     COMPARED,
@@ -108,11 +108,13 @@ class AmplifySettings(Settings):
         Settings.__post_init__(self)
         check_confidence(self.confidence)
         if not self.score and (self.threshold or self.validation):
-            raise InputError("--threshold and --validation need --score")
+            both = Argument("threshold"), " and ", Argument("validation")
+            raise InputError(*both, " need ", Argument("score"))
         if self.validation and self.fixed_threshold is not None:
-            raise InputError("--validation chooses a threshold; --threshold gives one already")
+            given = Argument("threshold"), " gives one already"
+            raise invalid("validation", " chooses a threshold; ", *given)
         if self.train_weight and not self.train:
-            raise InputError("--train-weight needs --train")
+            raise invalid("train_weight", " needs ", Argument("train"))
 
     @property
     def fixed_threshold(self) -> float | None:
@@ -124,8 +126,8 @@ class AmplifySettings(Settings):
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise InputError(
-                f"--threshold must be calibrated, all or a number, found {self.threshold!r}"
+            raise invalid(
+                "threshold", f" must be calibrated, all or a number, found {self.threshold!r}"
             )
         return value
 
@@ -175,26 +177,30 @@ class Columns:
 
     def __post_init__(self) -> None:
         """Check that every label has its prediction, column by column."""
-        for option, columns in (("--attribute", self.attribute), ("--task", self.task)):
+        for argument, columns in (("attribute", self.attribute), ("task", self.task)):
             if not columns:
-                raise InputError(f"give {option}, the name of a column")
+                raise InputError("give ", Argument(argument), ", the name of a column")
             for place, column in enumerate(columns):
                 if column in columns[:place]:
-                    raise InputError(f'{option} names the column "{column}" twice')
+                    raise invalid(argument, f' names the column "{column}" twice')
+        score, task_prediction = Argument("score"), Argument("task_prediction")
         if self.score and self.task_prediction:
-            raise InputError("give --score or --task-prediction, not both")
+            raise InputError("give ", score, " or ", task_prediction, ", not both")
         if not (self.attribute_prediction or self.task_prediction or self.score):
-            raise InputError("give --task-prediction, --score or --attribute-prediction")
+            others = task_prediction, ", ", score, " or ", Argument("attribute_prediction")
+            raise InputError("give ", *others)
         pairs = (
-            ("--attribute-prediction", self.attribute_prediction, "--attribute", self.attribute),
-            ("--task-prediction", self.task_prediction, "--task", self.task),
-            ("--score", self.score, "--task", self.task),
+            ("attribute_prediction", self.attribute_prediction, "attribute", self.attribute),
+            ("task_prediction", self.task_prediction, "task", self.task),
+            ("score", self.score, "task", self.task),
         )
-        for option, columns, other, labels in pairs:
+        for argument, columns, label, labels in pairs:
             if columns and len(columns) != len(labels):
-                raise InputError(
-                    f"{option} names {plural(len(columns), 'column')} and {other} {len(labels)}: "
-                    "each label needs its own, in the same order"
+                raise invalid(
+                    argument,
+                    f" names {plural(len(columns), 'column')} and ",
+                    Argument(label),
+                    f" {len(labels)}: each label needs its own, in the same order",
                 )
 
     def labels(self, weight: str | None) -> Columns:

@@ -11,17 +11,17 @@ from lmprobe.tabular.settings import Columns, expanded, expanded_like, listed
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ({"attribute": ()}, "give --attribute"),
-        ({"task": ()}, "give --task, the name"),
-        ({"attribute": ("sex", "sex")}, '--attribute names the column "sex" twice'),
-        ({"task": ("t", "u", "t")}, '--task names the column "t" twice'),
-        ({"score": ("s",)}, "--score or --task-prediction, not both"),
-        ({"task_prediction": ()}, "give --task-prediction, --score or --attribute-prediction"),
-        ({"task_prediction": ("p", "q")}, "--task-prediction names 2 columns and --task 1"),
-        ({"attribute_prediction": ("b", "c")}, "names 2 columns and --attribute 1"),
+        ({"attribute": ()}, "give `attribute`"),
+        ({"task": ()}, "give `task`, the name"),
+        ({"attribute": ("sex", "sex")}, '`attribute` names the column "sex" twice'),
+        ({"task": ("t", "u", "t")}, '`task` names the column "t" twice'),
+        ({"score": ("s",)}, "`score` or `task_prediction`, not both"),
+        ({"task_prediction": ()}, "give `task_prediction`, `score` or `attribute_prediction`"),
+        ({"task_prediction": ("p", "q")}, "`task_prediction` names 2 columns and `task` 1"),
+        ({"attribute_prediction": ("b", "c")}, "names 2 columns and `attribute` 1"),
         (
             {"task_prediction": (), "task": ("t", "u"), "score": ("s",)},
-            "--score names 1 column and --task 2",
+            "`score` names 1 column and `task` 2",
         ),
     ],
 )

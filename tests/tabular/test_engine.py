@@ -419,7 +419,7 @@ def test_crossed_columns_that_cannot_be_told_apart_are_named(people: pd.DataFram
     choices: dict[str, Any] = {"task": "t0", "task_prediction": "p0"}
     with pytest.raises(InputError, match='age and race hold " & "'):
         lmprobe.amplify(frame, attribute=["age", "race"], **choices)
-    with pytest.raises(InputError, match='--attribute names the column "sex" twice'):
+    with pytest.raises(InputError, match='`attribute` names the column "sex" twice'):
         lmprobe.amplify(frame, attribute=["sex", "sex"], **choices)
 
 

@@ -40,9 +40,9 @@ SCORED: dict[str, Any] = {"score": "s"}
         (1, SCORED | {"run_column": "seed"}, "each run needs its own threshold"),
         (1, SCORED | {"run_column": "seed", "threshold": "all"}, "each run needs its own"),
         (2, PREDICTED | {"run_column": "seed"}, "--run-column or several tables"),
-        (1, PREDICTED | {"run_column": "seed", "metrics": "mals"}, "--metric is for one run"),
-        (2, PREDICTED | {"metrics": "mals"}, "--metric is for one run"),
-        (2, SCORED | {"threshold": "all"}, "--threshold all is for one run"),
+        (1, PREDICTED | {"run_column": "seed", "metrics": "mals"}, "`metrics` is for one run"),
+        (2, PREDICTED | {"metrics": "mals"}, "`metrics` is for one run"),
+        (2, SCORED | {"threshold": "all"}, '`threshold="all"` is for one run'),
     ],
 )
 def test_what_does_not_go_with_several_runs(

@@ -93,5 +93,5 @@ def test_mistakes() -> None:
         amplify(rows(0), **{**COLUMNS, "attribute_prediction": None}, metrics="mals")
     with pytest.raises(InputError, match="few kinds of rows"):
         amplify(rows(0).assign(who=range(300)), **COLUMNS, cluster="who", metrics="mals")
-    with pytest.raises(InputError, match="--metric is for one run"):
+    with pytest.raises(InputError, match="`metrics` is for one run"):
         amplify([rows(0), rows(1)], runs=True, **COLUMNS, metrics="mals")

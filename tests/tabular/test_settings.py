@@ -29,12 +29,12 @@ def test_options_of_several_columns_are_given_once_per_column() -> None:
         ({"confidence": 1.0}, "between 0 and 1"),
         ({"confidence": 1.5}, "between 0 and 1"),
         ({"seed": -1}, "seed"),
-        ({"threshold": "0.5"}, "--threshold and --validation need --score"),
-        ({"validation": "v.csv"}, "--threshold and --validation need --score"),
+        ({"threshold": "0.5"}, "`threshold` and `validation` need `score`"),
+        ({"validation": "v.csv"}, "`threshold` and `validation` need `score`"),
         ({"score": ("s",), "threshold": "0.5", "validation": "v.csv"}, "gives one already"),
         ({"score": ("s",), "threshold": "0", "validation": "v.csv"}, "gives one already"),
         ({"score": ("s",), "threshold": "high", "validation": "v.csv"}, "all or a number"),
-        ({"train_weight": "w"}, "--train-weight needs --train"),
+        ({"train_weight": "w"}, "`train_weight` needs `train`"),
     ],
 )
 def test_choices_that_do_not_go_together_are_refused(choices: dict[str, Any], problem: str) -> None:
