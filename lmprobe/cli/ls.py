@@ -76,6 +76,7 @@ def _templates() -> list[Row]:
             "tasks": len(templates.tasks),
             "sha256": templates.sha256,
         }
+        | ({"chat": list(templates.contents.chat)} if templates.contents.chat else {})
         for name, templates in ((name, load_templates(name)) for name in template_names())
     ]
 

@@ -69,12 +69,20 @@ def command(
                 "templates": template_set.name,
                 "sha256": template_set.sha256,
                 "own_words": template_set.own_words,
-                "sentences": [asdict(sentence) for sentence in template_set.sentences()],
+                "sentences": [
+                    {
+                        key: value
+                        for key, value in asdict(sentence).items()
+                        if key != "turn" or value
+                    }
+                    for sentence in template_set.sentences()
+                ],
             }
         )
     elif table is None or every:
         for sentence in template_set.sentences() if every else template_set.some_sentences():
-            typer.echo(printable(sentence.text))
+            turn = f"{sentence.turn} > " if sentence.turn else ""
+            typer.echo(printable(turn + sentence.text))
         if not every:
             note(
                 f"some of {plural(template_set.size, 'sentence')}: "

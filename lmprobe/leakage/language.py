@@ -88,6 +88,8 @@ def language_leakage(
         templates = load_templates(templates)
     loaded = as_model(model, device=device)
     template_set = templates or load_templates(default_templates(loaded.kind))
+    turns, system = (getattr(loaded, name, None) for name in ("chat", "system"))
+    template_set = template_set.with_chat(turns, system)
     template_set = template_set.with_words(settings.attributes, settings.tasks)
     wanted, wanted_tasks = template_set.attributes, template_set.tasks
     if base is None:
@@ -120,6 +122,7 @@ def language_leakage(
         seed=settings.seed,
         own_rule=guess_rule,
         divides=False,
+        turns=template_set.turns,
     )
     guess = guess_rule(conditional, np.ones(len(words)))
     leaks = (guess * tables.predicted).sum(axis=(1, 2)) / len(groups)
@@ -127,7 +130,7 @@ def language_leakage(
     number = settings.numbers_of(tables, value_alone=True)
     difference = number["value"].combined(len(words), number["value"], 0.0)
     alone = replace(settings, resample="templates")
-    of_model = Replicates.of_templates(leaks, template_set.families)
+    of_model = Replicates.of_templates(leaks, template_set.families, template_set.turns)
     model_row = leakage_row(
         LeakageMeasure.MODEL,
         float(leaks.mean()),

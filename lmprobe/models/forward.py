@@ -27,7 +27,10 @@ _ROUNDING = {"bfloat16": 5e-2, "float16": 5e-2}
 
 # Tokens in one batch of automatic size. More gained nothing on a CPU with a model of
 # bert-base's size (benchmarks/models.py); a GPU needs larger batches to be busy.
-_TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768}
+BALANCED = "balanced"
+"""The device of a model that is spread over all GPUs, memory and disk."""
+
+_TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768, BALANCED: 8192}
 
 # A batch of fewer tokens than this share of the budget does not keep the device busy: padding
 # costs less than another batch.
@@ -104,6 +107,11 @@ def padded(rows: Sequence[Sequence[int]], value: int) -> NDArray[np.int64]:
     return table
 
 
+def input_device(network: Any) -> Any:
+    """Return where a network takes its inputs; layers that are on disk move them themselves."""
+    return "cpu" if network.device.type == "meta" else network.device
+
+
 class Reader(Protocol):
     """How a kind of model reads the sentences of some queries: in which rows of tokens."""
 
@@ -167,11 +175,15 @@ def logits_at(network: Any, places: Sequence[Position], **inputs: Any) -> Any:
     """
     import torch
 
-    where = torch.tensor(list(places), device=network.device).unbind(1)
+    where = torch.tensor(list(places)).unbind(1)
+
+    def at_places(table: Any) -> Any:
+        # Which may be on another device than the inputs.
+        return table[tuple(index.to(table.device) for index in where)]
 
     def gather(module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
         hidden, *rest = inputs
-        return (hidden[where].unsqueeze(0), *rest) if hidden.dim() == 3 else None
+        return (at_places(hidden).unsqueeze(0), *rest) if hidden.dim() == 3 else None
 
     head = network.get_output_embeddings()
     hook = None if head is None else head.register_forward_pre_hook(gather)
@@ -188,7 +200,7 @@ def logits_at(network: Any, places: Sequence[Position], **inputs: Any) -> Any:
             hook.remove()
     # An architecture that does not call its output layer as a module leaves the hook
     # unused and gives logits at every position.
-    logits = logits[0] if logits.shape[:2] == (1, len(places)) else logits[where]
+    logits = logits[0] if logits.shape[:2] == (1, len(places)) else at_places(logits)
     return logits.float()
 
 

@@ -54,6 +54,10 @@ class TransformersModel(ABC):
     """The template set by default; its sentences should expect the candidates."""
     sentence_scorer: ClassVar[str]
     """The scorer of a whole sentence, from which the perplexity is computed."""
+    chat: Sequence[str] | None = None
+    """Turns of the user before the sentences of every probe that gives none."""
+    system: str | None = None
+    """The text of a system turn before them."""
 
     @classmethod
     def class_of(cls, config: Any) -> str | None:

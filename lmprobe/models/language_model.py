@@ -34,7 +34,8 @@ class Cloze:
     must know, because the guess is about them. `article` is the span of the article right
     before the word, where it was chosen to fit the word. `differing` are all spans in which
     this sentence differs from those of the other candidates: by default the word and its
-    article.
+    article. `prompt` is what a causal model reads before the sentence, if not the beginning of a
+    text: the turns of a chat as its template writes them; spans do not count it.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Cloze:
     given: tuple[Span, ...] = ()
     article: Span | None = None
     differing: tuple[Span, ...] = ()
+    prompt: str = ""
 
     def __post_init__(self) -> None:
         """Check that every span holds a word of the text, and the article's comes first."""
@@ -218,6 +220,8 @@ class TokenizedText:
     """Character offsets of each token; None for a special token."""
     words: tuple[Span, ...]
     """Ranges of tokens."""
+    prompt: str = ""
+    """What is read before the sentence; its tokens have no place in it."""
 
     def shown(self, tokens: Span) -> str:
         """Return what each token of a range writes, with a bar between."""
@@ -242,25 +246,45 @@ class TokenizedText:
         return (first, numbers[-1] + 1), alone
 
 
-def tokenize(tokenizer: Any, texts: Sequence[str]) -> dict[str, TokenizedText]:
-    """Tokenize each different sentence once."""
+def tokenize(tokenizer: Any, texts: Sequence[str], prompt: str = "") -> dict[str, TokenizedText]:
+    """Tokenize each different sentence once, after the prompt.
+
+    A prompt has its special tokens written out, and the tokenizer adds none.
+    """
     different = list(dict.fromkeys(texts))
     if not different:
         return {}
     batch = tokenizer(
-        different, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False
+        [prompt + text for text in different],
+        add_special_tokens=not prompt,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        verbose=False,
     )
+    before = tokenizer(prompt, add_special_tokens=False)["input_ids"] if prompt else []
     segments = batch["token_type_ids"] if "token_type_ids" in batch else [()] * len(different)
-    return {
-        text: TokenizedText(
-            text,
-            tuple(batch["input_ids"][row]),
-            tuple(segments[row]),
-            tuple(_places(batch, row, text)),
-            tuple(_words(batch.word_ids(row))),
-        )
-        for row, text in enumerate(different)
-    }
+    texts_by_row = {}
+    for row, text in enumerate(different):
+        ids, places = batch["input_ids"][row], list(_places(batch, row, prompt + text))
+        if prompt:
+            starts = batch["offset_mapping"][row][len(before) :]
+            if ids[: len(before)] != before or not starts or starts[0][0] < len(prompt):
+                raise ModelError(
+                    f"its tokenizer joins the end of the chat prompt, {prompt[-20:]!r}, and the "
+                    f"beginning of {text!r} in one token, so the sentence has no probability of "
+                    "its own; leave out the turns (",
+                    Argument("chat"),
+                    ")",
+                )
+            places = [
+                None if place is None else (place[0] - len(prompt), place[1] - len(prompt))
+                for place in [None] * len(before) + places[len(before) :]
+            ]
+        texts_by_row[text] = TokenizedText(
+            text, tuple(ids), tuple(segments[row]), tuple(places),
+            tuple(_words(batch.word_ids(row))), prompt,
+        )  # fmt: skip
+    return texts_by_row
 
 
 class _WordProblems:
@@ -274,16 +298,17 @@ class _WordProblems:
         self.known: set[str] = set()
         self.unknown: set[str] = set()
         # A span of a sentence is looked up for each direction, as the word and as what differs.
-        self._tokens: dict[tuple[str, Span], Span] = {}
+        self._tokens: dict[tuple[str, str, Span], Span] = {}
 
     def tokens(self, text: TokenizedText, span: Span) -> Span:
         """Return the range of tokens of a word, noting a word that has none of its own."""
-        if (text.text, span) in self._tokens:
-            return self._tokens[text.text, span]
+        key = text.prompt, text.text, span
+        if key in self._tokens:
+            return self._tokens[key]
         tokens, alone = text.tokens_of(span)
         if tokens[0] == tokens[1] or not (alone or self.may_share):
             self.glued[text.text[slice(*span)]] = text.shown(tokens)
-        self._tokens[text.text, span] = tokens
+        self._tokens[key] = tokens
         return tokens
 
     def locate(
@@ -356,17 +381,20 @@ def encode_causal(
 ) -> list[EncodedCloze]:
     """Tokenize the sentences for a causal model.
 
-    They begin with what the tokenizer puts there itself, else with the beginning-of-text
-    token, else with the end-of-text token, and have no end token.
+    They begin with their prompt, else with what the tokenizer puts there itself, else with the
+    beginning-of-text token, else with the end-of-text token, and have no end token.
     """
-    texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
+    by_prompt: dict[str, list[str]] = {}
+    for cloze in clozes:
+        by_prompt.setdefault(cloze.prompt, []).append(cloze.text)
+    texts = {prompt: tokenize(tokenizer, same, prompt) for prompt, same in by_prompt.items()}
     problems = _WordProblems(may_share=True)
     start = tokenizer.bos_token_id
     start = tokenizer.eos_token_id if start is None else start
     unknown = tokenizer.unk_token_id
     encoded = []
     for cloze in clozes:
-        text, first = _framed(texts[cloze.text], start)
+        text, first = _framed(texts[cloze.prompt][cloze.text], start)
         sentence = problems.locate(cloze, text, unknown)
         if first == 0 and sentence.differing[0][0] == 0:
             raise ModelError(
@@ -410,6 +438,21 @@ def _boundary(
     last = len(text.text) if place is None else place[1]
     after = last >= len(text.text) or not text.text[last].isalnum()
     return bool(word_start[cloze.ids[start]]), after
+
+
+def chat_prompt(tokenizer: Any, turn: str, system: str | None = None) -> str:
+    """Return what a chat model reads before its answer to a turn of the user.
+
+    A template that writes the date is given the same one every day, where it can be given one.
+    """
+    messages = [{"role": "user", "content": turn}]
+    if system is not None:
+        messages.insert(0, {"role": "system", "content": system})
+    return str(
+        tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False, date_string="26 Jul 2024"
+        )
+    )
 
 
 def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, get_args
 
 from lmprobe.errors import Argument, InputError, MissingExtraError, ModelError, did_you_mean, plural
 from lmprobe.metrics.direction import Dtype
 from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpoint, find_tokenizer
-from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
+from lmprobe.models.forward import BALANCED, first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
 from lmprobe.models.language_model import LanguageModel, Origin
 
@@ -38,6 +41,9 @@ def load_model(
     dtype: str = "float32",
     batch_size: int | str = "auto",
     revision: str | None = None,
+    chat: str | Sequence[str] | None = None,
+    system: str | None = None,
+    max_memory: Mapping[int | str, int | str] | None = None,
 ) -> TransformersModel:
     """Return a model that can be probed.
 
@@ -53,26 +59,41 @@ def load_model(
         The tokenizer of a model in memory; for others a folder, a hub id or an object, if that
         of the checkpoint is missing or wrong.
     device
-        "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1" or "mps".
+        "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1" or "mps"; "balanced" spreads a
+        model that is larger than one device over all GPUs, then memory and disk.
     dtype
         "float32", "float64", "bfloat16" or "float16".
     batch_size
         A number of sentences, or "auto": as many as fit into memory.
     revision
         Branch, tag or commit of a hub id.
+    chat, system
+        Turns of the user, and the text of a system turn before them, that stand before the
+        sentences of every probe that gives none; see `probe`.
+    max_memory
+        With `device="balanced"`: the most that each device may hold, as accelerate takes it,
+        such as {0: "20GiB", "cpu": "60GiB"}; by default what is free.
     """
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
     if kind != AUTO:
         kinds.get(kind)
+    if max_memory is not None and device != BALANCED:
+        raise InputError(Argument("max_memory"), " is for ", Argument("device", BALANCED))
+    if device == BALANCED:
+        _need(("accelerate",), 'the device "balanced" spreads a model over devices')
     if isinstance(model, str | Path):
         checkpoint = find_checkpoint(model, revision=revision)
-        weights: OpenableWeights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
+        from_files = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
+        from_files.max_memory = max_memory
+        weights: OpenableWeights = from_files
     else:
         if revision is not None:
             raise ModelError("a revision belongs to a hub id; this model is in memory")
         weights = _from_memory(model, kind, tokenizer, device, dtype)
-    return kinds.get(weights.kind)(weights, batch_size=batch_size)
+    loaded = kinds.get(weights.kind)(weights, batch_size=batch_size)
+    loaded.chat, loaded.system = [chat] if isinstance(chat, str) else chat, system
+    return loaded
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
@@ -105,7 +126,8 @@ def _from_checkpoint(
         fitting = kind_of(checkpoint.name, config, kind)
         opened = {"config": config, "tokenizer": files.open(fitting)}
         name = type(opened["tokenizer"]).__name__
-        record = ModelRecord(fitting, name, resolve_device(device))
+        where = device if device == BALANCED else resolve_device(device)
+        record = ModelRecord(fitting, name, where)
     weights = CheckpointWeights(
         name=checkpoint.name,
         kind=record.kind,
@@ -166,12 +188,28 @@ def _from_memory(model: Any, kind: str, tokenizer: Any, device: str, dtype: str)
         kind=kind,
         origin=origin,
         content_hash=_content_hash(network, tokenizer),
-        device=str(network.device) if device == AUTO else resolve_device(device),
+        device=_device_in_memory(network, device),
         dtype=own_dtype,
         tokenizer_name=type(tokenizer).__name__,
         network=network,
         tokenizer=checked_tokenizer(name, tokenizer, kind),
     )
+
+
+def _device_in_memory(network: Any, device: str) -> str:
+    """Return the device that a model in memory is run on."""
+    places = set((getattr(network, "hf_device_map", None) or {}).values())
+    spread = len(places) > 1 or "disk" in places
+    if spread and device in (AUTO, BALANCED):
+        return BALANCED
+    if spread or device == BALANCED:
+        map_is = "has a device map" if spread else "has no device map"
+        raise InputError(
+            f"the model in memory {map_is} and is probed as it is; leave out ",
+            Argument("device"),
+            ', or load it with `load_model("...", device="balanced")`',
+        )
+    return str(network.device) if device == AUTO else resolve_device(device)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -198,6 +236,15 @@ class CheckpointWeights(Weights):
 
     checkpoint: Checkpoint
     tokenizer_files: TokenizerFiles
+    max_memory: Mapping[int | str, int | str] | None = None
+    """The most that each device may hold of a model that is spread over several."""
+
+    @cached_property
+    def _offload_folder(self) -> str:
+        """The folder of layers for which there is no memory; removed with this object."""
+        folder = mkdtemp(prefix="lmprobe-layers-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -220,14 +267,20 @@ class CheckpointWeights(Weights):
         network = self._load(self.checkpoint.base or self.checkpoint)
         if self.checkpoint.base is not None:
             network = _with_adapter(network, self.checkpoint)
-        return network.eval().to(self.device)
+        network = network.eval()
+        return network if self.device == BALANCED else network.to(self.device)
 
     def _load(self, checkpoint: Checkpoint) -> Any:
         import torch
         import transformers
 
         auto = getattr(transformers, kinds.get(self.kind).auto_class)
-        options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {"config": self.config}
+        options: dict[str, Any] = {"config": self.config}
+        if checkpoint.gguf:
+            options = {"gguf_file": checkpoint.gguf}
+        if self.device == BALANCED:
+            options |= {"device_map": "auto", "offload_folder": self._offload_folder}
+            options["max_memory"] = None if self.max_memory is None else dict(self.max_memory)
         with _reading(f"{self.name}: the weights cannot be read"):
             network, report = auto.from_pretrained(
                 checkpoint.folder,
@@ -373,13 +426,14 @@ class MemoryWeights(Weights):
         """Give the network on its device in evaluation mode, and restore both afterwards."""
         modes = {module: module.training for module in self.network.modules()}
         before = str(self.network.device)
+        moved = self.device not in (BALANCED, before)
         try:
             self.network.eval()
-            if self.device != before:
+            if moved:
                 self.network.to(self.device)
             yield self.network
         finally:
-            if self.device != before:
+            if moved:
                 self.network.to(before)
             for module, mode in modes.items():
                 module.training = mode
@@ -413,7 +467,7 @@ def _content_hash(network: Any, tokenizer: Any) -> str:
 
     whole = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):
-        flat = tensor.detach().cpu().contiguous()
+        flat = _tensor(network, name, tensor).cpu().contiguous()
         whole.update(f"{name} {flat.dtype} {tuple(flat.shape)}\n".encode())
         whole.update(flat.reshape(-1).view(torch.uint8).numpy().tobytes())
     described = {
@@ -423,6 +477,18 @@ def _content_hash(network: Any, tokenizer: Any) -> str:
     whole.update(str(getattr(network, "active_adapters", "")).encode())
     whole.update(tokenizer_text(tokenizer).encode())
     return whole.hexdigest()
+
+
+def _tensor(network: Any, name: str, tensor: Any) -> Any:
+    """Return a tensor of the state of a network, read from disk if its layer is there."""
+    if tensor.device.type != "meta":
+        return tensor.detach()
+    from accelerate.utils import align_module_device
+
+    path, _, own_name = name.rpartition(".")
+    module = network.get_submodule(path)
+    with align_module_device(module):
+        return getattr(module, own_name).detach().cpu()
 
 
 OpenableWeights = CheckpointWeights | MemoryWeights

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmprobe.errors import ModelError
-from lmprobe.models.forward import logits_at, padded, rounding
+from lmprobe.models.forward import input_device, logits_at, padded, rounding
 
 Ids = tuple[int, ...]
 
@@ -122,7 +122,7 @@ def tree_inputs(network: Any, trees: Sequence[PrefixTree]) -> dict[str, Any]:
     inner = network.get_base_model() if hasattr(network, "peft_config") else network
     has_cache = "use_cache" in inspect.signature(inner.forward).parameters
     options: dict[str, Any] = {"use_cache": False} if has_cache else {}
-    return {name: value.to(network.device) for name, value in inputs.items()} | options
+    return {name: value.to(input_device(network)) for name, value in inputs.items()} | options
 
 
 class TreeCheck:

@@ -166,7 +166,8 @@ def compare_results(
     if first.templates != second.templates:
         raise InputError(
             f"{names[0]} has {len(first.templates)} templates and {names[1]} "
-            f"{len(second.templates)}, or others; a paired comparison needs the same templates"
+            f"{len(second.templates)}, or others; a paired comparison needs the same templates, "
+            "after the same turns of a chat"
         )
     later = {(row.base, row.direction): row for row in second.rows}
     rows = [

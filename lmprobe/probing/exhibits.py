@@ -233,7 +233,8 @@ def robustness_tables(direction: Direction, rows: Sequence[ProbeRow]) -> tuple[T
     )
     errors = (
         ColumnOf(f"error by {part}", f"standard_errors.{part}", ColumnKind.NUMBER, f"error_{part}")
-        for part in ("templates", "tasks", "both")
+        for part in ("templates", "turns", "tasks", "both")
+        if part != "turns" or any(part in row.standard_errors for row in rows)
     )
     robust = [row for row in rows if row.robustness is not None]
     estimated = [row for row in rows if row.standard_errors]
@@ -244,9 +245,11 @@ def robustness_tables(direction: Direction, rows: Sequence[ProbeRow]) -> tuple[T
 
 
 def _flips(flips: Mapping[str, int]) -> str:
-    """Return how many families and tasks change the verdict if they are left out alone."""
+    """Return how many families, turns and tasks change the verdict if they are left out alone."""
     return ", ".join(
-        f"{flips[axis]} of {flips[f'of_{axis}']} {axis}" for axis in ("families", "tasks") if flips
+        f"{flips[axis]} of {flips[f'of_{axis}']} {axis}"
+        for axis in ("families", "turns", "tasks")
+        if axis in flips
     )
 
 

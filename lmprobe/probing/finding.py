@@ -184,7 +184,11 @@ def _most_uneven(row: ProbeRow) -> Iterator[str]:
 def _reservations(row: ProbeRow) -> Iterator[str]:
     """Yield what the verdict of a row depends on, where the reading changes with it."""
     flips = {} if row.robustness is None else row.robustness.verdict_flips
-    words = {"families": ("family", "families of sentences"), "tasks": ("task", "tasks")}
+    words = {
+        "families": ("family", "families of sentences"),
+        "turns": ("turn", "turns"),
+        "tasks": ("task", "tasks"),
+    }
     parts = {
         f"one {singular}": f"{flips[axis]} of {flips[f'of_{axis}']} {several}"
         for axis, (singular, several) in words.items()

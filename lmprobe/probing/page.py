@@ -226,6 +226,7 @@ def _measured(result: ProbeResult) -> Section:
                 facts=_words(result),
                 tables=(words_table(result.words),) if result.words else (),
             ),
+            *(_chat(result) if result.turns else ()),
             Section(
                 f"Templates of {result.provenance['templates']['name']}",
                 items=templates,
@@ -242,6 +243,16 @@ def _measured(result: ProbeResult) -> Section:
             ),
         ),
         name="measured",
+    )
+
+
+def _chat(result: ProbeResult) -> Iterator[Section]:
+    system = result.provenance.get("settings", {}).get("system")
+    yield Section(
+        "Turns of the user",
+        ("Every sentence is scored as the beginning of the answer to each.",),
+        items=tuple(_unique([result.turns])),
+        facts={} if system is None else {"system": system},
     )
 
 

@@ -49,6 +49,8 @@ def probe(
     attributes: Sequence[str] | None = ProbeSettings.attributes,
     tasks: Sequence[str] | None = ProbeSettings.tasks,
     direction: Direction | str | None = ProbeSettings.direction,
+    chat: str | Sequence[str] | None = ProbeSettings.chat,
+    system: str | None = ProbeSettings.system,
     lean: Base | None = ProbeSettings.lean,
     lean_weighting: LeanWeighting = ProbeSettings.lean_weighting,
     scorer: str = ProbeSettings.scorer,
@@ -85,6 +87,11 @@ def probe(
         templates can take them, see `TemplateSet.with_words`.
     direction
         `T->A` or `A->T`: the only direction in which the model is asked; by default both.
+    chat, system
+        For causal models with a chat template: what the user says before every sentence, which
+        is scored as the beginning of the answer; several turns multiply the templates, and the
+        interval covers the choice of the turn. By default the turns that the model was loaded
+        with, or those of the template set. `system` is the text of a system turn before them.
     lean
         The base rates that determine the lean; by default the base itself, and for `uniform`,
         which has none, the majorities of WinoBias.
@@ -121,6 +128,11 @@ def probe(
     loaded = as_model(model, tokenizer=tokenizer)
     template_set = templates or load_templates(default_templates(loaded.kind))
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
+    settings = replace(
+        settings,
+        chat=getattr(loaded, "chat", None) if settings.chat is None else settings.chat,
+        system=getattr(loaded, "system", None) if settings.system is None else settings.system,
+    )
     settings, template_set = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
     baselines = _baselines(base, loaded, lean_from, settings)
@@ -138,11 +150,12 @@ def probe(
     split = {word: count for table in scores.values() for word, count in table.pieces.items()}
     # The scorer, the words, the threads and the perplexity are the same in every direction.
     any_direction = next(iter(scores.values()))
-    rows = probe_rows(baselines, scores, template_set.families, settings)
+    rows = probe_rows(baselines, scores, template_set, settings)
     return ProbeResult(
         rows=rows,
         templates=tuple(template.name for template in template_set.templates),
         families=template_set.families,
+        turns=template_set.turns,
         provenance=_provenance(loaded, template_set, baselines, settings, any_direction),
         notes=(
             *_split_notes(any_direction.scorer, split),
@@ -154,7 +167,7 @@ def probe(
         margins=tuple(
             Margin(name, row)
             for name, merged, merged_scores in margins(baselines, scores, template_set)
-            for row in probe_rows(merged, merged_scores, template_set.families, settings)
+            for row in probe_rows(merged, merged_scores, template_set, settings)
         ),
         metrics=_metric_values(table_metrics, baselines, rows),
     )
@@ -173,7 +186,8 @@ def resolved(
     intervals.get(settings.interval)
     if settings.scorer != AUTO:
         scorers.get(settings.scorer)
-    template_set = templates.with_words(settings.attributes, settings.tasks)
+    template_set = templates.with_chat(settings.chat, settings.system)
+    template_set = template_set.with_words(settings.attributes, settings.tasks)
     for role, labels in (("attribute", template_set.attributes), ("task", template_set.tasks)):
         if len(labels) < 2:
             raise too_few(role, labels)
@@ -285,4 +299,4 @@ def _provenance(
         "dtype": model.dtype,
         "batch_policy": model.batch_policy,
         "threads": scores.threads,
-    }
+    } | ({"prompts": dict(scores.prompts)} if scores.prompts else {})

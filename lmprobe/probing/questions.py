@@ -114,6 +114,7 @@ class Chunk:
                         cloze.given,
                         cloze.article,
                         cloze.differing,
+                        *([cloze.prompt] if cloze.prompt else ()),
                     )
                     for cloze in clozes
                 ]
@@ -174,9 +175,16 @@ class Chunk:
 
 
 def chunks(
-    templates: TemplateSet, words: Words, directions: Sequence[Direction], kind: str
+    templates: TemplateSet,
+    words: Words,
+    directions: Sequence[Direction],
+    kind: str,
+    prompts: Mapping[str, str],
 ) -> list[Chunk]:
-    """Return everything that a model of that kind is asked about the words in the templates."""
+    """Return everything that a model of that kind is asked about the words in the templates.
+
+    `prompts` has what the model reads before the sentences, for each turn of a chat.
+    """
     shape = len(templates.templates), len(words.attributes), len(words.tasks)
     pairs = shape[1] * shape[2]
     number = min(shape[0], -(-shape[0] * pairs // CHUNK_SENTENCES))
@@ -185,12 +193,16 @@ def chunks(
     made = []
     for rows in np.array_split(np.arange(shape[0]), number):
         first, end = int(rows[0]) * pairs, (int(rows[-1]) + 1) * pairs
-        filled = [templates.templates[row].sentences(words.attributes, words.tasks) for row in rows]
+        chosen = [templates.templates[row] for row in rows]
+        filled = [
+            (each.sentences(words.attributes, words.tasks), prompts.get(each.turn, ""))
+            for each in chosen
+        ]
         made.append(
             Chunk(
                 len(rows),
                 {
-                    direction: [cloze for pairs in filled for cloze in _clozes(pairs, direction)]
+                    direction: [cloze for each in filled for cloze in _clozes(*each, direction)]
                     for direction in directions
                 },
                 {
@@ -207,7 +219,9 @@ def chunks(
     return made
 
 
-def _clozes(sentences: Mapping[tuple[str, str], Sentence], direction: Direction) -> list[Cloze]:
+def _clozes(
+    sentences: Mapping[tuple[str, str], Sentence], prompt: str, direction: Direction
+) -> list[Cloze]:
     """Return one cloze per pair of words, tasks fastest."""
     blanks: dict[str, list[tuple[str, str]]] = {}
     for pair in sentences:
@@ -216,10 +230,14 @@ def _clozes(sentences: Mapping[tuple[str, str], Sentence], direction: Direction)
     for pairs in blanks.values():
         slots = differing_slots([sentences[pair] for pair in pairs])
         differing |= dict.fromkeys(pairs, slots)
-    return [_cloze(sentence, direction, differing[pair]) for pair, sentence in sentences.items()]
+    return [
+        _cloze(sentence, prompt, direction, differing[pair]) for pair, sentence in sentences.items()
+    ]
 
 
-def _cloze(sentence: Sentence, direction: Direction, differing: Sequence[str]) -> Cloze:
+def _cloze(
+    sentence: Sentence, prompt: str, direction: Direction, differing: Sequence[str]
+) -> Cloze:
     slots = sentence.attribute_slot, sentence.task_slot
     hidden, given = slots[direction.axis], slots[direction.given_axis]
     return Cloze(
@@ -230,6 +248,7 @@ def _cloze(sentence: Sentence, direction: Direction, differing: Sequence[str]) -
         differing=tuple(
             (span.start, span.end) for span in sentence.spans if span.slot in differing
         ),
+        prompt=prompt,
     )
 
 

@@ -77,6 +77,7 @@ class ProbeRow:
     lean_source: str
     lean_weighting: LeanWeighting
     families: tuple[str, ...] = json_field(inherited=True)
+    turns: tuple[str, ...] = json_field(default=(), inherited=True)
     dropped_attributes: tuple[str, ...] = ()
     dropped_tasks: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -206,6 +207,7 @@ class ProbeRow:
             self.counted,
             self.base_errors,
             seed,
+            turns=self.turns,
         )
 
     def __repr__(self) -> str:
@@ -268,8 +270,8 @@ class ProbeResult(Result):
     kind: ClassVar[str] = "probe"
     limits: ClassVar[tuple[str, ...]] = LIMITS
     json_keys: ClassVar[tuple[str, ...]] = (
-        "rows", "templates", "families", "split_words", "perplexity", "words", "margins", "metrics",
-        "notes", "limits", "provenance",
+        "rows", "templates", "families", "turns", "split_words", "perplexity", "words", "margins",
+        "metrics", "notes", "limits", "provenance",
     )  # fmt: skip
 
     rows: tuple[ProbeRow, ...]
@@ -285,6 +287,8 @@ class ProbeResult(Result):
     """The words behind the labels, where these are groups or keys."""
     margins: tuple[Margin, ...] = ()
     """For crossed attributes: the rows of each attribute alone."""
+    turns: tuple[str, ...] = json_field(default=(), optional=True)
+    """What the user of a chat said before each template, where there was a chat."""
     metrics: tuple[MetricValue, ...] = json_field(default=(), optional=True)
     """What other metrics give for the same tables, where they were asked for."""
 
@@ -375,6 +379,8 @@ class ProbeResult(Result):
             raise ValueError("it has no rows")
         if len(self.families) != len(self.templates):
             raise ValueError(f"{len(self.templates)} templates, {len(self.families)} families")
+        if len(self.turns) not in (0, len(self.templates)):
+            raise ValueError(f"{len(self.templates)} templates, {len(self.turns)} turns")
         needed = {"model": str, "scorer": str, "templates": dict, "bases": dict, "versions": dict}
         for name, kind in needed.items():
             if not isinstance(self.provenance[name], kind):

@@ -206,12 +206,12 @@ def margins(
 def probe_rows(
     baselines: Sequence[Baseline],
     scores: Mapping[Direction, Scores],
-    families: tuple[str, ...],
+    templates: TemplateSet,
     settings: ProbeSettings,
 ) -> tuple[ProbeRow, ...]:
     """Return one row per base and direction; their intervals may depend on each other."""
     bare = [
-        (baseline, _bare_row(baseline, answers, families, settings), answers)
+        (baseline, _bare_row(baseline, answers, templates, settings), answers)
         for baseline in baselines
         for answers in scores.values()
     ]
@@ -231,7 +231,7 @@ def probe_rows(
 
 
 def _bare_row(
-    baseline: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
+    baseline: Baseline, scores: Scores, templates: TemplateSet, settings: ProbeSettings
 ) -> ProbeRow:
     """Return one base in one direction without what is uncertain about it."""
     direction, rates = scores.direction, baseline.rates
@@ -251,7 +251,8 @@ def _bare_row(
         candidate_mass=scores.candidate_mass(),
         lean_source=baseline.lean_name,
         lean_weighting=settings.lean_weighting,
-        families=families,
+        families=templates.families,
+        turns=templates.turns,
         dropped_attributes=rates.dropped_attributes,
         dropped_tasks=rates.dropped_tasks,
         notes=(*baseline.notes, *_article_notes(scores), *tiny_mass_notes(scores)),
@@ -283,6 +284,7 @@ def _uneven(row: ProbeRow, settings: ProbeSettings) -> ProbeRow:
         row.predicted,
         row.base_rate,
         families=row.families,
+        turns=row.turns,
         confidence=settings.confidence,
         rng=np.random.default_rng(settings.seed),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import InputError, did_you_mean
+from lmprobe.errors import Argument, InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import DIRECTIONS, Direction
@@ -77,6 +77,8 @@ class Scores:
     """How many times as probable as random tokens the first tokens of the candidates are."""
     perplexity: float | None = None
     """The perplexity per word of a sample of the sentences; the same in every direction."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """What the model read before the sentences, for each turn of a chat."""
     threads: int = 1
     """How many threads the answers were computed with, the most of any template."""
 
@@ -238,7 +240,8 @@ def score_directions(
     words = Words(tuple(attribute_of), tuple(task_of))
     # In alphabetical order: the order in which words are listed is no reason to ask again.
     ordered = Words(tuple(sorted(words.attributes)), tuple(sorted(words.tasks)))
-    requests = chunks(templates, ordered, directions, model.kind)
+    prompts = _prompts(model, templates)
+    requests = chunks(templates, ordered, directions, model.kind, prompts)
     entries, cached = cached_answers(
         model,
         [
@@ -269,6 +272,7 @@ def score_directions(
             one_word=all(chunk.one_word(direction) for chunk in requests),
             scorer=chosen_scorer.name,
             cached=cached,
+            prompts=prompts,
             threads=max(entry.threads for entry in entries),
             mass_ratio=_ratio(
                 numbers[f"{direction} {CANDIDATES}"], numbers[f"{direction} {RANDOM}"]
@@ -281,6 +285,20 @@ def score_directions(
         split = {word for table in scores.values() for word in table.pieces}
         warn_of_split(split, chosen_scorer.name)
     return scores
+
+
+def _prompts(model: LanguageModel, templates: TemplateSet) -> dict[str, str]:
+    """Return what the model reads before the sentences, for each turn of a chat."""
+    turns = list(dict.fromkeys(templates.turns))
+    write = getattr(model, "chat_prompt", None)
+    if turns and write is None:
+        raise InputError(
+            f"{model.name} is a {model.kind} model, and turns of a chat (",
+            Argument("chat"),
+            ", or `chat` of a template set) are for causal models that have a chat template; "
+            "leave them out, or choose another template set",
+        )
+    return {turn: write(turn, templates.system) for turn in turns} if write else {}
 
 
 def _joined(entries: Sequence[CacheEntry]) -> dict[str, Floats]:

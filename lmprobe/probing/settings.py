@@ -61,6 +61,18 @@ class QuestionSettings(WordSettings):
         COMPARED,
         metavar="DIRECTION",
     )
+    chat: tuple[str, ...] | None = setting(
+        None,
+        "What the user of a chat model says before every sentence, which then begins its answer; "
+        "repeat for several; by default the turns of the template set.",
+        COMPARED,
+        metavar="TEXT",
+        repeated=True,
+        recorded=False,
+    )
+    system: str | None = setting(
+        None, "What a system turn before --chat says.", COMPARED, metavar="TEXT", recorded=False
+    )
     lean: str | None = setting(
         None, "Take the lean from these base rates; by default from the base itself.", COMPARED
     )
@@ -79,7 +91,10 @@ class QuestionSettings(WordSettings):
     )
 
     def __post_init__(self) -> None:
-        """Check every value; a direction may be abbreviated."""
+        """Check every value; a direction may be abbreviated, and one turn be given alone."""
+        turns: object = self.chat
+        if isinstance(turns, str):
+            object.__setattr__(self, "chat", (turns,))
         super().__post_init__()
         if self.direction is not None:
             object.__setattr__(self, "direction", Direction.parse(self.direction).value)
@@ -146,7 +161,7 @@ class ModelSettings(Settings):
     tokenizer: str | None = setting(
         None, "A folder or hub id of a tokenizer, if that of the model is missing or wrong.", MODEL
     )
-    device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps.", MODEL)
+    device: str = setting("auto", "The device: auto, cpu, cuda, cuda:1, mps, balanced.", MODEL)
     dtype: Dtype = setting("float32", "The floating-point type of the model.", EXPERT)
     batch_size: str = setting(
         "auto", "Sentences per batch: auto, or a number.", EXPERT, metavar="N"

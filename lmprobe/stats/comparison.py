@@ -100,7 +100,7 @@ def compare_tables(
         p_equivalence=None if margin is None else equivalence_p_value(spread, margin),
         middle=settings.interval_of(middle, settings.confidence, bound),
         tasks={
-            task: Replicates.of_templates(values, first.families).spread("templates")
+            task: Replicates.of_templates(values, first.families, first.turns).spread("templates")
             for task, values in zip(first.tasks, by_task.T, strict=True)
         },
         number=number,

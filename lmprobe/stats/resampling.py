@@ -4,9 +4,10 @@ The observations of a probe are templates crossed with tasks, not independent ce
 template moves all of its cells together, and so does one odd task. Templates that share a frame
 (a family) and tasks that share a row of the base's source (a unit) go together. Given the tasks,
 a probe's number is a mean over templates, so the share of the families in its variance is that
-of a jackknife. The share of the tasks is the variance over resamples of the tasks, in each of
-which everything that depends on the choice of tasks was computed anew; what is linear in the
-tasks is taken from the jackknife, which leaves little to the luck of the draw.
+of a jackknife, and so is the share of the turns of a chat, which group the same templates
+otherwise. The share of the tasks is the variance over resamples of the tasks, in each of which
+everything that depends on the choice of tasks was computed anew; what is linear in the tasks is
+taken from the jackknife, which leaves little to the luck of the draw.
 """
 
 from __future__ import annotations
@@ -175,11 +176,16 @@ class Replicates:
     """(T,): how much each task weighs in the margins of the base; None if they do not matter."""
     noise: float = 0.0
     """The standard error that a base alone adds when its tasks are not drawn anew."""
+    turns: tuple[str, ...] = ()
+    """The turn of a chat before each template, where there is a chat."""
 
     @classmethod
-    def of_templates(cls, by_template: Floats, families: tuple[str, ...]) -> Replicates:
+    def of_templates(
+        cls, by_template: Floats, families: tuple[str, ...], turns: tuple[str, ...] = ()
+    ) -> Replicates:
         """Return a number that does not depend on the choice of tasks."""
-        return cls(by_template, families, ("",), np.zeros(1), np.zeros(2), np.ones((2, 1)))
+        without, resampled, times = np.zeros(1), np.zeros(2), np.ones((2, 1))
+        return cls(by_template, families, ("",), without, resampled, times, turns=turns)
 
     @property
     def value(self) -> float:
@@ -202,8 +208,17 @@ class Replicates:
     @cached_property
     def family_sums(self) -> tuple[Floats, Floats]:
         """The sum over the templates of each family that has any, and their number, (F,) each."""
+        return self._sums(self.families)
+
+    @cached_property
+    def turn_sums(self) -> tuple[Floats, Floats]:
+        """The same of each turn of a chat; of no turns where there are not several."""
+        sums, sizes = self._sums(self.turns) if self.turns else (np.zeros(0), np.zeros(0))
+        return (sums, sizes) if len(sizes) > 1 else (sums[:0], sizes[:0])
+
+    def _sums(self, groups: tuple[str, ...]) -> tuple[Floats, Floats]:
         defined = ~np.isnan(self.by_template)
-        names = np.unique(np.array(self.families, dtype=str)[defined], return_inverse=True)[1]
+        names = np.unique(np.array(groups, dtype=str)[defined], return_inverse=True)[1]
         sizes = np.bincount(names).astype(np.float64)
         sums = np.bincount(names, weights=self.by_template[defined])
         return sums.astype(np.float64), sizes
@@ -227,24 +242,28 @@ class Replicates:
         return min(number, max(by_weight, _FEWEST_BY_WEIGHT))
 
     @cached_property
-    def influence(self) -> tuple[Floats, Floats]:
-        """How much the number falls without each family and each unit, (F,) and (U,)."""
-        sums, sizes = self.family_sums
-        total = sizes.sum()
-        rest = np.where(total > sizes, total - sizes, 1.0)
-        return (sums - sizes * self.value) / rest, -self.without
+    def influence(self) -> dict[str, Floats]:
+        """How much the number falls without each family, each turn of a chat and each unit."""
+        falls = {}
+        for part, (sums, sizes) in {"families": self.family_sums, "turns": self.turn_sums}.items():
+            total = sizes.sum()
+            rest = np.where(total > sizes, total - sizes, 1.0)
+            falls[part] = (sums - sizes * self.value) / rest
+        return falls | {"tasks": -self.without}
 
     def spread(self, resample: str = "both") -> Spread:
         """Return the standard error of the number when `resample` is drawn anew."""
         sizes = self.family_sums[1]
         if not len(sizes):
             return Spread(math.nan, {"families": Share(0.0, 0.0, 0)})
-        by_family, by_unit = self.influence
         parts: dict[str, Share] = {}
         if resample != "tasks":
-            parts["families"] = Share(_jackknife(by_family), effective_number(sizes), len(sizes))
+            for part, each in (("families", sizes), ("turns", self.turn_sums[1])):
+                if part == "families" or len(each):
+                    variance = _jackknife(self.influence[part])
+                    parts[part] = Share(variance, effective_number(each), len(each))
         if resample != "templates":
-            variance = self._task_variance(by_unit)
+            variance = self._task_variance(self.influence["tasks"])
             parts["tasks"] = Share(variance, self.effective_tasks, len(self.unit_sizes))
         elif self.noise:
             parts["base"] = Share(self.noise**2, math.inf, 2)
@@ -252,7 +271,7 @@ class Replicates:
 
     def _linear(self) -> Floats:
         """Return what a draw of each unit adds to the number, to first order, (U,)."""
-        by_unit = self.influence[1]
+        by_unit = self.influence["tasks"]
         return np.asarray((by_unit - by_unit.mean()) * (len(by_unit) - 1) / len(by_unit))
 
     def _task_variance(self, by_unit: Floats) -> float:
@@ -270,16 +289,26 @@ class Replicates:
         return slope**2 * _jackknife(by_unit) + rest * n / (n - 1)
 
     def leave_one_out(self) -> Iterator[tuple[str, Replicates]]:
-        """Yield the number without each family, and without each unit of tasks."""
+        """Yield the number without each family, each turn and each unit of tasks."""
         names, tasks = np.array(self.families, dtype=str), np.array(self.units, dtype=str)
-        for family in dict.fromkeys(self.families):
-            rest = names != family
-            if not np.isnan(self.by_template[rest]).all():
-                families = tuple(names[rest].tolist())
-                yield (
-                    "families",
-                    replace(self, by_template=self.by_template[rest], families=families),
-                )
+        groups = {"families": names}
+        # A single turn that is left would have no spread.
+        if len(self.turn_sums[0]) > 2:
+            groups["turns"] = np.array(self.turns, dtype=str)
+        for axis, of in groups.items():
+            for group in dict.fromkeys(of.tolist()):
+                rest = of != group
+                if not np.isnan(self.by_template[rest]).all():
+                    kept = np.flatnonzero(rest).tolist()
+                    yield (
+                        axis,
+                        replace(
+                            self,
+                            by_template=self.by_template[rest],
+                            families=tuple(self.families[place] for place in kept),
+                            turns=tuple(self.turns[place] for place in kept if self.turns),
+                        ),
+                    )
         units, linear, weight = np.unique(tasks), self._linear(), self.task_weight
         for place, unit in enumerate(units if len(units) > 2 else ()):
             yield (
@@ -329,7 +358,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The standard error of a value by its sources: families of templates, tasks, the base.
+    """The standard error of a value by its sources: families of templates, turns, tasks, the base.
 
     A claim must be true of the sum, whose degrees of freedom are Satterthwaite's (1946), and of
     each source alone: with two or three units their variance is small by chance now and then,
@@ -427,19 +456,22 @@ def joint_confidence(
 def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) -> Floats:
     """Return the influence of every family and unit on one number, by name; 0 where not its own."""
     number = numbers[place]
-    by_family, by_unit = number.influence
-    defined = np.array(number.families, dtype=str)[~np.isnan(number.by_template)]
+    defined = ~np.isnan(number.by_template)
     parts = []
     if resample != "tasks":
-        names = sorted({name for other in numbers for name in other.families})
-        parts.append(_placed(names, np.unique(defined), by_family))
+        for part in ("families", "turns") if number.turns else ("families",):
+            names = sorted({name for other in numbers for name in getattr(other, part)})
+            own = np.unique(np.array(getattr(number, part), dtype=str)[defined])
+            # A single turn has no influence.
+            parts.append(_placed(names, own, number.influence[part] if len(own) > 1 else own == ""))
     if resample != "templates":
         names = sorted({name for other in numbers for name in other.units})
-        parts.append(_placed(names, np.unique(np.array(number.units, dtype=str)), by_unit))
+        own = np.unique(np.array(number.units, dtype=str))
+        parts.append(_placed(names, own, number.influence["tasks"]))
     else:
-        own = np.zeros(len(numbers))
-        own[place] = number.noise
-        parts.append(own)
+        noise = np.zeros(len(numbers))
+        noise[place] = number.noise
+        parts.append(noise)
     return np.concatenate(parts)
 
 

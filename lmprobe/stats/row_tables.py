@@ -86,6 +86,8 @@ class RowTables:
     """The rule that gives the lean of the base, where it is another than the paper's."""
     divides: bool = True
     """Whether what a sampled base does not show is estimated and divided out."""
+    turns: tuple[str, ...] = ()
+    """The turn of a chat before each template, where there is a chat."""
 
     @property
     def sampled(self) -> bool:
@@ -215,6 +217,7 @@ class RowTables:
                 times,
                 self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
                 noise.get(part, 0.0),
+                self.turns,
             )
         if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.

@@ -115,12 +115,18 @@ class IntervalSettings(Settings):
             confidence=confidence,
             rng=np.random.default_rng(self.seed),
         )
-        if number.noise and not traits_of(self.interval).resamples:
+        if not traits_of(self.interval).resamples:
+            # What such a method does not see: it has the mean of each family alone.
             from scipy import special
 
-            reach = number.noise * float(special.ndtri((1 + ends.confidence) / 2))
-            noise = Interval(-reach, reach, ends.confidence, ends.method)
-            ends = ends.widened(number.value, noise)
+            level = (1 + ends.confidence) / 2
+            reaches = [number.noise * float(special.ndtri(level))]
+            if turns := number.spread("templates").parts.get("turns"):
+                error = math.sqrt(turns.variance)
+                reaches.append(error * float(special.stdtrit(turns.degrees, level)))
+            for reach in filter(None, reaches):
+                noise = Interval(-reach, reach, ends.confidence, ends.method)
+                ends = ends.widened(number.value, noise)
         return replace(ends, confidence=self.confidence).clipped(-bound, bound)
 
 
@@ -231,8 +237,9 @@ def _row_estimates(
     whole = numbers["value"]
     flips = dict.fromkeys(("families", "of_families", "tasks", "of_tasks"), 0)
     for axis, other in whole.leave_one_out():
+        flips.setdefault(axis, 0)
         flips[axis] += claim("value", other)[1] is not parts["value"].verdict
-        flips[f"of_{axis}"] += 1
+        flips[f"of_{axis}"] = flips.get(f"of_{axis}", 0) + 1
     return RowEstimates(
         parts,
         _strength(row, numbers[STRENGTH], obstacle, settings, confidence),
@@ -246,7 +253,8 @@ def _row_estimates(
 def _standard_errors(number: Replicates) -> dict[str, float]:
     parts = {name: math.sqrt(part.variance) for name, part in number.spread().parts.items()}
     both = math.hypot(*parts.values())
-    return {"templates": parts["families"], "tasks": parts["tasks"], "both": both}
+    errors = {"templates": parts["families"], "tasks": parts["tasks"], "both": both}
+    return errors | {name: parts[name] for name in ("turns",) if name in parts}
 
 
 def _strength(
@@ -286,23 +294,28 @@ def interval_notes(
     number: Replicates, ends: Interval, settings: IntervalSettings
 ) -> tuple[Note, ...]:
     """Return what the interval assumes, and where it is not to be trusted."""
-    families = len(number.family_sums[1])
-    single = families == (~np.isnan(number.by_template)).sum()
+    families, turns = len(number.family_sums[1]), len(number.turn_sums[1])
+    single = families * max(turns, 1) == (~np.isnan(number.by_template)).sum()
     unit = "template" if single else "paraphrase family"
     many = "templates" if single else "paraphrase families"
     tasks = len(number.unit_sizes)
     counts = {many: (unit, families, FEW), "tasks": ("task", tasks, FEW_TASKS)}
+    counts |= {"turns": ("turn", turns, FEW)} if turns else {}
     words = {name: plural(n, unit, name) for name, (unit, n, _) in counts.items()}
     if tasks < len(number.units):
         words["tasks"] = f"{plural(len(number.units), 'task')} in {plural(tasks, 'unit')}"
+    sentences = f"{words[many]} after each of {words['turns']}" if turns else words[many]
     how = {
-        "templates": f"{words[many]}, the tasks are taken as fixed",
+        "templates": f"{sentences}, the tasks are taken as fixed",
         "tasks": f"{words['tasks']}, the templates are taken as fixed",
-        "both": f"{words[many]} crossed with {words['tasks']}",
+        "both": f"{sentences} crossed with {words['tasks']}",
     }[settings.drawn]
     traits, spread = traits_of(settings.interval), number.spread(settings.drawn)
     notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
-    for part, name in (("families", many), ("tasks", "tasks")):
+    if len(set(number.turns)) == 1:
+        text = "with one turn of the user the interval does not cover the choice of the turn"
+        notes.append(Note(NoteKind.ASSUMPTION, text))
+    for part, name in (("families", many), ("turns", "turns"), ("tasks", "tasks")):
         if part not in spread.parts:
             continue
         unit, n, few = counts[name]
@@ -331,7 +344,7 @@ def _skewed(number: Replicates, spread: Spread, part: str) -> bool:
     """
     if spread.is_rounding or not spread.parts[part].variance > _COUNTS * spread.variance:
         return False
-    values = number.influence[1 if part == "tasks" else 0]
+    values = number.influence[part]
     away = values - values.mean()
     skewness = float((away**3).mean()) / float((away**2).mean()) ** 1.5
     return bool(len(values) < 25 * skewness**2)
@@ -374,6 +387,7 @@ def unevenness(
     base_rate: Floats,
     *,
     families: Sequence[str],
+    turns: Sequence[str] = (),
     confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> Unevenness:
@@ -382,20 +396,27 @@ def unevenness(
     Noise makes the value too large, by most where there is nothing to find, so percentiles of
     its resamples do not cover. The interval uses that the true value differs by no more than the
     mean size of the errors (the triangle inequality), whose quantile the bootstrap over paraphrase
-    families gives: it covers more often than it says, at zero too. The p-value is from permuting
-    the attributes of each task in whole families, whose templates share their noise.
+    families gives: it covers more often than it says, at zero too. The errors of several turns of
+    a chat are added. The p-value is from permuting the attributes of each task in whole families,
+    whose templates share their noise.
     """
     deviation = predicted - base_rate
-    family = np.unique(np.asarray(families, dtype=str), return_inverse=True)[1]
-    sums = np.zeros((family.max() + 1, *deviation.shape[1:]))
-    np.add.at(sums, family, deviation)
-    value = float(defined_mean(np.abs(sums.sum(axis=0)))) / len(family)
+
+    def grouped(names: Sequence[str]) -> tuple[Floats, NDArray[np.intp]]:
+        group = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
+        sums = np.zeros((group.max() + 1, *deviation.shape[1:]))
+        np.add.at(sums, group, deviation)
+        return sums, np.bincount(group)
+
+    sums, family = grouped(families)
+    value = float(defined_mean(np.abs(sums.sum(axis=0)))) / len(deviation)
     interval = Interval.too_few_units(confidence, _DEVIATION)
     if len(sums) > 1:
-        error = float(np.quantile(_errors(sums, np.bincount(family), rng), confidence))
+        groups = [(sums, family), *([grouped(turns)] if len(set(turns)) > 1 else [])]
+        error = sum(float(np.quantile(_errors(*each, rng), confidence)) for each in groups)
         # A mean of shares differs from another by 1 at most.
         interval = Interval(value - error, value + error, confidence, _DEVIATION).clipped(0.0, 1.0)
-    return Unevenness(value, interval, _p_value(sums / len(family), value, rng))
+    return Unevenness(value, interval, _p_value(sums / len(deviation), value, rng))
 
 
 def _errors(by_family: Floats, sizes: NDArray[np.intp], rng: np.random.Generator) -> Floats:

@@ -53,6 +53,10 @@ def check_sentences(contents: Contents, findings: Findings) -> None:
         if not messages:
             for message in _visible_hints(line.pattern, contents):
                 findings.warn(line.key, f'"{line.text}": {message}', near=line.text)
+    for number, turn in enumerate(contents.chat):
+        # A turn may name every group alike; one that names some prefers them.
+        for message in _given_away((turn,), contents):
+            findings.warn(f"chat[{number}]", f'"{turn}": {message}', near=turn)
     used = {place.slot for line in contents.lines for place in fields(line.pattern)}
     for slot in contents.slots:
         if slot not in used and slot not in contents.roles:

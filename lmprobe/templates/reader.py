@@ -25,7 +25,9 @@ from lmprobe.templates.lexicon import (
 )
 from lmprobe.templates.template import ARTICLES, LexiconEntry, Pattern, parse
 
-_KEYS = ("name", "description", "source", "language", "attribute", "task", "sentences", "slots")
+_KEYS = (
+    "name", "description", "source", "language", "attribute", "task", "sentences", "chat", "slots",
+)  # fmt: skip
 _SLOT_KEYS = ("lexicon", "words", "attributes", "default")
 
 Slots = Mapping[str, tuple[LexiconEntry, ...]]
@@ -57,6 +59,10 @@ class Contents:
     lines: tuple[Line, ...] = ()
     slots: Slots = field(default_factory=dict)
     default: tuple[str, ...] = ()
+    chat: tuple[str, ...] = ()
+    """Turns of the user: every sentence is the beginning of an answer to each."""
+    system: str | None = None
+    """What a system turn before them says; not in a file."""
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -72,7 +78,7 @@ class Contents:
         """Return the hash of all that decides the sentences and how they are grouped.
 
         Descriptions, comments, layout and the place of the files do not change it; any
-        word, form, number, article, sentence, family or default does.
+        word, form, number, article, sentence, family, default or turn of a chat does.
         """
         decides = {
             "language": self.language,
@@ -86,6 +92,7 @@ class Contents:
                 for slot, entries in self.slots.items()
             ],
         }
+        decides |= {key: text for key in ("chat", "system") if (text := getattr(self, key))}
         canonical = json.dumps(decides, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -133,6 +140,7 @@ def read_set(path: Path) -> tuple[Contents, Findings]:
         lines=_read_lines(table, findings),
         slots=slots,
         default=_read_default(table, attribute, slots, findings),
+        chat=_read_chat(table, findings),
     )
     _check_roles(contents, findings)
     return contents, findings
@@ -188,6 +196,20 @@ def _attribute_slot(names: tuple[str, ...], slots: Slots, findings: Findings) ->
             findings.add(f"slots.{slot}", f'no word is "{label}"; add one, or cross fewer')
     grouped.sort(key=lambda entry: order.index(entry.label))
     return slot, {**slots, slot: tuple(grouped)}
+
+
+def _read_chat(table: Mapping[str, Any], findings: Findings) -> tuple[str, ...]:
+    """Return the turns of the user before the sentences, each of which multiplies the set."""
+    turns = findings.list_at(table, "chat") if "chat" in table else []
+    if table.get("chat") == []:
+        findings.add("chat", "is empty; add a turn, or remove the key")
+    for index, turn in enumerate(turns):
+        key = f"chat[{index}]"
+        if not _is_text(turn):
+            findings.expect(False, key, "what the user says, in quotes", turn)
+        elif turn in turns[:index]:
+            findings.add(key, f'the turn "{turn}" stands twice; remove one', near=turn, last=True)
+    return tuple(turn for turn in turns if isinstance(turn, str))
 
 
 def _read_lines(table: Mapping[str, Any], findings: Findings) -> tuple[Line, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 from unicodedata import normalize
 
-from lmprobe.errors import DataFileError, InputError
+from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
 from lmprobe.templates.lexicon import Findings, read_document
@@ -51,6 +51,8 @@ class FilledSentence:
     attribute: str
     attribute_word: str
     text: str
+    turn: str = ""
+    """What the user of a chat says before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +90,49 @@ class TemplateSet:
     def families(self) -> tuple[str, ...]:
         """Return the paraphrase family of each template.
 
-        A template whose sentence names no family is a family of its own, under its own name.
+        A template whose sentence names no family is a family of its own, under its own name; with
+        the turns of a chat, one sentence after every turn is a family.
         """
         return tuple(template.family or template.name for template in self.templates)
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """Return the turn of a chat before each template; empty where there is none."""
+        return tuple(template.turn for template in self.templates if template.turn)
+
+    @property
+    def system(self) -> str | None:
+        """What a system turn before those of the user says."""
+        return self.contents.system
 
     @property
     def size(self) -> int:
         """The number of sentences."""
         words = (sum(len(words[label]) for label in labels) for labels, words in self._chosen())
         return len(self.templates) * prod(words)
+
+    def with_chat(
+        self, turns: Sequence[str] | None = None, system: str | None = None
+    ) -> TemplateSet:
+        """Return the set with every template after each of the turns; by default after its own.
+
+        >>> chat = load_templates("neutral").with_chat(["Who is that?", "Describe a friend."])
+        >>> len(chat.templates), chat.templates[20].turn, len(set(chat.families))
+        (40, 'Describe a friend.', 20)
+        """
+        if turns is None and system is None:
+            return self
+        given = list(self.contents.chat if turns is None else turns)
+        if not given:
+            raise InputError(
+                "a chat begins with a turn of the user: give one (", Argument("chat"), ")"
+            )
+        if any(not turn.strip() for turn in given) or len(set(given)) < len(given):
+            raise InputError(Argument("chat"), " has an empty turn, or one twice; remove it")
+        contents = replace(self.contents, chat=tuple(given), system=system)
+        made = _made(contents, file=self.file)
+        chosen = {name: getattr(self, name) for name in ("attributes", "tasks", "own_words")}
+        return replace(made, **chosen).with_words()
 
     def with_words(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
@@ -170,7 +206,7 @@ class TemplateSet:
         template, family = self.templates[number], self.families[number]
         for label, word in attributes:
             text = template.sentence(word, task[1]).text
-            yield FilledSentence(template.name, family, *task, label, word, text)
+            yield FilledSentence(template.name, family, *task, label, word, text, template.turn)
 
     def item_table(self) -> pd.DataFrame:
         """Return the sentences as an item table: one row per template and task.
@@ -181,6 +217,12 @@ class TemplateSet:
         """
         import pandas as pd
 
+        if self.turns:
+            raise InputError(
+                f"{self.name}: its sentences stand after turns of a chat, for which item tables "
+                "have no column; remove `chat`, and put the turn before every sentence where it "
+                "is scored"
+            )
         for name in self.attributes:
             if len(words := self.attribute_words[name]) > 1:
                 raise InputError(
@@ -291,7 +333,7 @@ def check_set(path: Path) -> tuple[Contents, Findings]:
 
 def _check_size(contents: Contents, findings: Findings) -> None:
     """Note that a set is too large, before it is expanded."""
-    count = sum(
+    count = max(1, len(contents.chat)) * sum(
         prod(len(contents.slots[slot]) for slot in _varying(line, contents))
         for line in contents.lines
     )
@@ -317,18 +359,20 @@ def _varying(line: Line, contents: Contents) -> list[str]:
 
 
 def _expand(contents: Contents) -> tuple[Template, ...]:
-    """Return one template per sentence and choice of words, earlier slots slowest."""
+    """Return one template per turn, sentence and choice of words, earlier slots slowest."""
     who, what = ({entry.word: entry for entry in contents.slots[slot]} for slot in contents.roles)
     agree = contents.attribute_entries[0].agree
     templates = []
-    for line in contents.lines:
+    for turn, line in product(contents.chat or ("",), contents.lines):
         varying = _varying(line, contents)
         for choice in product(*(contents.slots[slot] for slot in varying)):
             fixed = dict(zip(varying, choice, strict=True))
+            name = _name(line, fixed, contents.language, agree)
             templates.append(
                 Template(
-                    name=_name(line, fixed, contents.language, agree),
-                    family=line.family,
+                    name=f"{turn} > {name}" if turn else name,
+                    family=line.family or (name if turn else None),
+                    turn=turn,
                     language=contents.language,
                     pattern=line.pattern,
                     fixed=fixed,

@@ -197,7 +197,10 @@ def differing_slots(sentences: Sequence[Sentence]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One sentence pattern; its name is the pattern with all other slots filled in."""
+    """One sentence pattern; its name is the pattern with all other slots filled in.
+
+    The turn of a chat is part of the name and of the template, and not of its sentences.
+    """
 
     name: str
     family: str | None
@@ -208,6 +211,8 @@ class Template:
     task_slot: str = field(repr=False)
     attribute_entries: Mapping[str, LexiconEntry] = field(repr=False)
     task_entries: Mapping[str, LexiconEntry] = field(repr=False)
+    turn: str = ""
+    """What the user of a chat says before the sentence."""
 
     def sentence(self, attribute: str, task: str) -> Sentence:
         """Return the sentence about that attribute and task: articles, agreement, capital right.

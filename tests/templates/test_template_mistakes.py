@@ -37,6 +37,14 @@ description = "made" ->
     made.toml:3: source: must be a text in quotes, found the number 3
 "a test" -> "a test
     made.toml:3: is not valid TOML:
+["{pronoun} {verb} {a:occupation}."] -> ["{pronoun} {verb} {a:occupation}."]\nchat = []
+    made.toml:7: chat: is empty; add a turn, or remove the key
+["{pronoun} {verb} {a:occupation}."] -> ["{pronoun} {verb} {a:occupation}."]\nchat = "Who?"
+    made.toml:7: chat: must be a list in square brackets, found the text "Who?"
+["{pronoun} {verb} {a:occupation}."] -> ["{pronoun} {verb} {a:occupation}."]\nchat = ["Who?", " "]
+    chat[1]: must be what the user says, in quotes, found the text " "
+task = "occupation" -> task = "occupation"\nchat = ["Who?", "Who?"]
+    made.toml:6: chat[1]: the turn "Who?" stands twice; remove one
 ["{pronoun} {verb} {a:occupation}."] -> []
     made.toml:6: sentences: is empty
 ["{pronoun} {verb} {a:occupation}."] -> "x"

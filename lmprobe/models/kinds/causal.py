@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.models.forward import Batch, BatchSize, most_positions
+from lmprobe.errors import Argument, ModelError
+from lmprobe.models.forward import Batch, BatchSize, first_line, most_positions
 from lmprobe.models.kind import BatchedModel, kinds
-from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, encode_causal
+from lmprobe.models.language_model import (
+    Cloze,
+    EncodedCloze,
+    TokenQuery,
+    chat_prompt,
+    encode_causal,
+)
 from lmprobe.models.prefix_tree import Ids, PrefixTree, TreeCheck, plant, tree_inputs
 
 
@@ -38,6 +45,27 @@ class CausalModel(BatchedModel):
     @cached_property
     def _tree_check(self) -> TreeCheck:
         return TreeCheck()
+
+    def chat_prompt(self, turn: str, system: str | None = None) -> str:
+        """Return what the model reads before its answer, as its chat template writes it."""
+        if not self.tokenizer.chat_template:
+            raise ModelError(
+                f"{self.name} has no chat template, so no turn can stand before its sentences; "
+                "leave out the turns (",
+                Argument("chat"),
+                "), choose a template set without the key `chat`, or give the tokenizer of a chat "
+                "model (",
+                Argument("tokenizer"),
+                ")",
+            )
+        try:
+            return chat_prompt(self.tokenizer, turn, system)
+        # Templates are code of others, and raise what they like for roles that they do not know.
+        except Exception as problem:
+            said = f"with the system text {system!r}" if system is not None else f"with {turn!r}"
+            raise ModelError(
+                f"{self.name}: its chat template fails {said}: {first_line(problem)}"
+            ) from problem
 
     def _encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
         return encode_causal(self.tokenizer, clozes, self.word_tokens.begins)

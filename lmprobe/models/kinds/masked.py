@@ -15,6 +15,7 @@ import numpy as np
 from lmprobe.models.forward import (
     Batch,
     BatchSize,
+    input_device,
     padded,
     rounding,
     run_batch,
@@ -43,7 +44,7 @@ class MaskedModel(BatchedModel):
         return encode_masked(self.tokenizer, clozes)
 
     def _reader(self, network: Any, queries: Sequence[TokenQuery]) -> _MaskedReader:
-        reader = _MaskedReader(network.device, self.tokenizer, queries, self._batch_size)
+        reader = _MaskedReader(input_device(network), self.tokenizer, queries, self._batch_size)
         if len(reader.sentences[-1]) < len(reader.sentences[0]):
             if self._ignores_padding is None:
                 with suppress_out_of_memory():
