@@ -150,7 +150,8 @@ def probe(
     split = {word: count for table in scores.values() for word, count in table.pieces.items()}
     # The scorer, the words, the threads and the perplexity are the same in every direction.
     any_direction = next(iter(scores.values()))
-    rows = probe_rows(baselines, scores, template_set, settings)
+    groups = template_set.families, settings, template_set.turns
+    rows = probe_rows(baselines, scores, *groups)
     return ProbeResult(
         rows=rows,
         templates=tuple(template.name for template in template_set.templates),
@@ -167,7 +168,7 @@ def probe(
         margins=tuple(
             Margin(name, row)
             for name, merged, merged_scores in margins(baselines, scores, template_set)
-            for row in probe_rows(merged, merged_scores, template_set, settings)
+            for row in probe_rows(merged, merged_scores, *groups)
         ),
         metrics=_metric_values(table_metrics, baselines, rows),
     )

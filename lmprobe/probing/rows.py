@@ -206,12 +206,16 @@ def margins(
 def probe_rows(
     baselines: Sequence[Baseline],
     scores: Mapping[Direction, Scores],
-    templates: TemplateSet,
+    families: tuple[str, ...],
     settings: ProbeSettings,
+    turns: tuple[str, ...] = (),
 ) -> tuple[ProbeRow, ...]:
-    """Return one row per base and direction; their intervals may depend on each other."""
+    """Return one row per base and direction; their intervals may depend on each other.
+
+    `families` and `turns` of a chat group the templates.
+    """
     bare = [
-        (baseline, _bare_row(baseline, answers, templates, settings), answers)
+        (baseline, replace(_bare_row(baseline, answers, families, settings), turns=turns), answers)
         for baseline in baselines
         for answers in scores.values()
     ]
@@ -231,7 +235,7 @@ def probe_rows(
 
 
 def _bare_row(
-    baseline: Baseline, scores: Scores, templates: TemplateSet, settings: ProbeSettings
+    baseline: Baseline, scores: Scores, families: tuple[str, ...], settings: ProbeSettings
 ) -> ProbeRow:
     """Return one base in one direction without what is uncertain about it."""
     direction, rates = scores.direction, baseline.rates
@@ -251,8 +255,7 @@ def _bare_row(
         candidate_mass=scores.candidate_mass(),
         lean_source=baseline.lean_name,
         lean_weighting=settings.lean_weighting,
-        families=templates.families,
-        turns=templates.turns,
+        families=families,
         dropped_attributes=rates.dropped_attributes,
         dropped_tasks=rates.dropped_tasks,
         notes=(*baseline.notes, *_article_notes(scores), *tiny_mass_notes(scores)),

@@ -57,6 +57,38 @@ def test_smollm2_against_one_sentence_at_a_time(models: Any) -> None:
                     assert scores.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
 
 
+def test_smollm2_after_turns_of_a_chat(models: Any) -> None:
+    """A plain loop over apply_chat_template; far more mass than at the beginning of a text."""
+    import torch
+
+    model = lmprobe.load_model(models.english, device="cpu")
+    tokenizer, network = model.tokenizer, model.network
+    turns, tasks = list(dict.fromkeys(load_templates("chat").turns))[:3], ("nurse", "mover")
+    templates = load_templates("neutral").with_words(["he", "she"], tasks)
+    chat, plain = (
+        score_directions(model, each, cache=False)
+        for each in (templates.with_chat(turns), templates)
+    )
+    for k in range(0, 60, 7):
+        template = templates.templates[k % 20]
+        said = [{"role": "user", "content": turns[k // 20]}]
+        prompt = tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False)
+        start = len(tokenizer(prompt)["input_ids"])
+        for a, who in enumerate(("he", "she")):
+            for t, what in enumerate(tasks):
+                ids = tokenizer(prompt + template.sentence(who, what).text)["input_ids"]
+                with torch.no_grad():
+                    logits = network(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+                slow = sum(float(logits[n - 1, ids[n]]) for n in range(start, len(ids)))
+                for scores in chat.values():
+                    assert scores.log_probability[k, a, t] == pytest.approx(slow, abs=1e-4)
+    masses = [
+        scores[Direction.TASK_TO_ATTRIBUTE].candidate_mass().mean() for scores in (chat, plain)
+    ]
+    assert masses[0] > 0.05
+    assert masses[1] < 1e-4
+
+
 def test_the_korean_model_knows_its_words(models: Any) -> None:
     model = lmprobe.load_model(models.korean, tokenizer=models.korean_tokenizer, device="cpu")
     assert model.kind == "masked"
