@@ -34,6 +34,8 @@ _DESCRIPTION = (
     *("tokenizer*", "vocab*", "merges*", "special_tokens_map.json", "added_tokens.json"),
     *("*.model", "*.txt"),
 )
+# Fetched, but not hashed: what it writes before a sentence belongs to the sentence.
+_CHAT = ("chat_template*",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,8 @@ def _from_hub(
 
     try:
         weights = _SAFE_WEIGHTS if wanted == "model" else ()
-        folder = fetch(*(_DESCRIPTION[:1] if wanted == "config" else (*_DESCRIPTION, *weights)))
+        described = _DESCRIPTION[:1] if wanted == "config" else (*_DESCRIPTION, *_CHAT)
+        folder = fetch(*described, *weights)
         if weights and not _files(folder, _SAFE_WEIGHTS):
             folder = fetch(*_DESCRIPTION, *_PICKLED_WEIGHTS)
     except HFValidationError as problem:

@@ -290,7 +290,11 @@ def plan(
     else:
         question, planned = PlanQuestion.ROWS, _rows(effect, rows or 0, settings)
     given = {"settings": settings.to_dict()}
-    return PlanResult(question, tuple(planned), effect, confidence, _NOTES[question], given, power)
+    notes = _NOTES[question]
+    if question is PlanQuestion.TEMPLATES and _read(pilot).turns:
+        text = "the turns of the chat are taken as fixed: others would make the interval wider"
+        notes = (*notes, Note(NoteKind.ASSUMPTION, text))
+    return PlanResult(question, tuple(planned), effect, confidence, notes, given, power)
 
 
 def _rows(effect: float | None, rows: int, settings: PlanSettings) -> Iterator[RowsPlan]:
@@ -306,8 +310,12 @@ def _rows(effect: float | None, rows: int, settings: PlanSettings) -> Iterator[R
         yield RowsPlan(method, n, claim, VARIANCE_IS[method], more)
 
 
+def _read(pilot: Any) -> ProbeResult:
+    return pilot if isinstance(pilot, ProbeResult) else ProbeResult.from_json(pilot)
+
+
 def _templates(pilot: Any, effect: float, confidence: float) -> Iterator[TemplatesPlan]:
-    probe = pilot if isinstance(pilot, ProbeResult) else ProbeResult.from_json(pilot)
+    probe = _read(pilot)
     for row in probe.rows:
         planned = templates_needed(
             row.cells, effect, families=probe.families, confidence=confidence

@@ -63,8 +63,8 @@ class QuestionSettings(WordSettings):
     )
     chat: tuple[str, ...] | None = setting(
         None,
-        "What the user of a chat model says before every sentence, which then begins its answer; "
-        "repeat for several; by default the turns of the template set.",
+        "A turn of the user before every sentence (chat models); repeat for several; by default "
+        "those of the template set.",
         COMPARED,
         metavar="TEXT",
         repeated=True,

@@ -240,3 +240,27 @@ def test_a_prompt_that_runs_into_the_sentence_is_refused(tmp_path: Path) -> None
     sentence = replace(cloze("[worked] at night"), prompt=model.chat_prompt("Who?"))
     with pytest.raises(ModelError, match="joins the end of the chat prompt"):
         score(model, [sentence])
+
+
+def test_sweeps_leakage_and_plans_take_the_turns(chat_model: Path, tmp_path: Path) -> None:
+    words: dict[str, Any] = {"attributes": ["he", "she"], "tasks": ["nurse", "janitor", "baker"]}
+    swept = lmprobe.sweep(
+        [str(chat_model)], "neutral", "labor", chat=TURNS[:2], min_mass=0.0,
+        output=tmp_path / "sweep", **words,
+    )  # fmt: skip
+    assert swept.provenance["settings"]["chat"] == list(TURNS[:2])
+    assert all(shlex.quote(turn) in swept.to_markdown() for turn in TURNS[:2])
+    (saved,) = (tmp_path / "sweep" / "probes").glob("*.json")
+    result = lmprobe.load_result(saved)
+    assert set(result.turns) == set(TURNS[:2])
+    planned = lmprobe.plan(0.1, pilot=result)
+    assert any("turns of the chat are taken as fixed" in note.text for note in planned.notes)
+    by_set = [
+        lmprobe.language_leakage(
+            load_model(chat_model, chat=chat), few(turns, None), "labor", **words
+        )
+        for chat, turns in ((TURNS[:2], None), (None, TURNS[:2]))
+    ]
+    values = [[row.value for row in leak.rows] for leak in by_set]
+    assert values[0] == values[1]
+    assert any("after each of 2 turns" in note.text for note in by_set[0].notes)
