@@ -25,11 +25,11 @@ Position = tuple[int, int]
 # changes that is seen by mistake, not seen, or seen at another distance.
 _ROUNDING = {"bfloat16": 5e-2, "float16": 5e-2}
 
-# Tokens in one batch of automatic size. More gained nothing on a CPU with a model of
-# bert-base's size (benchmarks/models.py); a GPU needs larger batches to be busy.
 BALANCED = "balanced"
 """The device of a model that is spread over all GPUs, memory and disk."""
 
+# Tokens in one batch of automatic size. More gained nothing on a CPU with a model of
+# bert-base's size (benchmarks/models.py); a GPU needs larger batches to be busy.
 _TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768, BALANCED: 8192}
 
 # A batch of fewer tokens than this share of the budget does not keep the device busy: padding

@@ -161,7 +161,11 @@ class WordTokens:
 
 
 class LanguageModel(Protocol):
-    """A model ready to be probed; `load_model` makes the ones that lmprobe has."""
+    """A model ready to be probed; `load_model` makes the ones that lmprobe has.
+
+    One that takes turns of a chat also has `chat_prompt(turn, system)`: what it reads before the
+    answer, which is the `prompt` of its clozes.
+    """
 
     name: str
     """What the user called it."""

@@ -462,8 +462,9 @@ def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) ->
         for part in ("families", "turns") if number.turns else ("families",):
             names = sorted({name for other in numbers for name in getattr(other, part)})
             own = np.unique(np.array(getattr(number, part), dtype=str)[defined])
-            # A single turn has no influence.
-            parts.append(_placed(names, own, number.influence[part] if len(own) > 1 else own == ""))
+            # A single one has no influence.
+            values = number.influence[part] if len(own) > 1 else np.zeros(len(own))
+            parts.append(_placed(names, own, values))
     if resample != "templates":
         names = sorted({name for other in numbers for name in other.units})
         own = np.unique(np.array(number.units, dtype=str))
