@@ -23,7 +23,9 @@ from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpoint, find_tokenizer
 from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
+from lmprobe.models.kinds.recorded import RECORDED, RecordedModel
 from lmprobe.models.language_model import LanguageModel, Origin
+from lmprobe.templates.items import is_item_table
 
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 _LAYER = re.compile(r"\.\d+(?=\.)")
@@ -38,7 +40,8 @@ def load_model(
     dtype: str = "float32",
     batch_size: int | str = "auto",
     revision: str | None = None,
-) -> TransformersModel:
+    values: str | None = None,
+) -> TransformersModel | RecordedModel:
     """Return a model that can be probed.
 
     Parameters
@@ -46,9 +49,10 @@ def load_model(
     model
         A bundled model ("reference:faithful"), a folder, a GGUF file, or an id on the Hugging
         Face hub (only this uses the network); or a model, a PEFT model or a pipeline of
-        transformers in memory, which is not changed.
+        transformers in memory, which is not changed; or the table of answers that a model gave
+        elsewhere (CSV, Parquet, JSON Lines, a DataFrame).
     kind
-        "masked", "causal" or that of a plug-in; "auto" is what its configuration says.
+        "masked", "causal", "recorded" or that of a plug-in; "auto" is what its configuration says.
     tokenizer
         The tokenizer of a model in memory; for others a folder, a hub id or an object, if that
         of the checkpoint is missing or wrong.
@@ -60,11 +64,23 @@ def load_model(
         A number of sentences, or "auto": as many as fit into memory.
     revision
         Branch, tag or commit of a hub id.
+    values
+        What the numbers of an answer table are: "log-probability", "sentence-log-likelihood",
+        "probability" or "count"; by default what the TOML beside it says, else the first.
     """
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
     if kind != AUTO:
         kinds.get(kind)
+    if is_recorded(model, kind):
+        for name, choice in (("tokenizer", tokenizer), ("revision", revision)):
+            if choice is not None:
+                raise InputError(Argument(name), " belongs to a model; this is a table of answers")
+        return RecordedModel(model, values=values)
+    if values is not None:
+        raise InputError(
+            Argument("values"), " says what the numbers of an answer table are; this is a model"
+        )
     if isinstance(model, str | Path):
         checkpoint = find_checkpoint(model, revision=revision)
         weights: OpenableWeights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
@@ -72,7 +88,14 @@ def load_model(
         if revision is not None:
             raise ModelError("a revision belongs to a hub id; this model is in memory")
         weights = _from_memory(model, kind, tokenizer, device, dtype)
-    return kinds.get(weights.kind)(weights, batch_size=batch_size)
+    made: Any = kinds.get(weights.kind)
+    loaded: TransformersModel = made(weights, batch_size=batch_size)
+    return loaded
+
+
+def is_recorded(model: Any, kind: str = AUTO) -> bool:
+    """Tell whether a model is a table of answers."""
+    return kind == RECORDED or (kind == AUTO and is_item_table(model))
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
@@ -85,6 +108,8 @@ def as_model(model: Any, **options: Any) -> LanguageModel:
 
 def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) -> str:
     """Return the kind of a model; of a hub id only the configuration is fetched."""
+    if is_recorded(model, kind):
+        return RECORDED
     if not isinstance(model, str | Path):
         return as_model(model, kind=kind).kind
     checkpoint = find_checkpoint(model, revision=revision, weights=False)
@@ -226,7 +251,8 @@ class CheckpointWeights(Weights):
         import torch
         import transformers
 
-        auto = getattr(transformers, kinds.get(self.kind).auto_class)
+        made: Any = kinds.get(self.kind)
+        auto = getattr(transformers, made.auto_class)
         options = {"gguf_file": checkpoint.gguf} if checkpoint.gguf else {"config": self.config}
         with _reading(f"{self.name}: the weights cannot be read"):
             network, report = auto.from_pretrained(

@@ -12,8 +12,8 @@ tasks is taken from the jackknife, which leaves little to the luck of the draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -156,6 +156,25 @@ def task_weights(units: Sequence[str], times: Floats) -> Floats:
     return np.concatenate([whole, without if len(without) > 1 else whole, times[:, unit]])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledUnits:
+    """Units other than templates and tasks, and how a number changes with those drawn."""
+
+    effective: float
+    """The effective number of units, from which the degrees of freedom follow."""
+    number: int
+    spans: bool = False
+    """Whether a unit belongs to several tasks, so that tasks drawn anew do not have its noise."""
+    nested: bool = False
+    """Whether every unit belongs to one template and task, whose spread has its noise."""
+    changes: Floats = field(default_factory=lambda: np.zeros(2))
+    """(R,): the number, or its change, on draws of the units."""
+
+    def within(self, resample: str) -> bool:
+        """Whether the spread over what is drawn anew has the noise of these units already."""
+        return self.nested or not (self.spans or resample == "templates")
+
+
 @dataclass(frozen=True, eq=False)
 class Replicates:
     """One number of a probe, template by template, and how it changes with the tasks."""
@@ -175,6 +194,8 @@ class Replicates:
     """(T,): how much each task weighs in the margins of the base; None if they do not matter."""
     noise: float = 0.0
     """The standard error that a base alone adds when its tasks are not drawn anew."""
+    sampled: Mapping[str, SampledUnits] = field(default_factory=dict)
+    """What else was sampled: items, clusters of them, texts."""
 
     @classmethod
     def of_templates(cls, by_template: Floats, families: tuple[str, ...]) -> Replicates:
@@ -191,8 +212,14 @@ class Replicates:
         """Return `own` times this number plus `factor` times another on the same units."""
         # The noise of a base that both share is in their sum twice, and hardly in a difference.
         noise = own * self.noise, factor * other.noise
+        # The same items are drawn alike for both, and other ones on their own.
+        sampled = {name: replace(u, changes=own * u.changes) for name, u in self.sampled.items()}
+        for name, units in other.sampled.items():
+            mine = sampled.get(name, replace(units, changes=np.zeros(len(units.changes))))
+            sampled[name] = replace(mine, changes=mine.changes + factor * units.changes)
         return replace(
             self,
+            sampled=sampled,
             by_template=own * self.by_template + factor * other.by_template,
             without=own * self.without + factor * other.without,
             resampled=own * self.resampled + factor * other.resampled,
@@ -248,7 +275,16 @@ class Replicates:
             parts["tasks"] = Share(variance, self.effective_tasks, len(self.unit_sizes))
         elif self.noise:
             parts["base"] = Share(self.noise**2, math.inf, 2)
+        for name, units in self.sampled.items():
+            within = units.within(resample)
+            variance = float(np.nanvar(units.changes, ddof=1))
+            parts[name] = Share(variance, units.effective, units.number, within)
         return Spread(self.value, parts)
+
+    def extra(self, resample: str) -> Floats:
+        """Return what varies besides templates and tasks on draws of it, (R,), but for the base."""
+        parts = [u.changes for u in self.sampled.values() if not u.within(resample)]
+        return np.asarray(sum((part - np.nanmean(part) for part in parts), np.zeros(1)))
 
     def _linear(self) -> Floats:
         """Return what a draw of each unit adds to the number, to first order, (U,)."""
@@ -320,6 +356,8 @@ class Share:
     """The effective number of units that it was estimated from."""
     number: int
     """How many units there are."""
+    within: bool = False
+    """Whether another source has this variance too, so that it is no part of the sum."""
 
     @property
     def degrees(self) -> float:
@@ -329,7 +367,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The standard error of a value by its sources: families of templates, tasks, the base.
+    """The standard error of a value by its sources: families, tasks, the base, items.
 
     A claim must be true of the sum, whose degrees of freedom are Satterthwaite's (1946), and of
     each source alone: with two or three units their variance is small by chance now and then,
@@ -344,17 +382,21 @@ class Spread:
     @property
     def units(self) -> int:
         """The number of units of the source that has fewest."""
-        return min(part.number for part in self.parts.values())
+        return min(part.number for part in self._summed)
+
+    @property
+    def _summed(self) -> list[Share]:
+        return [part for part in self.parts.values() if not part.within]
 
     @property
     def variance(self) -> float:
         """The sum of the parts."""
-        return sum(part.variance for part in self.parts.values())
+        return sum(part.variance for part in self._summed)
 
     @property
     def degrees(self) -> float:
         """Satterthwaite's degrees of freedom of the sum."""
-        below = sum(part.variance**2 / part.degrees for part in self.parts.values())
+        below = sum(part.variance**2 / part.degrees for part in self._summed)
         return self.variance**2 / below if below > 0 else math.inf
 
     @property
@@ -440,6 +482,10 @@ def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) ->
         own = np.zeros(len(numbers))
         own[place] = number.noise
         parts.append(own)
+    extras = [other.extra(resample) for other in numbers]
+    if (width := max(map(len, extras))) > 1:
+        extra = extras[place] if len(extras[place]) > 1 else np.zeros(width)
+        parts.append(extra / math.sqrt(width - 1))
     return np.concatenate(parts)
 
 

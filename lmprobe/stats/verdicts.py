@@ -115,10 +115,12 @@ class IntervalSettings(Settings):
             confidence=confidence,
             rng=np.random.default_rng(self.seed),
         )
-        if number.noise and not traits_of(self.interval).resamples:
+        extra = number.extra(self.drawn)
+        besides = math.hypot(number.noise, float(extra.std(ddof=1)) if len(extra) > 1 else 0.0)
+        if besides and not traits_of(self.interval).resamples:
             from scipy import special
 
-            reach = number.noise * float(special.ndtri((1 + ends.confidence) / 2))
+            reach = besides * float(special.ndtri((1 + ends.confidence) / 2))
             noise = Interval(-reach, reach, ends.confidence, ends.method)
             ends = ends.widened(number.value, noise)
         return replace(ends, confidence=self.confidence).clipped(-bound, bound)
@@ -244,9 +246,11 @@ def _row_estimates(
 
 
 def _standard_errors(number: Replicates) -> dict[str, float]:
-    parts = {name: math.sqrt(part.variance) for name, part in number.spread().parts.items()}
+    shares = {name: part for name, part in number.spread().parts.items() if not part.within}
+    parts = {name: math.sqrt(part.variance) for name, part in shares.items()}
     both = math.hypot(*parts.values())
-    return {"templates": parts["families"], "tasks": parts["tasks"], "both": both}
+    errors = {"templates": parts.pop("families"), "tasks": parts.pop("tasks")}
+    return errors | parts | {"both": both}
 
 
 def _strength(
@@ -300,6 +304,9 @@ def interval_notes(
         "tasks": f"{words['tasks']}, the templates are taken as fixed",
         "both": f"{words[many]} crossed with {words['tasks']}",
     }[settings.drawn]
+    for name, sampled in number.sampled.items():
+        if not sampled.within(settings.drawn):
+            how += f", with {plural(sampled.number, name.removesuffix('s'))}"
     traits, spread = traits_of(settings.interval), number.spread(settings.drawn)
     notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
     for part, name in (("families", many), ("tasks", "tasks")):
