@@ -3,7 +3,8 @@
 A cell is the mean over the items of its task. Items, or clusters of items that belong together, are
 units of their own: where the tasks are drawn anew, items within one task vary with it, and nothing
 is to be added; where the tasks are fixed, or a cluster spans several of them, it is. Texts that
-were counted are a sample too, of one template and task alone, so the spread over these has it.
+were counted are a sample as well, but of one template and task alone: the spread over templates has
+their noise, and so does that over tasks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from lmprobe.metrics.association import Floats
 
 DRAWS = 200
 """Draws of the items from which a standard error is computed: it varies by 5 %."""
-ITEMS, CLUSTERS, TEXTS = "items", "clusters", "texts"
 # What a count of zero stands for in logarithms, in texts.
 _HALF = 0.5
 
@@ -42,6 +42,11 @@ class Items:
     """Whether a cell is the sum over its items: the probability of a task that is guessed."""
     clustered: bool = False
     """Whether the units are clusters."""
+
+    @property
+    def name(self) -> str:
+        """What the units are called."""
+        return "clusters" if self.clustered else "items"
 
     @property
     def tasks(self) -> int:
@@ -129,26 +134,6 @@ class Items:
             [self.shares[::step][..., self.task == t].sum(-1) for t in range(self.tasks)]
         )
         return np.asarray(moved - np.moveaxis(whole, 0, -1) * moved.sum(axis=-1, keepdims=True))
-
-    def text_changes(self, draws: int, seed: int, *, step: int = 1) -> Floats:
-        """Return how cells whose texts are one unit change with other texts, (R, K', A, T).
-
-        The multinomial law of the counts, with half a text more of each attribute.
-        """
-        assert self.texts is not None
-        shares, texts = self.shares[::step], self.texts[::step]
-        counts = np.nan_to_num(shares * texts[:, None])
-        counts = np.stack([counts[..., own].sum(axis=-1) for own in self._columns], axis=-1)
-        total = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
-        rate = (counts + _HALF) / (counts + _HALF).sum(axis=1, keepdims=True)
-        rng = np.random.default_rng([seed, zlib.crc32(TEXTS.encode())])
-        moved = np.sqrt(rate) * rng.standard_normal((draws, *rate.shape))
-        moved -= rate * moved.sum(axis=2, keepdims=True)
-        there = ~np.isnan(shares[:, 0])
-        single = np.stack(
-            [_different(self.unit[own], there[:, own]) < 2 for own in self._columns], axis=-1
-        )
-        return np.asarray(moved / np.sqrt(total) * single[:, None])
 
     @property
     def _columns(self) -> list[NDArray[np.intp]]:

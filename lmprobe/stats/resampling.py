@@ -163,16 +163,8 @@ class SampledUnits:
     effective: float
     """The effective number of units, from which the degrees of freedom follow."""
     number: int
-    spans: bool = False
-    """Whether a unit belongs to several tasks, so that tasks drawn anew do not have its noise."""
-    nested: bool = False
-    """Whether every unit belongs to one template and task, whose spread has its noise."""
-    changes: Floats = field(default_factory=lambda: np.zeros(2))
+    changes: Floats
     """(R,): the number, or its change, on draws of the units."""
-
-    def within(self, resample: str) -> bool:
-        """Whether the spread over what is drawn anew has the noise of these units already."""
-        return self.nested or not (self.spans or resample == "templates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +187,7 @@ class Replicates:
     noise: float = 0.0
     """The standard error that a base alone adds when its tasks are not drawn anew."""
     sampled: Mapping[str, SampledUnits] = field(default_factory=dict)
-    """What else was sampled: items, clusters of them, texts."""
+    """What else was sampled, items or clusters of them, and is in no other part."""
 
     @classmethod
     def of_templates(cls, by_template: Floats, families: tuple[str, ...]) -> Replicates:
@@ -276,14 +268,14 @@ class Replicates:
         elif self.noise:
             parts["base"] = Share(self.noise**2, math.inf, 2)
         for name, units in self.sampled.items():
-            within = units.within(resample)
             variance = float(np.nanvar(units.changes, ddof=1))
-            parts[name] = Share(variance, units.effective, units.number, within)
+            parts[name] = Share(variance, units.effective, units.number)
         return Spread(self.value, parts)
 
-    def extra(self, resample: str) -> Floats:
-        """Return what varies besides templates and tasks on draws of it, (R,), but for the base."""
-        parts = [u.changes for u in self.sampled.values() if not u.within(resample)]
+    @property
+    def extra(self) -> Floats:
+        """How the number changes with what else was sampled, (R,), the noise of a base aside."""
+        parts = [units.changes for units in self.sampled.values()]
         return np.asarray(sum((part - np.nanmean(part) for part in parts), np.zeros(1)))
 
     def _linear(self) -> Floats:
@@ -356,8 +348,6 @@ class Share:
     """The effective number of units that it was estimated from."""
     number: int
     """How many units there are."""
-    within: bool = False
-    """Whether another source has this variance too, so that it is no part of the sum."""
 
     @property
     def degrees(self) -> float:
@@ -382,21 +372,17 @@ class Spread:
     @property
     def units(self) -> int:
         """The number of units of the source that has fewest."""
-        return min(part.number for part in self._summed)
-
-    @property
-    def _summed(self) -> list[Share]:
-        return [part for part in self.parts.values() if not part.within]
+        return min(part.number for part in self.parts.values())
 
     @property
     def variance(self) -> float:
         """The sum of the parts."""
-        return sum(part.variance for part in self._summed)
+        return sum(part.variance for part in self.parts.values())
 
     @property
     def degrees(self) -> float:
         """Satterthwaite's degrees of freedom of the sum."""
-        below = sum(part.variance**2 / part.degrees for part in self._summed)
+        below = sum(part.variance**2 / part.degrees for part in self.parts.values())
         return self.variance**2 / below if below > 0 else math.inf
 
     @property
@@ -482,7 +468,7 @@ def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) ->
         own = np.zeros(len(numbers))
         own[place] = number.noise
         parts.append(own)
-    extras = [other.extra(resample) for other in numbers]
+    extras = [other.extra for other in numbers]
     if (width := max(map(len, extras))) > 1:
         extra = extras[place] if len(extras[place]) > 1 else np.zeros(width)
         parts.append(extra / math.sqrt(width - 1))

@@ -34,7 +34,7 @@ from lmprobe.stats.base_uncertainty import (
     redraw,
     reliability,
 )
-from lmprobe.stats.items import CLUSTERS, DRAWS, ITEMS, TEXTS, Items
+from lmprobe.stats.items import DRAWS, Items
 from lmprobe.stats.resampling import Replicates, SampledUnits, slices, task_weights
 
 PARTS = ("value", "association", "preference")
@@ -206,7 +206,7 @@ class RowTables:
         step = math.ceil(len(self.predicted) / _TEMPLATES)
         changed = self.numbers(task_weights(self.units, times), step=step, value_alone=value_alone)
         noise = self._base_noise() if tasks_fixed and self.sampled else {}
-        sampled = self._item_noise(value_alone)
+        drawn = self._item_noise(value_alone, tasks_fixed=tasks_fixed)
         replicates = {}
         for part, values in changed.items():
             means = np.asarray(defined_mean(values, axis=1))
@@ -220,15 +220,12 @@ class RowTables:
                 times,
                 self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
                 noise.get(part, 0.0),
-                {
-                    name: replace(each, changes=by_part[part])
-                    for name, (each, by_part) in sampled.items()
-                },
+                {self.items.name: drawn[part]} if self.items and drawn else {},
             )
         if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.
             number = replicates[STRENGTH]
-            noise_of_tasks = math.sqrt(number.spread("tasks").variance)
+            noise_of_tasks = math.sqrt(number.spread("tasks").parts["tasks"].variance)
             replicates[STRENGTH] = replace(number, noise=noise_of_tasks)
         return replicates
 
@@ -370,23 +367,16 @@ class RowTables:
             for part, means in numbers.items()
         }
 
-    def _item_noise(self, value_alone: bool) -> dict[str, tuple[SampledUnits, dict[str, Floats]]]:
-        """Return how the numbers change with the items, or the texts, that were drawn, (R,)."""
+    def _item_noise(self, value_alone: bool, *, tasks_fixed: bool) -> dict[str, SampledUnits]:
+        """Return how each number changes with the items drawn, where the tasks do not show it."""
         items = self.items
-        if items is None:
+        if items is None or not items.varied or not (tasks_fixed or items.spans):
             return {}
         step = math.ceil(len(self.predicted) / _TEMPLATES)
-        changes: dict[str, tuple[SampledUnits, Floats]] = {}
-        if items.varied:
-            name = CLUSTERS if items.clustered else ITEMS
-            units = SampledUnits(items.effective, items.number, spans=items.spans)
-            changes[name] = units, items.changes(DRAWS, self.seed, step=step)
-        if items.texts is not None:
-            units = SampledUnits(math.inf, DRAWS, nested=True)
-            changes[TEXTS] = units, items.text_changes(DRAWS, self.seed, step=step)
+        moved = items.changes(DRAWS, self.seed, step=step)
         return {
-            name: (units, self._changed_numbers(moved, step, value_alone))
-            for name, (units, moved) in changes.items()
+            part: SampledUnits(items.effective, items.number, changes)
+            for part, changes in self._changed_numbers(moved, step, value_alone).items()
         }
 
     def _changed_numbers(self, moved: Floats, step: int, value_alone: bool) -> dict[str, Floats]:

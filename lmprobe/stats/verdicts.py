@@ -115,7 +115,7 @@ class IntervalSettings(Settings):
             confidence=confidence,
             rng=np.random.default_rng(self.seed),
         )
-        extra = number.extra(self.drawn)
+        extra = number.extra
         besides = math.hypot(number.noise, float(extra.std(ddof=1)) if len(extra) > 1 else 0.0)
         if besides and not traits_of(self.interval).resamples:
             from scipy import special
@@ -246,11 +246,9 @@ def _row_estimates(
 
 
 def _standard_errors(number: Replicates) -> dict[str, float]:
-    shares = {name: part for name, part in number.spread().parts.items() if not part.within}
-    parts = {name: math.sqrt(part.variance) for name, part in shares.items()}
-    both = math.hypot(*parts.values())
+    parts = {name: math.sqrt(part.variance) for name, part in number.spread().parts.items()}
     errors = {"templates": parts.pop("families"), "tasks": parts.pop("tasks")}
-    return errors | parts | {"both": both}
+    return errors | {"both": math.hypot(*errors.values())} | parts
 
 
 def _strength(
@@ -305,8 +303,7 @@ def interval_notes(
         "both": f"{words[many]} crossed with {words['tasks']}",
     }[settings.drawn]
     for name, sampled in number.sampled.items():
-        if not sampled.within(settings.drawn):
-            how += f", with {plural(sampled.number, name.removesuffix('s'))}"
+        how += f", with {plural(sampled.number, name.removesuffix('s'))}"
     traits, spread = traits_of(settings.interval), number.spread(settings.drawn)
     notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
     for part, name in (("families", many), ("tasks", "tasks")):
