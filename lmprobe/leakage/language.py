@@ -87,7 +87,7 @@ def language_leakage(
     if templates is not None and not isinstance(templates, TemplateSet):
         templates = load_templates(templates)
     loaded = as_model(model, device=device)
-    template_set = template_set_of(loaded, templates, settings.attributes)
+    template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
     template_set = template_set.with_words(settings.attributes, settings.tasks)
     wanted, wanted_tasks = template_set.attributes, template_set.tasks
     if base is None:

@@ -241,12 +241,15 @@ def default_templates(*names: str) -> str:
 
 
 def template_set_of(
-    model: LanguageModel, given: TemplateSet | None, attributes: Sequence[str] | None = None
+    model: LanguageModel,
+    given: TemplateSet | None,
+    attributes: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
 ) -> TemplateSet | ItemTable:
     """Return the templates that a model is probed with: those given, or its own, or its kind's."""
     own = getattr(model, "template_set", None)
     if own is not None:
-        table: ItemTable = own(given, attributes)
+        table: ItemTable = own(given, attributes, tasks)
         return table
     return given or load_templates(default_templates(model.kind))
 

@@ -120,7 +120,7 @@ def probe(
     if templates is not None and not isinstance(templates, TemplateSet):
         templates = load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
-    template_set = template_set_of(loaded, templates, settings.attributes)
+    template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
     settings, template_set = resolved(settings, template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.

@@ -112,13 +112,11 @@ class ItemTable:
         what = self._chosen("task", tasks, self.tasks)
         return self._selected(range(len(self.template_names)), who, what)
 
-    def on(self, templates: TemplateSet | ItemTable) -> ItemTable:
+    def on(self, templates: TemplateSet) -> ItemTable:
         """Return the table on the templates of a set, found by their names, in the set's order."""
-        if isinstance(templates, ItemTable):
-            return templates
         for role, own, wanted in (
             ("template", self.template_names, templates.template_names),
-            ("attribute", self.attributes, templates.attributes),
+            ("task", self.tasks, templates.tasks),
         ):
             if lacking := [name for name in wanted if name not in own]:
                 raise InputError(
@@ -128,9 +126,8 @@ class ItemTable:
                     " its own are taken",
                 )
         places = [self.template_names.index(name) for name in templates.template_names]
-        tasks = self._chosen("task", templates.tasks, self.tasks)
         return replace(
-            self._selected(places, templates.attributes, tasks),
+            self._selected(places, templates.attributes, templates.tasks),
             name=templates.name,
             sha256=templates.sha256,
             template_names=templates.template_names,

@@ -96,11 +96,14 @@ class RecordedModel(ModelKind):
         return f"RecordedModel({self.name!r}, values={self.values!r})"
 
     def template_set(
-        self, given: TemplateSet | None = None, attributes: Sequence[str] | None = None
+        self,
+        given: TemplateSet | None = None,
+        attributes: Sequence[str] | None = None,
+        tasks: Sequence[str] | None = None,
     ) -> ItemTable:
         """Return the answers on the templates of a set, by default on those of the table."""
-        wanted = attributes or (given.attributes if given is not None else self.attributes)
-        key = tuple(wanted)
+        given = None if given is None else given.with_words(attributes, tasks)
+        key = tuple(attributes or self.attributes) if given is None else given.attributes
         if key not in self._read:
             with TableSource(self._table) as source:
                 self._read[key] = read_items(
