@@ -234,9 +234,9 @@ All but the last column is with `--resample tasks`: about other careers, with th
   sampling is a small part of the spread. What another prompt would show, nothing here tells, so the
   default interval, which covers the choice of the prompt, has no ends (last column).
 - **Strong links, no verdict on the value.** The links are about three times as strong as those of
-  the labour market: careers with more women than others become careers of women alone. But the value
-  counts sides, and some careers change theirs: 23% of chefs and 45% of doctors are women, less than
-  the 47% of all careers here, and deepseek writes nearly 100% and 93%.
+  the labour market: careers with more women than others become careers of women alone. But the
+  value counts sides, and some careers change theirs: 23% of chefs and 45% of doctors are women,
+  less than the 47% of all careers here, and deepseek writes nearly 100% and 93%.
 - **Zeros.** Many careers have no man, or no woman, in any text. Their log odds are infinite; for
   `association` and `strength` a count of zero stands for half a text, as a note says. So with many
   zeros the strength is a lower bound that grows with the number of texts, and its interval does

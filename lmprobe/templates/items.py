@@ -50,6 +50,8 @@ class ItemTable:
     """The cells of an item or answer table, with the names of everything in it."""
 
     name: str
+    source: str
+    """What the table is called, for messages."""
     sha256: str
     """Of the layout: templates, families, attributes, tasks and items, whatever the cells hold."""
     template_names: tuple[str, ...]
@@ -119,8 +121,9 @@ class ItemTable:
             ("task", self.tasks, templates.tasks),
         ):
             if lacking := [name for name in wanted if name not in own]:
+                number = plural(len(lacking), role, of=len(wanted))
                 raise InputError(
-                    f"{self.name} has no answers for {plural(len(lacking), role, of=len(wanted))} "
+                    f"{self.source} has no answers for {number} "
                     f'of {templates.name}, such as "{lacking[0]}"; without ',
                     Argument("templates"),
                     " its own are taken",
@@ -147,9 +150,9 @@ class ItemTable:
         names = [normalize("NFC", name) for name in given]
         for name in names:
             if name in self.missing and name not in own:
-                raise InputError(f'{self.name}: a template has no answer for the {role} "{name}"')
+                raise InputError(f'{self.source}: a template has no answer for the {role} "{name}"')
             if name not in own:
-                raise InputError(f'{self.name}: no {role} "{name}"; {did_you_mean(name, own)}')
+                raise InputError(f'{self.source}: no {role} "{name}"; {did_you_mean(name, own)}')
         return list(dict.fromkeys(names))
 
     def _selected(
@@ -264,6 +267,7 @@ def read_items(
         )
     whole = ItemTable(
         name=name,
+        source=source.name,
         sha256=sha256,
         attributes=tuple(attributes),
         tasks=tuple(columns),
