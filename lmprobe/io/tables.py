@@ -155,6 +155,9 @@ def arrays(answer: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
+_DROP = ("fill it in, or leave such rows out (", Argument("missing_cells", "drop"), ")")
+
+
 class TableSource:
     """A path, a folder, a pattern, a data frame or an Arrow table that takes queries."""
 
@@ -264,7 +267,12 @@ class TableSource:
             {name: number for name, number in by_column.items() if number},
         )
 
-    def refuse_missing(self, labels: Sequence[str], numbers: Sequence[str] = ()) -> None:
+    def refuse_missing(
+        self,
+        labels: Sequence[str],
+        numbers: Sequence[str] = (),
+        remedy: Sequence[str | Argument] = _DROP,
+    ) -> None:
         """Raise if a row lacks a value in one of the columns, with how many do."""
         missing = self.missing_cells(labels, numbers)
         column = next(iter(missing.by_column), "")
@@ -273,11 +281,7 @@ class TableSource:
         )
         if first:
             where = first.row if first.place == self.name else f"{first.row} of {first.place}"
-            raise DataFileError(
-                f'{missing}, first "{column}" in {where}; fill it in, or leave such rows out (',
-                Argument("missing_cells", "drop"),
-                ")",
-            )
+            raise DataFileError(f'{missing}, first "{column}" in {where}; ', *remedy)
 
     def leave_out_missing(
         self, labels: Sequence[str], numbers: Sequence[str] = ()

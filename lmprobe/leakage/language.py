@@ -28,7 +28,7 @@ from lmprobe.leakage.result import LeakageMeasure, LeakageResult, leakage_row
 from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, Missing
 from lmprobe.models import LanguageModel, as_model
-from lmprobe.models.kind import default_templates
+from lmprobe.models.kind import template_set_of
 from lmprobe.probing.scores import score_templates
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.registry import versions
@@ -87,7 +87,7 @@ def language_leakage(
     if templates is not None and not isinstance(templates, TemplateSet):
         templates = load_templates(templates)
     loaded = as_model(model, device=device)
-    template_set = templates or load_templates(default_templates(loaded.kind))
+    template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
     turns, system = (getattr(loaded, name, None) for name in ("chat", "system"))
     template_set = template_set.with_chat(turns, system)
     template_set = template_set.with_words(settings.attributes, settings.tasks)

@@ -21,8 +21,17 @@ from lmprobe.models.forward import (
     run_batch,
     suppress_out_of_memory,
 )
-from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, WordTokens, word_tokens
+from lmprobe.models.language_model import (
+    Cloze,
+    EncodedCloze,
+    LanguageModel,
+    TokenQuery,
+    WordTokens,
+    word_tokens,
+)
 from lmprobe.registry import Registry
+from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates.items import ItemTable
 
 if TYPE_CHECKING:
     from lmprobe.models.load import OpenableWeights
@@ -34,30 +43,41 @@ _MOST_LAYERS = 1000
 _SIZES = "num_hidden_layers hidden_size num_attention_heads intermediate_size vocab_size"
 
 
-class TransformersModel(ABC):
-    """The facts of a model, and the limits of its input; see `LanguageModel`.
-
-    `folder` is that of the checkpoint, None for a model in memory.
-    """
+class ModelKind:
+    """What is known of every model of one kind."""
 
     kind: ClassVar[str]
     """The name under which the class is registered."""
-    auto_class: ClassVar[str]
-    """The class of transformers that reads the weights, such as AutoModelForMaskedLM."""
-    architectures: ClassVar[str]
-    """The table of transformers with the types of such models and their classes."""
     masks: ClassVar[bool]
     """Whether the words to guess are masks, so that the words behind them are read as well."""
     default_scorer: ClassVar[str]
     """What the scorer `auto` means."""
     default_templates: ClassVar[str] = "fitbert"
-    """The template set by default; its sentences should expect the candidates."""
+    """The template set by default; its sentences should expect the candidates. Empty if a
+    model has templates of its own."""
     sentence_scorer: ClassVar[str]
     """The scorer of a whole sentence, from which the perplexity is computed."""
     chat: Sequence[str] | None = None
     """Turns of the user before the sentences of every probe that gives none."""
     system: str | None = None
     """The text of a system turn before them."""
+
+    @classmethod
+    def class_of(cls, config: Any) -> str | None:
+        """Return the class of transformers for a configuration, None if it is another kind."""
+        return None
+
+
+class TransformersModel(ModelKind, ABC):
+    """The facts of a model, and the limits of its input; see `LanguageModel`.
+
+    `folder` is that of the checkpoint, None for a model in memory.
+    """
+
+    auto_class: ClassVar[str]
+    """The class of transformers that reads the weights, such as AutoModelForMaskedLM."""
+    architectures: ClassVar[str]
+    """The table of transformers with the types of such models and their classes."""
 
     @classmethod
     def class_of(cls, config: Any) -> str | None:
@@ -208,17 +228,34 @@ class BatchedModel(TransformersModel):
         return log_probability
 
 
-kinds: Registry[type[TransformersModel]] = Registry("kinds", "lmprobe.models.kinds")
+kinds: Registry[type[ModelKind]] = Registry("kinds", "lmprobe.models.kinds")
 """The kinds by name; each is a class that says what it can read and how it answers."""
 
 
 def default_templates(*names: str) -> str:
-    """Return the template set for models of these kinds.
+    """Return the template set for models of these kinds; "" if all have templates of their own.
 
     A set for a model that reads from left to right serves those that fill masks too.
     """
     classes = [kinds.get(name) for name in names]
-    return min(classes, key=lambda made: made.masks, default=TransformersModel).default_templates
+    asked = [made for made in classes if made.default_templates]
+    if classes and not asked:
+        return ""
+    return min(asked, key=lambda made: made.masks, default=ModelKind).default_templates
+
+
+def template_set_of(
+    model: LanguageModel,
+    given: TemplateSet | None,
+    attributes: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+) -> TemplateSet | ItemTable:
+    """Return the templates that a model is probed with: those given, or its own, or its kind's."""
+    own = getattr(model, "template_set", None)
+    if own is not None:
+        table: ItemTable = own(given, attributes, tasks)
+        return table
+    return given or load_templates(default_templates(model.kind))
 
 
 def kind_of(name: str, config: Any, wanted: str, architectures: Sequence[str] = ()) -> str:

@@ -26,7 +26,9 @@ from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpoint, find_tokenizer
 from lmprobe.models.forward import BALANCED, first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
+from lmprobe.models.kinds.recorded import RECORDED, RecordedModel
 from lmprobe.models.language_model import LanguageModel, Origin
+from lmprobe.templates.items import is_item_table
 
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 _LAYER = re.compile(r"\.\d+(?=\.)")
@@ -44,7 +46,8 @@ def load_model(
     chat: str | Sequence[str] | None = None,
     system: str | None = None,
     max_memory: Mapping[int | str, int | str] | None = None,
-) -> TransformersModel:
+    values: str | None = None,
+) -> TransformersModel | RecordedModel:
     """Return a model that can be probed.
 
     Parameters
@@ -52,9 +55,10 @@ def load_model(
     model
         A bundled model ("reference:faithful"), a folder, a GGUF file, or an id on the Hugging
         Face hub (only this uses the network); or a model, a PEFT model or a pipeline of
-        transformers in memory, which is not changed.
+        transformers in memory, which is not changed; or the table of answers that a model gave
+        elsewhere (CSV, Parquet, JSON Lines, a DataFrame).
     kind
-        "masked", "causal" or that of a plug-in; "auto" is what its configuration says.
+        "masked", "causal", "recorded" or that of a plug-in; "auto" is what its configuration says.
     tokenizer
         The tokenizer of a model in memory; for others a folder, a hub id or an object, if that
         of the checkpoint is missing or wrong.
@@ -73,6 +77,9 @@ def load_model(
     max_memory
         With `device="balanced"`: the most that each device may hold, as accelerate takes it,
         such as {0: "20GiB", "cpu": "60GiB"}; by default what is free.
+    values
+        What the numbers of an answer table are: "log-probability", "sentence-log-likelihood",
+        "probability" or "count"; by default what the TOML beside it says, else the first.
     """
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
@@ -80,6 +87,16 @@ def load_model(
         kinds.get(kind)
     if max_memory is not None and device != BALANCED:
         raise InputError(Argument("max_memory"), " is for ", Argument("device", BALANCED))
+    if is_recorded(model, kind):
+        others = {"tokenizer": tokenizer, "revision": revision, "chat": chat, "system": system}
+        for name, choice in others.items():
+            if choice is not None:
+                raise InputError(Argument(name), " belongs to a model; this is a table of answers")
+        return RecordedModel(model, values=values)
+    if values is not None:
+        raise InputError(
+            Argument("values"), " says what the numbers of an answer table are; this is a model"
+        )
     if device == BALANCED:
         _need(("accelerate",), 'the device "balanced" spreads a model over devices')
     if isinstance(model, str | Path):
@@ -91,9 +108,15 @@ def load_model(
         if revision is not None:
             raise ModelError("a revision belongs to a hub id; this model is in memory")
         weights = _from_memory(model, kind, tokenizer, device, dtype)
-    loaded = kinds.get(weights.kind)(weights, batch_size=batch_size)
+    made: Any = kinds.get(weights.kind)
+    loaded: TransformersModel = made(weights, batch_size=batch_size)
     loaded.chat, loaded.system = [chat] if isinstance(chat, str) else chat, system
     return loaded
+
+
+def is_recorded(model: Any, kind: str = AUTO) -> bool:
+    """Tell whether a model is a table of answers."""
+    return kind == RECORDED or (kind == AUTO and is_item_table(model))
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
@@ -106,6 +129,8 @@ def as_model(model: Any, **options: Any) -> LanguageModel:
 
 def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) -> str:
     """Return the kind of a model; of a hub id only the configuration is fetched."""
+    if is_recorded(model, kind):
+        return RECORDED
     if not isinstance(model, str | Path):
         return as_model(model, kind=kind).kind
     checkpoint = find_checkpoint(model, revision=revision, weights=False)
@@ -274,7 +299,8 @@ class CheckpointWeights(Weights):
         import torch
         import transformers
 
-        auto = getattr(transformers, kinds.get(self.kind).auto_class)
+        made: Any = kinds.get(self.kind)
+        auto = getattr(transformers, made.auto_class)
         options: dict[str, Any] = {"config": self.config}
         if checkpoint.gguf:
             options = {"gguf_file": checkpoint.gguf}

@@ -15,8 +15,9 @@ from lmprobe import __version__
 from lmprobe.errors import Argument, InputError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Pairs
-from lmprobe.models import find_kind
+from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates
+from lmprobe.models.load import is_recorded
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow, PairedRow, compare_results
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
@@ -42,6 +43,7 @@ def compare(
     *,
     pairs: Pairs = CompareSettings.pairs,
     margin: float | None = CompareSettings.margin,
+    values: str | None = CompareSettings.values,
     lean: Base | None = CompareSettings.lean,
     cache: bool = True,
     progress: Progress = silent,
@@ -56,10 +58,13 @@ def compare(
     templates, base, lean
         For models, as in `probe`; a saved result has its own. By default the set and the bases of
         a saved result among them, else the set is "fitbert" if all models are masked or "everyday".
+        Tables of answers have templates of their own; beside models they are read on the set.
     pairs
         `first` compares every other model with the first, `all` compares all pairs.
     margin
         Test for equivalence: whether the models differ by less than this.
+    values
+        What the numbers of answer tables are, as in `load_model`.
     cache, progress
         As in `probe`.
     **options
@@ -76,10 +81,18 @@ def compare(
     """
     refuse_unknown("compare", options, (field.name for field in fields(CompareSettings)))
     settings = CompareSettings(
-        pairs=pairs, margin=margin, lean=lean if isinstance(lean, str) else None, **options
+        pairs=pairs,
+        margin=margin,
+        values=values,
+        lean=lean if isinstance(lean, str) else None,
+        **options,
     )
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) < 2:
         raise InputError("a comparison needs at least two models or results")
+    if values is not None:
+        models = [
+            load_model(model, values=values) if is_recorded(model) else model for model in models
+        ]
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
     else:
@@ -118,6 +131,8 @@ def _shared(models: Sequence[Compared], templates: Any, base: Any) -> tuple[Any,
             if saved is None
             else templates_option(saved.provenance["templates"])
         )
+        # Recorded answers have templates of their own.
+        templates = templates or None
     return templates, base
 
 

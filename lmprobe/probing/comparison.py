@@ -11,6 +11,7 @@ import numpy as np
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.models.kinds.recorded import RECORDED
 from lmprobe.probing.exhibits import CORRECTED, SOURCE, by_direction, interval_column
 from lmprobe.probing.finding import given_names
 from lmprobe.probing.settings import CompareSettings, base_options, templates_option
@@ -249,7 +250,7 @@ def _scorer_notes(first: ProbeResult, second: ProbeResult, names: Names) -> tupl
     if own == other:
         return ()
     kinds = first.provenance.get("kind"), second.provenance.get("kind")
-    if None in kinds or kinds[0] == kinds[1]:
+    if None in kinds or (kinds[0] == kinds[1] != RECORDED):
         raise InputError(
             f"{names[0]} was made with the scorer {own}, {names[1]} with {other}; "
             "make both with the same"
@@ -571,6 +572,7 @@ def _compare_again(provenance: Mapping[str, Any]) -> str:
     words: list[str] = []
     if not all(provenance["saved"]):
         probe = provenance["probes"][provenance["saved"].index(False)]
-        words += ["--templates", templates_option(probe["templates"])]
+        option = templates_option(probe["templates"])
+        words += ["--templates", option] if option else []
         words += base_options(probe["bases"])
     return command_line("compare", provenance["given"], words, settings.words())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -284,7 +285,7 @@ def _closing(result: ProbeResult, rows: Rows) -> tuple[Section, ...]:
     """Return what the probe was made of, and the command that runs it again."""
     facts = result.provenance
     row = result.rows[0]
-    shown = {name: str(facts[name]) for name in _PROVENANCE if facts.get(name) is not None}
+    shown = {name: str(facts[name]) for name in _PROVENANCE if facts.get(name) not in (None, "")}
     shown |= {
         "templates": f"{facts['templates']['name']} {facts['templates']['sha256']}",
         "interval": f"{row.interval.method}, {format_percent(row.interval.confidence)}",
@@ -321,6 +322,8 @@ def gathered_notes(result: ProbeResult) -> tuple[Note, ...]:
 def mass_notes(result: ProbeResult) -> Iterator[Note]:
     """Yield how much probability the candidates had, and the perplexity."""
     for direction, rows in by_direction(result.rows).items():
+        if math.isnan(rows[0].mean_mass):
+            continue
         share = format_percent(float(rows[0].candidate_mass.mean()))
         text = f"before normalising, the candidates together had {share} of the probability"
         ratio = rows[0].mass_ratio

@@ -18,7 +18,7 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing, Resample
 from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
-from lmprobe.models.kind import default_templates
+from lmprobe.models.kind import template_set_of
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
 from lmprobe.probing.rows import Baseline, baseline, group_notes, grouped_words, margins, probe_rows
@@ -32,6 +32,7 @@ from lmprobe.results.settings import from_mapping
 from lmprobe.sources import Source, default_base, load_base_rates
 from lmprobe.stats.method import intervals
 from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates.items import ItemTable
 from lmprobe.templates.own_words import too_few
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ def probe(
     ----------
     model
         Anything that `load_model` accepts (a hub id, a folder, `reference:amplified`, a model of
-        transformers in memory), or a loaded model.
+        transformers in memory, a table of recorded answers), or a loaded model.
     templates
-        A template set, or its name or path; by default `fitbert` for a masked model and
-        `everyday` for a causal one.
+        A template set, or its name or path; by default `fitbert` for a masked model,
+        `everyday` for a causal one, and their own for recorded answers.
     base
         The base rates to compare with: a name, the path of a table, a DataFrame, an object with
         the `Source` protocol, or a list of these. The model is run once for all bases. By default
@@ -126,7 +127,7 @@ def probe(
     if templates is not None and not isinstance(templates, TemplateSet):
         templates = load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
-    template_set = templates or load_templates(default_templates(loaded.kind))
+    template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
     settings = replace(
         settings,
@@ -154,13 +155,14 @@ def probe(
     rows = probe_rows(baselines, scores, *groups)
     return ProbeResult(
         rows=rows,
-        templates=tuple(template.name for template in template_set.templates),
+        templates=template_set.template_names,
         families=template_set.families,
         turns=template_set.turns,
         provenance=_provenance(loaded, template_set, baselines, settings, any_direction),
         notes=(
             *_split_notes(any_direction.scorer, split),
             *group_notes(any_direction, template_set),
+            *any_direction.notes,
         ),
         split_words=split,
         perplexity=any_direction.perplexity,
@@ -175,11 +177,10 @@ def probe(
 
 
 S = TypeVar("S", bound=ProbeSettings)
+AnySet = TypeVar("AnySet", TemplateSet, ItemTable, TemplateSet | ItemTable)
 
 
-def resolved(
-    settings: S, templates: TemplateSet, lean_from: Source | None = None
-) -> tuple[S, TemplateSet]:
+def resolved(settings: S, templates: AnySet, lean_from: Source | None = None) -> tuple[S, AnySet]:
     """Return the settings with the words that are compared and the lean, and the set of these.
 
     An interval or a scorer that does not exist is an error before the model is asked.
@@ -261,9 +262,17 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     return (Note(NoteKind.SCORER, f"{text}: {words}"),)
 
 
+def _own_templates(templates: TemplateSet | ItemTable) -> dict[str, Any]:
+    """Return that the templates belong to recorded answers, with the words there are."""
+    if isinstance(templates, TemplateSet) or not templates.of_model:
+        return {}
+    words = {"attributes": templates.all_attributes, "tasks": templates.all_tasks}
+    return {"of_model": True} | {name: list(labels) for name, labels in words.items()}
+
+
 def _provenance(
     model: LanguageModel,
-    templates: TemplateSet,
+    templates: TemplateSet | ItemTable,
     baselines: list[Baseline],
     settings: ProbeSettings,
     scores: Scores,
@@ -275,8 +284,8 @@ def _provenance(
         if baseline.lean_rates
     }
     bases = {baseline.name: dict(baseline.rates.provenance) for baseline in baselines}
-    packages = ("torch", "transformers", "tokenizers", "numpy", "scipy")
-    return {
+    packages = getattr(model, "packages", ("torch", "transformers", "tokenizers", "numpy", "scipy"))
+    facts: dict[str, Any] = {
         "model": model.name,
         "revision": model.revision,
         "loading": asdict(model.origin),
@@ -290,7 +299,8 @@ def _provenance(
             "task": templates.task_slot,
         }
         | ({"file": templates.file} if templates.file else {})
-        | ({"own_words": templates.own_words} if templates.own_words else {}),
+        | ({"own_words": templates.own_words} if templates.own_words else {})
+        | _own_templates(templates),
         "bases": leans | bases,
         "settings": settings.to_dict(),
         "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
@@ -300,4 +310,6 @@ def _provenance(
         "dtype": model.dtype,
         "batch_policy": model.batch_policy,
         "threads": scores.threads,
-    } | ({"prompts": dict(scores.prompts)} if scores.prompts else {})
+    }
+    prompts = {"prompts": dict(scores.prompts)} if scores.prompts else {}
+    return facts | prompts | ({"values": scores.scorer} if scores.recorded else {})

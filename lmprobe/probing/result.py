@@ -41,6 +41,7 @@ from lmprobe.results.estimate import Claim
 from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.result import Result
 from lmprobe.results.settings import from_mapping
+from lmprobe.stats.items import Items
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import Robustness, Unevenness, row_verdict
 
@@ -61,7 +62,7 @@ class ProbeRow:
         "preference", "undefined_pairs", "per_template", "absolute", "unevenness", "robustness",
         "standard_errors", "lean_source", "lean_weighting", "dropped_attributes", "dropped_tasks",
         "notes", "candidate_mass", "mass_ratio", "tasks", "task_units", "base_table", "counted",
-        "base_errors", "base_rate", "lean", "predicted",
+        "base_errors", "base_rate", "lean", "predicted", "items",
     )  # fmt: skip
 
     base: str
@@ -110,6 +111,8 @@ class ProbeRow:
     """Whether the base is a table of counted sentences."""
     base_errors: Floats | None = None
     """(A, T) standard errors of a survey."""
+    items: Items | None = json_field(default=None, optional=True)
+    """The items behind recorded answers, where they are a sample or a count is zero."""
 
     @property
     def cells(self) -> Floats:
@@ -197,7 +200,9 @@ class ProbeRow:
         return RowTables(
             self.direction,
             self.predicted,
-            np.log(np.maximum(self.predicted, np.finfo(np.float64).tiny)),
+            np.log(np.maximum(self.predicted, np.finfo(np.float64).tiny))
+            if self.items is None
+            else self.items.logarithms(self.predicted),
             base,
             self.families,
             self.tasks,
@@ -208,6 +213,7 @@ class ProbeRow:
             self.base_errors,
             seed,
             turns=self.turns,
+            items=self.items,
         )
 
     def __repr__(self) -> str:
@@ -237,6 +243,8 @@ class ProbeRow:
                 raise ValueError(f"{where}: {name} is {table.shape}, not {shape}")
             if (table < low - _ROUNDING).any() or (table > high + _ROUNDING).any():
                 raise ValueError(f"{where}: a number of {name} is not between {low} and {high}")
+        if self.items is not None and self.items.shares.shape[:2] != (templates, pair[0]):
+            raise ValueError(f"{where}: items is {self.items.shares.shape}")
         if not np.isfinite(self.predicted).all() or (
             np.isnan(self.by_pair).all() and self.unevenness is None
         ):

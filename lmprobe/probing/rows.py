@@ -22,6 +22,7 @@ from lmprobe.stats.planning import sentences_needed
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import RowEstimates, estimate_rows, unevenness
 from lmprobe.templates import TemplateSet
+from lmprobe.templates.items import ItemTable
 
 NO_LEAN = "none"
 """The name of the lean's source in results that have none."""
@@ -133,7 +134,7 @@ def baseline(
 
 
 def grouped_words(
-    scores: Mapping[Direction, Scores], templates: TemplateSet
+    scores: Mapping[Direction, Scores], templates: TemplateSet | ItemTable
 ) -> tuple[GroupedWord, ...]:
     """Return the words of every label that is not its own only word, with their shares."""
     words: list[GroupedWord] = []
@@ -160,9 +161,12 @@ def grouped_words(
     return tuple(words)
 
 
-def group_notes(scores: Scores, templates: TemplateSet) -> tuple[Note, ...]:
+def group_notes(scores: Scores, templates: TemplateSet | ItemTable) -> tuple[Note, ...]:
     """Return a note about the attributes, or the tasks, if they have different numbers of words."""
-    notes = []
+    notes: list[Note] = []
+    if scores.recorded and scores.direction is Direction.TASK_TO_ATTRIBUTE:
+        # Items of a task that is given: a cell is their mean.
+        return ()
     for role, labels, words in (
         ("groups", scores.attributes, templates.attribute_words),
         ("tasks", scores.tasks, templates.task_words),
@@ -179,7 +183,9 @@ def group_notes(scores: Scores, templates: TemplateSet) -> tuple[Note, ...]:
 
 
 def margins(
-    baselines: Sequence[Baseline], scores: Mapping[Direction, Scores], templates: TemplateSet
+    baselines: Sequence[Baseline],
+    scores: Mapping[Direction, Scores],
+    templates: TemplateSet | ItemTable,
 ) -> Iterator[tuple[str, list[Baseline], dict[Direction, Scores]]]:
     """Yield each crossed attribute with the bases and the guesses of its values alone."""
     for place, name in enumerate(templates.crossed if len(templates.crossed) > 1 else ()):
@@ -265,6 +271,7 @@ def _bare_row(
         base_table=labels.joint if labels.counts is None else labels.counts,
         counted=sampling is not None and sampling.counts,
         base_errors=None if sampling is None else sampling.standard_errors,
+        items=scores.items(labels.attributes, labels.tasks),
     )
 
 
@@ -319,8 +326,7 @@ def _estimated(
 
 
 def _article_notes(scores: Scores) -> tuple[Note, ...]:
-    scorer = scorers.get(scores.scorer)
-    if not scores.articles or scorer.hides_articles:
+    if not scores.articles or (scorer := scorers.get(scores.scorer)).hides_articles:
         return ()
     hiding = kinds.get(scorer.kind).default_scorer
     text = (

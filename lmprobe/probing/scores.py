@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,19 @@ from numpy.typing import NDArray
 
 from lmprobe.errors import Argument, InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
-from lmprobe.metrics.association import Floats
+from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import DIRECTIONS, Direction
 from lmprobe.models.cache import CacheEntry, Computation, cached_answers
 from lmprobe.models.kind import kinds
+from lmprobe.models.kinds.recorded import COUNT, RecordedModel
 from lmprobe.models.language_model import LanguageModel
 from lmprobe.models.scorers import AUTO, choose_scorer, warn_of_split
 from lmprobe.probing.questions import CANDIDATES, PERPLEXITY, RANDOM, Words, chunks
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
+from lmprobe.stats.items import Items
 from lmprobe.templates import TemplateSet
+from lmprobe.templates.items import ItemTable
 
 LEAST_RATIO = 2.0
 """Below this the candidates are not expected more than random words.
@@ -81,6 +85,15 @@ class Scores:
     """What the model read before the sentences, for each turn of a chat."""
     threads: int = 1
     """How many threads the answers were computed with, the most of any template."""
+    answers: ItemTable | None = None
+    """The items behind the columns of recorded answers, which have no words."""
+    notes: tuple[Note, ...] = ()
+    """What to know of answers that were recorded."""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the answers come from a table, and not from a model that was asked."""
+        return self.answers is not None
 
     def probabilities(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
@@ -93,12 +106,26 @@ class Scores:
         probability is divided by it first.
         """
         rows, columns = self._members(attributes, tasks)
+        by_attribute = self._shares(rows, columns)
+        shares = _grouped(by_attribute, columns, axis=-1, mean=self.direction.axis == -2)
+        if np.isnan(shares).any():
+            names = self.tasks if tasks is None else tasks
+            task = names[int(np.flatnonzero(np.isnan(shares).any(axis=(0, 1)))[0])]
+            raise InputError(
+                f'a template has no answer for the task "{task}" and these attributes; leave it '
+                "out (",
+                Argument("tasks"),
+                ")",
+            )
+        return shares
+
+    def _shares(self, rows: _Members, columns: _Members) -> Floats:
+        """Return P(candidate) of each attribute and each word of the tasks (K, A, T')."""
         axis = self.direction.axis
         value = self._log_value(rows, columns)
         value = np.exp(value - value.max(axis=axis, keepdims=True))
         shares: Floats = value / value.sum(axis=axis, keepdims=True)
-        by_attribute = _grouped(shares, rows, axis=-2, mean=axis == -1)
-        return _grouped(by_attribute, columns, axis=-1, mean=axis == -2)
+        return _grouped(shares, rows, axis=-2, mean=axis == -1)
 
     def log_table(self, attributes: Sequence[str], tasks: Sequence[str]) -> Floats:
         """Return the logarithms of `probabilities`, but for a constant per condition, (K, A, T).
@@ -106,6 +133,9 @@ class Scores:
         Finite where a probability is too small for a number, unless groups have several words.
         """
         rows, columns = self._members(attributes, tasks)
+        items = self.items(attributes, tasks)
+        if items is not None:
+            return items.logarithms(self.probabilities(attributes, tasks))
         if max(map(len, (*rows, *columns))) == 1:
             return self._log_value(rows, columns)
         return np.log(np.maximum(self.probabilities(attributes, tasks), np.finfo(np.float64).tiny))
@@ -120,6 +150,31 @@ class Scores:
         probability = np.exp(self.log_mass_table[self._places(*self._members(None, None))])
         mass: Floats = probability.sum(axis=self.direction.axis).mean(axis=1)
         return mass
+
+    def items(self, attributes: Sequence[str], tasks: Sequence[str]) -> Items | None:
+        """Return the items behind the cells, where they are a sample or a count is zero."""
+        if self.answers is None:
+            return None
+        rows, columns = self._members(attributes, tasks)
+        shares, flat = self._shares(rows, columns), [place for own in columns for place in own]
+        names = self.answers.clusters
+        unit = np.unique(names, return_inverse=True)[1] if names else np.arange(len(self.task_of))
+        texts = None
+        if self.scorer == COUNT:
+            texts = np.nansum(np.exp(self._log_value(rows, columns)), axis=1)
+        layout = (self.answers.task_of, self.answers.items, names)
+        items = Items(
+            shares=shares,
+            task=np.repeat(np.arange(len(columns)), [len(own) for own in columns]),
+            unit=unit[flat].astype(np.int64),
+            texts=texts,
+            key=sha256(repr(layout).encode()).hexdigest()[:16],
+            summed=self.direction.axis == -1,
+            clustered=bool(names),
+        )
+        # The words of a task that is guessed are all there are.
+        sampled = items.varied and (items.clustered or not items.summed)
+        return items if sampled or texts is not None or (shares == 0).any() else None
 
     @property
     def log_mass_table(self) -> Floats:
@@ -156,7 +211,8 @@ def is_informed(scores: Scores, min_mass: float | None) -> bool:
     With `min_mass` that is their mean mass; else they must have twice that of random words.
     """
     if min_mass is not None:
-        return bool(scores.candidate_mass().mean() >= min_mass)
+        # Recorded answers have no mass, and it forbids nothing.
+        return not scores.candidate_mass().mean() < min_mass
     return scores.mass_ratio is None or scores.mass_ratio >= LEAST_RATIO
 
 
@@ -193,14 +249,23 @@ def _grouped(table: Floats, members: _Members, *, axis: int, mean: bool) -> Floa
     if max(sizes) == 1:
         return table
     starts = np.cumsum([0, *sizes[:-1]])
-    totals: Floats = np.add.reduceat(table, starts, axis=axis)
+    there = ~np.isnan(table)
+    if not there.all():
+        # A template may lack an item, which then counts nothing.
+        totals: Floats = np.add.reduceat(np.where(there, table, 0.0), starts, axis=axis)
+        number = np.add.reduceat(there, starts, axis=axis, dtype=np.float64)
+        return ratio(totals, number if mean else np.minimum(number, 1.0))
+    totals = np.add.reduceat(table, starts, axis=axis)
     shape = [1, 1, 1]
     shape[axis] = len(sizes)
     return totals / np.reshape(sizes, shape) if mean else totals
 
 
 def score_templates(
-    model: LanguageModel, templates: TemplateSet, direction: Direction | str, **options: Any
+    model: LanguageModel,
+    templates: TemplateSet | ItemTable,
+    direction: Direction | str,
+    **options: Any,
 ) -> Scores:
     """Return how probable the model finds each candidate, in one direction alone.
 
@@ -212,7 +277,7 @@ def score_templates(
 
 def score_directions(
     model: LanguageModel,
-    templates: TemplateSet,
+    templates: TemplateSet | ItemTable,
     directions: Sequence[Direction] = DIRECTIONS,
     *,
     attributes: Sequence[str] | None = None,
@@ -227,6 +292,8 @@ def score_directions(
     `attributes` and `tasks` choose among the set's. `prior` divides by the word's probability
     when the other word is masked too (Kurita et al. 2019). `progress` counts sentences.
     """
+    if isinstance(templates, ItemTable):
+        return _recorded(model, templates.with_words(attributes, tasks), directions, scorer, prior)
     chosen_scorer = choose_scorer(scorer, model.kind)
     if prior and not kinds.get(model.kind).masks:
         raise InputError(f"a prior needs a masked model, and {model.name} is {model.kind}")
@@ -299,6 +366,43 @@ def _prompts(model: LanguageModel, templates: TemplateSet) -> dict[str, str]:
             "leave them out, or choose another template set",
         )
     return {turn: write(turn, templates.system) for turn in turns} if write else {}
+
+
+def _recorded(
+    model: LanguageModel,
+    answers: ItemTable,
+    directions: Sequence[Direction],
+    scorer: str,
+    prior: bool,
+) -> dict[Direction, Scores]:
+    """Return the answers of a table as the scores of the directions that it can tell."""
+    if not isinstance(model, RecordedModel):
+        raise InputError(f"{model.name} is a model, and {answers.name} is a table of answers")
+    for name, wrong in (("scorer", scorer != AUTO), ("prior", prior)):
+        if wrong:
+            raise InputError(Argument(name), f" is for models; {model.name} was scored elsewhere")
+    logs = model.logarithms(answers)
+    able, _ = model.directions(answers, tuple(directions))
+    return {
+        direction: Scores(
+            direction=direction,
+            templates=answers.template_names,
+            attributes=answers.attributes,
+            tasks=answers.tasks,
+            log_probability=logs,
+            log_prior=None,
+            pieces={},
+            scorer=model.values,
+            cached=False,
+            log_mass=np.full(logs.shape, np.nan),
+            task_of=answers.task_of,
+            task_words=answers.items,
+            threads=model.threads,
+            answers=answers,
+            notes=model.notes(answers, tuple(directions)),
+        )
+        for direction in able
+    }
 
 
 def _joined(entries: Sequence[CacheEntry]) -> dict[str, Floats]:

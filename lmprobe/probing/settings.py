@@ -139,6 +139,15 @@ class RunSettings(ProbeSettings):
     )
 
 
+def _values_setting() -> Any:
+    """Return the field that says what the numbers of answer tables are."""
+    text = (
+        "What the numbers of an answer table are: log-probability (the default), "
+        "sentence-log-likelihood, probability or count."
+    )
+    return setting(None, text, MODEL, recorded=False)
+
+
 @dataclass(frozen=True)
 class CompareSettings(ProbeSettings):
     """What decides the numbers of a comparison: those of its probes, and which are paired."""
@@ -151,13 +160,16 @@ class CompareSettings(ProbeSettings):
         "Test whether the models are equivalent within this difference, such as 0.01.",
         STATISTICS,
     )
+    values: str | None = _values_setting()
 
 
 @dataclass(frozen=True)
 class ModelSettings(Settings):
     """How a model is loaded."""
 
-    kind: str = setting("auto", "Load as auto, masked or causal: see `lmprobe ls kinds`.", MODEL)
+    kind: str = setting(
+        "auto", "Load as auto, masked, causal or recorded: see `lmprobe ls kinds`.", MODEL
+    )
     tokenizer: str | None = setting(
         None, "A folder or hub id of a tokenizer, if that of the model is missing or wrong.", MODEL
     )
@@ -167,6 +179,7 @@ class ModelSettings(Settings):
         "auto", "Sentences per batch: auto, or a number.", EXPERT, metavar="N"
     )
     revision: str | None = setting(None, "The branch, tag or commit of a model on the hub.", MODEL)
+    values: str | None = _values_setting()
 
 
 def settings_of(provenance: Mapping[str, Any]) -> RunSettings:
@@ -190,13 +203,16 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     """
     facts = result.provenance
     option = templates_option(facts["templates"])
-    settings, templates = settings_of(facts), _templates(option)
+    settings, templates = settings_of(facts), option and _templates(option)
     own = facts["templates"].get("own_words", {})
     # What the set has anyway is not written.
-    if templates is not None and settings.attributes == templates.attributes:
-        settings = replace(settings, attributes=None)
-    if templates is not None and settings.tasks == templates.tasks:
-        settings = replace(settings, tasks=None)
+    has = {name: facts["templates"].get(name) for name in ("attributes", "tasks")}
+    if templates:
+        has = {"attributes": templates.attributes, "tasks": templates.tasks}
+    same = {
+        name: None for name, words in has.items() if tuple(words or ()) == getattr(settings, name)
+    }
+    settings = replace(settings, **same)  # type: ignore[arg-type]
     settings = replace(
         settings,
         attributes=_as_given(settings.attributes, own.get("attributes", {})),
@@ -208,11 +224,13 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     # `loading` know only the revision and the type.
     loading = {**facts.get("loading", {})} | {key: facts.get(key) for key in ("revision", "dtype")}
     loaded = from_mapping(ModelSettings, {key: value for key, value in loading.items() if value})
-    in_memory = loading.get("place") == "memory"
+    name = str(facts["model"])
+    if loading.get("place") == "memory":
+        name = "TABLE-OF-ANSWERS.csv" if "values" in loading else "FOLDER-OF-THE-MODEL"
     return command_line(
         "run",
-        [model or ("FOLDER-OF-THE-MODEL" if in_memory else str(facts["model"]))],
-        ["--templates", option],
+        [model or name],
+        ["--templates", option] if option else [],
         base_options(row.base for row in result.rows),
         settings.words(),
         loaded.words() if model is None else [],
@@ -234,8 +252,11 @@ def _templates(name: str) -> TemplateSet | None:
 def templates_option(facts: Mapping[str, Any]) -> str:
     """Return how a template set is named on the command line, from its provenance.
 
-    Results before `file` know only the name of the set.
+    Results before `file` know only the name of the set. Templates of recorded answers are no set:
+    they come with the model.
     """
+    if facts.get("of_model"):
+        return ""
     name = str(facts["name"])
     own_file = name if _templates(name) is not None else f"{name}.toml"
     return str(facts.get("file", own_file))

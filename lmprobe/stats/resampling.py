@@ -13,8 +13,8 @@ taken from the jackknife, which leaves little to the luck of the draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -157,6 +157,17 @@ def task_weights(units: Sequence[str], times: Floats) -> Floats:
     return np.concatenate([whole, without if len(without) > 1 else whole, times[:, unit]])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledUnits:
+    """Units other than templates and tasks, and how a number changes with those drawn."""
+
+    effective: float
+    """The effective number of units, from which the degrees of freedom follow."""
+    number: int
+    changes: Floats
+    """(R,): the number, or its change, on draws of the units."""
+
+
 @dataclass(frozen=True, eq=False)
 class Replicates:
     """One number of a probe, template by template, and how it changes with the tasks."""
@@ -178,6 +189,8 @@ class Replicates:
     """The standard error that a base alone adds when its tasks are not drawn anew."""
     turns: tuple[str, ...] = ()
     """The turn of a chat before each template, where there is a chat."""
+    sampled: Mapping[str, SampledUnits] = field(default_factory=dict)
+    """What else was sampled, items or clusters of them, and is in no other part."""
 
     @classmethod
     def of_templates(
@@ -197,8 +210,14 @@ class Replicates:
         """Return `own` times this number plus `factor` times another on the same units."""
         # The noise of a base that both share is in their sum twice, and hardly in a difference.
         noise = own * self.noise, factor * other.noise
+        # The same items are drawn alike for both, and other ones on their own.
+        sampled = {name: replace(u, changes=own * u.changes) for name, u in self.sampled.items()}
+        for name, units in other.sampled.items():
+            mine = sampled.get(name, replace(units, changes=np.zeros(len(units.changes))))
+            sampled[name] = replace(mine, changes=mine.changes + factor * units.changes)
         return replace(
             self,
+            sampled=sampled,
             by_template=own * self.by_template + factor * other.by_template,
             without=own * self.without + factor * other.without,
             resampled=own * self.resampled + factor * other.resampled,
@@ -267,7 +286,16 @@ class Replicates:
             parts["tasks"] = Share(variance, self.effective_tasks, len(self.unit_sizes))
         elif self.noise:
             parts["base"] = Share(self.noise**2, math.inf, 2)
+        for name, units in self.sampled.items():
+            variance = float(np.nanvar(units.changes, ddof=1))
+            parts[name] = Share(variance, units.effective, units.number)
         return Spread(self.value, parts)
+
+    @property
+    def extra(self) -> Floats:
+        """How the number changes with what else was sampled, (R,), the noise of a base aside."""
+        parts = [units.changes for units in self.sampled.values()]
+        return np.asarray(sum((part - np.nanmean(part) for part in parts), np.zeros(1)))
 
     def _linear(self) -> Floats:
         """Return what a draw of each unit adds to the number, to first order, (U,)."""
@@ -358,7 +386,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The standard error of a value by its sources: families of templates, turns, tasks, the base.
+    """The standard error of a value by its sources: families, turns, tasks, the base, items.
 
     A claim must be true of the sum, whose degrees of freedom are Satterthwaite's (1946), and of
     each source alone: with two or three units their variance is small by chance now and then,
@@ -473,6 +501,10 @@ def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) ->
         noise = np.zeros(len(numbers))
         noise[place] = number.noise
         parts.append(noise)
+    extras = [other.extra for other in numbers]
+    if (width := max(map(len, extras))) > 1:
+        extra = extras[place] if len(extras[place]) > 1 else np.zeros(width)
+        parts.append(extra / math.sqrt(width - 1))
     return np.concatenate(parts)
 
 

@@ -34,7 +34,8 @@ from lmprobe.stats.base_uncertainty import (
     redraw,
     reliability,
 )
-from lmprobe.stats.resampling import Replicates, slices, task_weights
+from lmprobe.stats.items import DRAWS, Items
+from lmprobe.stats.resampling import Replicates, SampledUnits, slices, task_weights
 
 PARTS = ("value", "association", "preference")
 STRENGTH = "strength"
@@ -88,6 +89,8 @@ class RowTables:
     """Whether what a sampled base does not show is estimated and divided out."""
     turns: tuple[str, ...] = ()
     """The turn of a chat before each template, where there is a chat."""
+    items: Items | None = None
+    """The items behind the cells of recorded answers, where they are a sample."""
 
     @property
     def sampled(self) -> bool:
@@ -189,6 +192,7 @@ class RowTables:
             units=tuple(self.units[column] for column in columns),
             declared=part(self.declared),
             standard_errors=part(self.standard_errors),
+            items=None if self.items is None else self.items.chosen(rows, columns),
         )
 
     def replicates(
@@ -204,6 +208,7 @@ class RowTables:
         step = math.ceil(len(self.predicted) / _TEMPLATES)
         changed = self.numbers(task_weights(self.units, times), step=step, value_alone=value_alone)
         noise = self._base_noise() if tasks_fixed and self.sampled else {}
+        drawn = self._item_noise(value_alone, tasks_fixed=tasks_fixed)
         replicates = {}
         for part, values in changed.items():
             means = np.asarray(defined_mean(values, axis=1))
@@ -218,11 +223,12 @@ class RowTables:
                 self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
                 noise.get(part, 0.0),
                 self.turns,
+                {self.items.name: drawn[part]} if self.items and drawn else {},
             )
         if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.
             number = replicates[STRENGTH]
-            noise_of_tasks = math.sqrt(number.spread("tasks").variance)
+            noise_of_tasks = math.sqrt(number.spread("tasks").parts["tasks"].variance)
             replicates[STRENGTH] = replace(number, noise=noise_of_tasks)
         return replicates
 
@@ -363,6 +369,38 @@ class RowTables:
             part: float(np.nanstd(means, ddof=1)) if not np.isnan(means).all() else 0.0
             for part, means in numbers.items()
         }
+
+    def _item_noise(self, value_alone: bool, *, tasks_fixed: bool) -> dict[str, SampledUnits]:
+        """Return how each number changes with the items drawn, where the tasks do not show it."""
+        items = self.items
+        if items is None or not items.varied or not (tasks_fixed or items.spans):
+            return {}
+        step = math.ceil(len(self.predicted) / _TEMPLATES)
+        moved = items.changes(DRAWS, self.seed, step=step)
+        return {
+            part: SampledUnits(items.effective, items.number, changes)
+            for part, changes in self._changed_numbers(moved, step, value_alone).items()
+        }
+
+    def _changed_numbers(self, moved: Floats, step: int, value_alone: bool) -> dict[str, Floats]:
+        """Return the mean over templates of each number for cells that moved, (R,)."""
+        assert self.items is not None
+        predicted, logs = self.predicted[::step], self.logs[::step]
+        # To first order, as the standard error is; a zero moves as what stands for it.
+        shares = np.where(predicted > 0, predicted, np.exp(self.items.logarithms(predicted)))
+        parts: dict[str, list[Floats]] = {}
+        for chunk in slices(len(moved), predicted.size, _HELD):
+            change = moved[chunk]
+            tables = replace(
+                self,
+                predicted=(predicted + change).reshape(-1, *predicted.shape[1:]),
+                logs=(logs + change / shares).reshape(-1, *predicted.shape[1:]),
+            )
+            numbers = tables.numbers(np.ones((1, len(self.tasks))), value_alone=value_alone)
+            for part, values in numbers.items():
+                means = defined_mean(values.reshape(len(change), -1), axis=1)
+                parts.setdefault(part, []).append(np.asarray(means))
+        return {part: np.concatenate(values) for part, values in parts.items()}
 
 
 def _weighted(leaning: Leaning, weight: Floats) -> tuple[Floats, Floats, Floats]:

@@ -119,8 +119,9 @@ class IntervalSettings(Settings):
             # What such a method does not see: it has the mean of each family alone.
             from scipy import special
 
-            level = (1 + ends.confidence) / 2
-            reaches = [number.noise * float(special.ndtri(level))]
+            level, extra = (1 + ends.confidence) / 2, number.extra
+            besides = math.hypot(number.noise, float(extra.std(ddof=1)) if len(extra) > 1 else 0.0)
+            reaches = [besides * float(special.ndtri(level))]
             if turns := number.spread("templates").parts.get("turns"):
                 error = math.sqrt(turns.variance)
                 reaches.append(error * float(special.stdtrit(turns.degrees, level)))
@@ -253,8 +254,7 @@ def _row_estimates(
 def _standard_errors(number: Replicates) -> dict[str, float]:
     parts = {name: math.sqrt(part.variance) for name, part in number.spread().parts.items()}
     both = math.hypot(*parts.values())
-    errors = {"templates": parts["families"], "tasks": parts["tasks"], "both": both}
-    return errors | {name: parts[name] for name in ("turns",) if name in parts}
+    return {"templates": parts.pop("families"), "tasks": parts.pop("tasks"), "both": both} | parts
 
 
 def _strength(
@@ -310,6 +310,8 @@ def interval_notes(
         "tasks": f"{words['tasks']}, the templates are taken as fixed",
         "both": f"{sentences} crossed with {words['tasks']}",
     }[settings.drawn]
+    for name, sampled in number.sampled.items():
+        how += f", with {plural(sampled.number, name.removesuffix('s'))}"
     traits, spread = traits_of(settings.interval), number.spread(settings.drawn)
     notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
     if len(set(number.turns)) == 1:

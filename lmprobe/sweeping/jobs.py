@@ -16,6 +16,7 @@ from lmprobe.io.files import refuse_pipe
 from lmprobe.results.settings import EXPERT, MODEL, Settings, setting
 from lmprobe.sources.load import find_source
 from lmprobe.templates import TemplateSet
+from lmprobe.templates.items import ItemTable
 
 # checkpoint-500, step_500, 500: what a folder of checkpoints is called ends in its step.
 _FOLDER_STEP = re.compile(r"(\d+)$")
@@ -76,6 +77,7 @@ class ProbeJob:
 
     subject: Subject
     templates: str
+    """The name or path of the set; empty for the model's own."""
     base: tuple[str, ...]
     probe: Mapping[str, Any]
     """Keyword arguments of `probe`."""
@@ -191,7 +193,9 @@ def file_states(name: str) -> list[tuple[str, int, int]]:
     return [(file, state.st_size, state.st_mtime_ns) for file, state in states]
 
 
-def longest_first(jobs: Sequence[ProbeJob], sets: Mapping[str, TemplateSet]) -> list[ProbeJob]:
+def longest_first(
+    jobs: Sequence[ProbeJob], sets: Mapping[str, TemplateSet | ItemTable]
+) -> list[ProbeJob]:
     """Return the jobs by the size of their model, then of their set, so that none is long at last.
 
     The jobs of a model stay together. One of the hub, whose files are not known here, has no size.
@@ -203,8 +207,8 @@ def longest_first(jobs: Sequence[ProbeJob], sets: Mapping[str, TemplateSet]) -> 
     order = {subject: number for number, subject in enumerate(sizes)}
 
     def rank(job: ProbeJob) -> tuple[int, int, int]:
-        words = sets[job.templates]
-        sentences = len(words.templates) * len(words.attributes) * len(words.tasks)
+        words = sets[job.templates or job.subject.model]
+        sentences = len(words.families) * len(words.attributes) * len(words.tasks)
         return -sizes[job.subject], order[job.subject], -sentences
 
     return sorted(jobs, key=rank)

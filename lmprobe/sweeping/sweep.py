@@ -16,8 +16,9 @@ from typing import Any
 from lmprobe.errors import Argument, InputError, LmprobeError
 from lmprobe.io.files import check_folder, remove_leftovers
 from lmprobe.io.work import Progress, silent
-from lmprobe.models import find_kind
-from lmprobe.models.kind import default_templates
+from lmprobe.models import find_kind, load_model
+from lmprobe.models.kind import default_templates, template_set_of
+from lmprobe.models.load import is_recorded
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
@@ -39,7 +40,11 @@ from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.summary import SubjectProbe, summarise
 from lmprobe.sweeping.worker import probe_path
 from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates.items import ItemTable
 
+OWN = ""
+"""The template set of a job whose model has templates of its own."""
+AnySet = TemplateSet | ItemTable
 PROBES = "probes"
 """The sub-folder of a sweep's output that has the probes."""
 
@@ -66,8 +71,8 @@ def sweep(
         Hub ids, folders, `.gguf` files, bundled models, or text files that list such names.
     templates, base
         Template sets and base rates, each a name or a path, or a list of them. By default all
-        models have the set `fitbert`, or `everyday` if any of them is causal; each set is compared
-        with the default base of `probe`.
+        models have the set `fitbert`, or `everyday` if any of them is causal (tables of answers
+        alone have their own); each set is compared with the default base of `probe`.
     engine, workers
         `local` runs probes in `workers` processes on this machine, with one thread each on a CPU
         and one process per GPU; `ray` runs them as tasks of a Ray cluster.
@@ -105,7 +110,10 @@ def sweep(
     names = _listed(models)
     members = subjects(names, revisions=settings.revisions or (), checkpoints=settings.checkpoints)
     sets = _listed(_default_templates(members, loading.kind) if templates is None else templates)
-    loaded = dict(zip(sets, _template_sets(sets, probing), strict=True))
+    if sets == [OWN]:
+        loaded = _own_templates(members, loading, probing)
+    else:
+        loaded = dict(zip(sets, _template_sets(sets, probing), strict=True))
     cache = bool(options.get("cache", True))
     named = None if base is None else _listed(base)
     bases = {
@@ -118,7 +126,7 @@ def sweep(
         ordered = longest_first(jobs, loaded)
         results, errors = _run(run, ordered, folder, settings.workers, progress)
     # Sets with different defaults have no list of bases in common, and the default is none.
-    shared = bases[sets[0]] if len(set(map(tuple, bases.values()))) == 1 else []
+    shared = next(iter(bases.values())) if len(set(map(tuple, bases.values()))) == 1 else []
     failures = [
         Failure(job.subject.label, job.templates, errors[job.key])
         for job in jobs
@@ -128,13 +136,13 @@ def sweep(
         raise LmprobeError(f"no model of the sweep could be probed; the first: {failures[0].error}")
     return summarise(
         [
-            SubjectProbe(job.subject, loaded[job.templates].name, results[job.key])
+            SubjectProbe(job.subject, _set_of(job, loaded).name, results[job.key])
             for job in jobs
             if job.key in results
         ],
         failures=failures,
         settings={
-            **{"models": names, "templates": sets, "base": shared},
+            **{"models": names, "templates": list(filter(None, sets)), "base": shared},
             **{name: value for name, value in settings.to_dict().items() if name in _DECIDING},
             **{name: value for name, value in loading.to_dict().items() if name != "revision"},
             **probing.to_dict(),
@@ -186,9 +194,30 @@ def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[Templat
     return sets
 
 
+def _own_templates(
+    models: Sequence[Subject], loading: ModelSettings, probing: ProbeSettings
+) -> dict[str, AnySet]:
+    """Return the templates of tables of answers, by the table; those of another layout are others.
+
+    Models are ranked within one set, so equal templates have one name.
+    """
+    sets: dict[str, AnySet] = {}
+    names: dict[str, str] = {}
+    for subject in models:
+        model = load_model(subject.model, kind=loading.kind, values=loading.values)
+        own = template_set_of(model, None, probing.attributes)
+        name = names.setdefault(own.sha256, f"{own.name}{f' {len(names) + 1}' if names else ''}")
+        sets[subject.model] = replace(resolved(probing, own)[1], name=name)
+    return sets
+
+
+def _set_of(job: ProbeJob, sets: Mapping[str, AnySet]) -> AnySet:
+    return sets[job.templates or job.subject.model]
+
+
 def _jobs(
     models: Sequence[Subject],
-    sets: Mapping[str, TemplateSet],
+    sets: Mapping[str, AnySet],
     bases: Mapping[str, list[str]],
     probing: ProbeSettings,
     loading: ModelSettings,
@@ -207,17 +236,20 @@ def _jobs(
     }
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
+    # What the numbers of a table are says nothing of a model.
+    asked = {name: value for name, value in load.items() if name != "values"}
     return [
         ProbeJob(
             subject,
-            name,
+            OWN if isinstance(template_set, ItemTable) else name,
             tuple(bases[name]),
             {**probing.to_dict(), "cache": cache},
-            load,
+            load if is_recorded(subject.model, loading.kind) else asked,
             identity(file_states(subject.model), tokenizer, template_set.sha256, sources[name]),
         )
         for subject in models
         for name, template_set in sets.items()
+        if not isinstance(template_set, ItemTable) or name == subject.model
     ]
 
 

@@ -39,7 +39,7 @@ class Prober:
     def run(self, job: ProbeJob, folder: Path) -> str | None:
         """Save the result of a job in the folder; return the error if the model fails."""
         try:
-            result = probe(self._loaded(job), job.templates, list(job.base), **job.probe)
+            result = probe(self._loaded(job), job.templates or None, list(job.base), **job.probe)
             save_probe(job, folder, result.to_json())
         except LmprobeError as problem:
             # Kept in a result that is read on the command line and in Python.

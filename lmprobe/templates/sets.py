@@ -13,6 +13,7 @@ from unicodedata import normalize
 from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
 from lmprobe.templates.checks import check_sentences
+from lmprobe.templates.items import ITEM_COLUMNS
 from lmprobe.templates.lexicon import Findings, read_document
 from lmprobe.templates.own_words import choose_words
 from lmprobe.templates.reader import Contents, Line, read_set
@@ -36,8 +37,6 @@ Role = Literal["attribute", "task"]
 
 # Keys of a template set that no other file has.
 _KEYS = {"sentences", "slots"}
-# The columns of an item table that are no attribute.
-_ITEM_COLUMNS = ("task", "template", "family", "item", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,11 @@ class TemplateSet:
     """Of the words that were chosen and that the file does not have: as they were given."""
     contents: Contents = field(default_factory=Contents, repr=False)
     """What the file says, before it is expanded."""
+
+    @property
+    def template_names(self) -> tuple[str, ...]:
+        """The name of each template: its sentence, with the slots that are filled later."""
+        return tuple(template.name for template in self.templates)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -229,7 +233,7 @@ class TemplateSet:
                     f'{self.name}: "{name}" stands for {len(words)} words ({", ".join(words[:3])}, '
                     "...), and an item table has one sentence for each attribute"
                 )
-            if name in _ITEM_COLUMNS:
+            if name in ITEM_COLUMNS:
                 raise InputError(
                     f'{self.name}: the attribute "{name}" is called as a column of item tables is; '
                     "give it another name"

@@ -1,0 +1,150 @@
+"""The items behind the cells of recorded answers, and what their sampling adds to an error.
+
+A cell is the mean over the items of its task. Items, or clusters of items that belong together, are
+units of their own: where the tasks are drawn anew, items within one task vary with it, and nothing
+is to be added; where the tasks are fixed, or a cluster spans several of them, it is. Texts that
+were counted are a sample as well, but of one template and task alone: the spread over templates has
+their noise, and so does that over tasks.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmprobe.metrics.association import Floats
+
+DRAWS = 200
+"""Draws of the items from which a standard error is computed: it varies by 5 %."""
+# What a count of zero stands for in logarithms, in texts.
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """The shares of the items, and which of them are one unit."""
+
+    shares: Floats
+    """(K, A, N), NaN where a template lacks an item."""
+    task: NDArray[np.int64]
+    """(N,): the place of the task."""
+    unit: NDArray[np.int64]
+    """(N,): the number of the item, or of its cluster."""
+    texts: Floats | None
+    """(K, N): how many texts were counted; None for probabilities."""
+    key: str
+    """The same for tables of the same items, whose draws are then the same."""
+    summed: bool = False
+    """Whether a cell is the sum over its items: the probability of a task that is guessed."""
+    clustered: bool = False
+    """Whether the units are clusters."""
+
+    @property
+    def name(self) -> str:
+        """What the units are called."""
+        return "clusters" if self.clustered else "items"
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks."""
+        return int(self.task.max()) + 1
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The different pairs of unit and task, (pairs, 2)."""
+        return np.unique(np.stack([self.unit, self.task], axis=1), axis=0)
+
+    @property
+    def spans(self) -> bool:
+        """Whether a unit has items of several tasks."""
+        return len(self.pairs) > len(np.unique(self.unit))
+
+    @property
+    def number(self) -> int:
+        """How many units there are."""
+        return len(np.unique(self.unit))
+
+    @property
+    def effective(self) -> float:
+        """How many units the variance within the tasks is estimated from, plus one."""
+        if self.spans:
+            sizes = np.unique(self.unit, return_counts=True)[1]
+            return float(sizes.sum() ** 2 / (sizes**2).sum())
+        return float(self.number - self.tasks + 1)
+
+    @property
+    def varied(self) -> bool:
+        """Whether a task has several units, so that their spread is known."""
+        return len(self.pairs) > self.tasks
+
+    def chosen(self, attributes: Sequence[int], tasks: Sequence[int]) -> Items:
+        """Return the items of these tasks alone."""
+        columns = [np.flatnonzero(self.task == task) for task in tasks]
+        flat = np.concatenate(columns)
+        shares = self.shares[:, list(attributes)][..., flat]
+        if self.summed:
+            shares = shares / np.nansum(shares, axis=-1, keepdims=True)
+        return replace(
+            self,
+            shares=shares,
+            task=np.repeat(np.arange(len(tasks)), [len(places) for places in columns]),
+            unit=self.unit[flat],
+            texts=None if self.texts is None else self.texts[:, flat],
+        )
+
+    def logarithms(self, predicted: Floats) -> Floats:
+        """Return the logarithms of cells (K, A, T); zero counts half a text, or half the least."""
+        if self.texts is None:
+            least = predicted[predicted > 0].min() / 2
+        else:
+            least = _HALF / np.maximum(self._totals(self.texts), 1.0)[:, None]
+        return np.log(np.where(predicted > 0, predicted, least))
+
+    def changes(self, draws: int, seed: int, *, step: int = 1) -> Floats:
+        """Return how the cells of every `step`-th template change with the units, (R, K', A, T).
+
+        Each unit moves every cell by its part of the cell's variance times a normal number of its
+        own, so items of a cluster move together (the multiplier bootstrap). With the factor
+        m / (m - 1) of m units, the variance is unbiased.
+        """
+        shares = self.shares[::step]
+        there = ~np.isnan(shares[:, 0])
+        moved = np.empty((draws, *shares.shape[:2], self.tasks))
+        numbers = np.unique(self.unit, return_inverse=True)[1]
+        rng = np.random.default_rng([seed, zlib.crc32(self.key.encode())])
+        # Of every unit of the whole table, so that the same unit moves alike in every choice.
+        normal = rng.standard_normal((int(self.unit.max()) + 1, draws))[np.unique(self.unit)]
+        for task, own in enumerate(self._columns):
+            units = numbers[own]
+            size = there[:, own].sum(axis=1).astype(np.float64)
+            mean = np.nanmean(shares[..., own], axis=-1, keepdims=True)
+            away = np.nan_to_num(shares[..., own] - mean)
+            several = _different(units, there[:, own])
+            factor = np.sqrt(several / np.maximum(several - 1, 1)) * (several > 1)
+            each = away * (factor / (1.0 if self.summed else size))[:, None, None]
+            moved[..., task] = np.moveaxis(each @ normal[units], -1, 0)
+        if not self.summed:
+            return moved
+        # The probabilities of the tasks add up to one whatever is drawn.
+        whole = np.stack(
+            [self.shares[::step][..., self.task == t].sum(-1) for t in range(self.tasks)]
+        )
+        return np.asarray(moved - np.moveaxis(whole, 0, -1) * moved.sum(axis=-1, keepdims=True))
+
+    @property
+    def _columns(self) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(self.task == task) for task in range(self.tasks)]
+
+    def _totals(self, by_item: Floats) -> Floats:
+        return np.stack([by_item[:, own].sum(axis=1) for own in self._columns], axis=-1)
+
+
+def _different(units: NDArray[np.intp], there: NDArray[np.bool_]) -> Floats:
+    """Return how many different units each template has, (K,)."""
+    if there.all():
+        return np.full(len(there), float(len(np.unique(units))))
+    return np.array([len(np.unique(units[row])) for row in there], dtype=np.float64)
