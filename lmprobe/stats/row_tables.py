@@ -228,7 +228,7 @@ class RowTables:
         if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.
             number = replicates[STRENGTH]
-            noise_of_tasks = math.sqrt(number.spread("tasks").parts["tasks"].variance)
+            noise_of_tasks = math.sqrt(replace(number, sampled={}).spread("tasks").variance)
             replicates[STRENGTH] = replace(number, noise=noise_of_tasks)
         return replicates
 
