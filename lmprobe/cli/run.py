@@ -20,7 +20,8 @@ def command(
     model: Annotated[
         str,
         typer.Argument(
-            help="A hub id, a folder with a checkpoint, a .gguf file, or a bundled model."
+            help="A hub id, a folder with a checkpoint, a .gguf file, the URL of a server, or a "
+            "bundled model."
         ),
     ] = "reference:amplified",
     templates: shared.Templates = None,

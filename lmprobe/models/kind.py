@@ -23,6 +23,7 @@ from lmprobe.models.forward import (
 )
 from lmprobe.models.language_model import Cloze, EncodedCloze, TokenQuery, WordTokens, word_tokens
 from lmprobe.registry import Registry
+from lmprobe.results import Note
 
 if TYPE_CHECKING:
     from lmprobe.models.load import OpenableWeights
@@ -54,6 +55,10 @@ class TransformersModel(ABC):
     """The template set by default; its sentences should expect the candidates."""
     sentence_scorer: ClassVar[str]
     """The scorer of a whole sentence, from which the perplexity is computed."""
+    chunk_sentences: ClassVar[int] = 1024
+    """Different sentences that are scored together: an interrupted run loses at most these."""
+    notes: ClassVar[tuple[Note, ...]] = ()
+    """What to know of every result of such a model."""
 
     @classmethod
     def class_of(cls, config: Any) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +23,9 @@ from lmprobe.models.cache import ModelRecord, read_record, record_key
 from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpoint, find_tokenizer
 from lmprobe.models.forward import first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
+from lmprobe.models.kinds.served import ServedModel
 from lmprobe.models.language_model import LanguageModel, Origin
+from lmprobe.models.server import is_url, server_address
 
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 _LAYER = re.compile(r"\.\d+(?=\.)")
@@ -38,17 +40,20 @@ def load_model(
     dtype: str = "float32",
     batch_size: int | str = "auto",
     revision: str | None = None,
+    served_model: str | None = None,
+    bos: str | None = None,
 ) -> TransformersModel:
     """Return a model that can be probed.
 
     Parameters
     ----------
     model
-        A bundled model ("reference:faithful"), a folder, a GGUF file, or an id on the Hugging
-        Face hub (only this uses the network); or a model, a PEFT model or a pipeline of
-        transformers in memory, which is not changed.
+        A bundled model ("reference:faithful"), a folder, a GGUF file, an id on the Hugging
+        Face hub, or the URL of a server such as vLLM's (only these two use the network); or a
+        model, a PEFT model or a pipeline of transformers in memory, which is not changed.
     kind
-        "masked", "causal" or that of a plug-in; "auto" is what its configuration says.
+        "masked", "causal" or that of a plug-in; "auto" is what its configuration says, and
+        "served" for a URL.
     tokenizer
         The tokenizer of a model in memory; for others a folder, a hub id or an object, if that
         of the checkpoint is missing or wrong.
@@ -57,14 +62,25 @@ def load_model(
     dtype
         "float32", "float64", "bfloat16" or "float16".
     batch_size
-        A number of sentences, or "auto": as many as fit into memory.
+        A number of sentences, or "auto": as many as fit into memory; 16 in a request.
     revision
         Branch, tag or commit of a hub id.
+    served_model
+        Which of the models of a server, if it has several; `URL#NAME` says the same.
+    bos
+        The beginning-of-text token as it is written, if a server puts none before a text.
     """
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
     if kind != AUTO:
         kinds.get(kind)
+    if is_url(model):
+        local = {"tokenizer": tokenizer, "device": device, "revision": revision, "dtype": dtype}
+        _refuse_for_servers(model, kind, {name: str(value) for name, value in local.items()})
+        return ServedModel(model, served_model=served_model, bos=bos, batch_size=batch_size)
+    for name, value in {"served_model": served_model, "bos": bos}.items():
+        if value is not None:
+            raise InputError(Argument(name), " is for the URL of a server")
     if isinstance(model, str | Path):
         checkpoint = find_checkpoint(model, revision=revision)
         weights: OpenableWeights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
@@ -73,6 +89,16 @@ def load_model(
             raise ModelError("a revision belongs to a hub id; this model is in memory")
         weights = _from_memory(model, kind, tokenizer, device, dtype)
     return kinds.get(weights.kind)(weights, batch_size=batch_size)
+
+
+def _refuse_for_servers(url: str, kind: str, choices: Mapping[str, str]) -> None:
+    """Raise for a choice that the server has made."""
+    host, _ = server_address(url)
+    if kind not in (AUTO, ServedModel.kind):
+        raise ModelError(f'{host} is a server, whose models are "served", not {kind}')
+    for name, value in choices.items():
+        if value not in (AUTO, "None", "float32"):
+            raise InputError(Argument(name), f" is for a model that lmprobe loads; {host} has one")
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
@@ -85,6 +111,9 @@ def as_model(model: Any, **options: Any) -> LanguageModel:
 
 def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) -> str:
     """Return the kind of a model; of a hub id only the configuration is fetched."""
+    if is_url(model):
+        server_address(model)
+        return ServedModel.kind
     if not isinstance(model, str | Path):
         return as_model(model, kind=kind).kind
     checkpoint = find_checkpoint(model, revision=revision, weights=False)

@@ -18,7 +18,7 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing, Resample
 from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
-from lmprobe.models.kind import default_templates
+from lmprobe.models.kind import default_templates, kinds
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
 from lmprobe.probing.rows import Baseline, baseline, group_notes, grouped_words, margins, probe_rows
@@ -71,8 +71,8 @@ def probe(
     Parameters
     ----------
     model
-        Anything that `load_model` accepts (a hub id, a folder, `reference:amplified`, a model of
-        transformers in memory), or a loaded model.
+        Anything that `load_model` accepts (a hub id, a folder, `reference:amplified`, the URL of a
+        server, a model of transformers in memory), or a loaded model.
     templates
         A template set, or its name or path; by default `fitbert` for a masked model and
         `everyday` for a causal one.
@@ -147,6 +147,7 @@ def probe(
         notes=(
             *_split_notes(any_direction.scorer, split),
             *group_notes(any_direction, template_set),
+            *kinds.get(loaded.kind).notes,
         ),
         split_words=split,
         perplexity=any_direction.perplexity,

@@ -152,6 +152,16 @@ class ModelSettings(Settings):
         "auto", "Sentences per batch: auto, or a number.", EXPERT, metavar="N"
     )
     revision: str | None = setting(None, "The branch, tag or commit of a model on the hub.", MODEL)
+    served_model: str | None = setting(
+        None, "The model of a server, if it has several.", MODEL, recorded=False
+    )
+    bos: str | None = setting(
+        None,
+        "The beginning-of-text token, such as <s>, if a server puts none before a text.",
+        EXPERT,
+        metavar="TOKEN",
+        recorded=False,
+    )
 
 
 def settings_of(provenance: Mapping[str, Any]) -> RunSettings:
@@ -192,8 +202,11 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     # How the model was loaded, without the device, which is the machine's; results before
     # `loading` know only the revision and the type.
     loading = {**facts.get("loading", {})} | {key: facts.get(key) for key in ("revision", "dtype")}
+    place = loading.get("place")
+    if place == "server":
+        del loading["dtype"]
     loaded = from_mapping(ModelSettings, {key: value for key, value in loading.items() if value})
-    in_memory = loading.get("place") == "memory"
+    in_memory = place == "memory"
     return command_line(
         "run",
         [model or ("FOLDER-OF-THE-MODEL" if in_memory else str(facts["model"]))],

@@ -16,8 +16,9 @@ from typing import Any
 from lmprobe.errors import Argument, InputError, LmprobeError
 from lmprobe.io.files import check_folder, remove_leftovers
 from lmprobe.io.work import Progress, silent
-from lmprobe.models import find_kind
+from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates
+from lmprobe.models.server import is_url
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
@@ -207,6 +208,7 @@ def _jobs(
     }
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
+    states = {subject: _state(subject.model, load) for subject in models}
     return [
         ProbeJob(
             subject,
@@ -214,11 +216,20 @@ def _jobs(
             tuple(bases[name]),
             {**probing.to_dict(), "cache": cache},
             load,
-            identity(file_states(subject.model), tokenizer, template_set.sha256, sources[name]),
+            identity(states[subject], tokenizer, template_set.sha256, sources[name]),
         )
         for subject in models
         for name, template_set in sets.items()
     ]
+
+
+def _state(model: str, load: Mapping[str, Any]) -> Any:
+    """Return what changes with the files of a model, or with the answers of a server."""
+    if is_url(model):
+        # One that cannot be reached fails when it is probed.
+        with suppress(LmprobeError):
+            return load_model(model, **load).content_hash
+    return file_states(model)
 
 
 def _run(
