@@ -57,7 +57,7 @@ class TransformersModel(ABC):
     """The scorer of a whole sentence, from which the perplexity is computed."""
     chunk_sentences: ClassVar[int] = 1024
     """Different sentences that are scored together: an interrupted run loses at most these."""
-    notes: ClassVar[tuple[Note, ...]] = ()
+    caveats: ClassVar[tuple[Note, ...]] = ()
     """What to know of every result of such a model."""
 
     @classmethod

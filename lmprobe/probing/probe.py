@@ -147,7 +147,7 @@ def probe(
         notes=(
             *_split_notes(any_direction.scorer, split),
             *group_notes(any_direction, template_set),
-            *kinds.get(loaded.kind).notes,
+            *_caveats(loaded, any_direction),
         ),
         split_words=split,
         perplexity=any_direction.perplexity,
@@ -245,6 +245,15 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
         f"scores are not those of the words ({scorers.description(scorer).rstrip('.')})"
     )
     return (Note(NoteKind.SCORER, f"{text}: {words}"),)
+
+
+def _caveats(model: LanguageModel, scores: Scores) -> tuple[Note, ...]:
+    """Return what to know of every model of the kind, and of one without control questions."""
+    caveats = kinds.get(model.kind).caveats
+    if not caveats or scores.mass_ratio is not None:
+        return caveats
+    text = "the model gave no random words to compare with: whether it is informed is not known"
+    return (*caveats, Note(NoteKind.DATA, text))
 
 
 def _provenance(

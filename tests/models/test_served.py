@@ -85,7 +85,8 @@ def test_a_probe_gives_what_the_same_weights_give_here(server: tuple[FakeServer,
         assert row.interval.low == pytest.approx(expected.interval.low, abs=1e-6)
         np.testing.assert_allclose(row.predicted, expected.predicted, atol=1e-5)
         assert row.verdict == expected.verdict
-        assert row.mass_ratio is not None and row.mass_ratio > 20
+        assert row.mass_ratio is not None
+        assert row.mass_ratio > 20
         # Texts that begin with a candidate are a little more than the candidate.
         np.testing.assert_allclose(row.candidate_mass, expected.candidate_mass, rtol=0.01)
     assert served.perplexity == pytest.approx(local.perplexity, rel=1e-5)
@@ -107,6 +108,7 @@ def test_without_random_words_nothing_is_said_of_what_a_model_knows(
     result = probed(server[1])
     local = probed(LOCAL)
     assert [row.mass_ratio for row in result.rows] == [None] * 4
+    assert any("whether it is informed is not known" in note.text for note in result.notes)
     assert [row.verdict for row in result.rows] == [row.verdict for row in local.rows]
 
 
@@ -139,8 +141,8 @@ def test_another_model_behind_the_url_has_answers_of_its_own(
     server: tuple[FakeServer, str],
 ) -> None:
     before = probed(server[1])
-    other = FakeServer("reference:causal-amplified")
-    server[0].network = other.network
+    other = vars(FakeServer("reference:causal-amplified"))
+    vars(server[0]).update({name: other[name] for name in ("tokenizer", "network", "written")})
     after = probed(server[1])
     assert after.provenance["content_hash"] != before.provenance["content_hash"]
     expected = probed("reference:causal-amplified")
@@ -208,7 +210,7 @@ def test_a_wrong_first_token_is_refused(server: tuple[FakeServer, str], bos: str
 def test_turns_are_written_by_the_server(server: tuple[FakeServer, str]) -> None:
     served: Any = lmprobe.load_model(server[1])
     prompt = served.chat_prompt("who works here ?", system="be friendly")
-    assert prompt == "[CLS] system : be friendly user : who works here ?[SEP]"
+    assert prompt == "[CLS] system : be friendly user : who works here?[SEP]"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +273,7 @@ def test_a_server_that_dies_half_way_loses_no_chunk(
         probed(server[1])
     vars(server[0]).update(prompts=[], lives=10**9)
     probed(server[1])
-    assert len(server[0].prompts) < 0.8 * len(whole)
+    assert len(server[0].prompts) < len(whole) - 64
 
 
 def test_a_server_that_is_down_and_a_model_that_it_does_not_have(
@@ -313,9 +315,8 @@ def test_a_key_goes_to_the_server_and_nowhere_else(
     # The server repeats the header.
     assert "wrong key: Bearer (key); it does not accept the key" in error
     server[0].key = KEY
-    code, output, errors = command("run")(
-        server[1], "--templates", "everyday", "--task", "nurse,driver", "--output", tmp_path / "out"
-    )
+    words = server[1], "--templates", "everyday", "--task", "nurse,driver"
+    code, output, errors = command("run")(*words, "--output", tmp_path / "out")
     assert code == 0, errors
     texts = [output, errors, error]
     for folder in (tmp_path, Path(os.environ["LMPROBE_CACHE"])):
@@ -355,11 +356,10 @@ def test_compare_sweep_check_and_report_take_a_served_model(
     options = {"templates": "everyday", "tasks": TASKS, "base": "labor", "interval": "t"}
     compared = lmprobe.compare([LOCAL, server[1]], **options)  # type: ignore[arg-type]
     assert all(abs(row.value) < 1e-6 for row in compared.rows)
-    code, output, errors = command("sweep")(
-        LOCAL, f"{server[1]}#{NAME}", *words, "--output", tmp_path / "sweep"
-    )
+    code, output, errors = command("sweep")(LOCAL, f"{server[1]}#{NAME}", *words, "--json")
     assert code == 0, errors
-    assert f"{server[1]}#{NAME}" in (tmp_path / "sweep" / "result.json").read_text()
+    labels = {row["model"]: row["value"] for row in json.loads(output)["rows"]}
+    assert labels[f"{server[1]}#{NAME}"] == pytest.approx(labels[LOCAL], abs=1e-6)
     code, _, errors = command("run")(server[1], *words, "--output", tmp_path / "run")
     assert code == 0, errors
     result = str(tmp_path / "run" / "result.json")

@@ -80,7 +80,7 @@ class ServedModel(CausalModel):
 
     kind = "served"
     chunk_sentences = 256
-    notes = (
+    caveats = (
         Note(
             NoteKind.MASS,
             "a server does not give whole distributions: the mass of a candidate is that of all "
