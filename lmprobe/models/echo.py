@@ -60,9 +60,11 @@ class Reading:
 
 
 def read_echo(
-    sentence: str, tokens: Sequence[str], log_probability: Sequence[float | None]
+    sentence: str, tokens: Sequence[str], log_probability: Sequence[float | None], prompt: str = ""
 ) -> Reading | None:
-    """Return the reading of a sentence; None unless the tokens end with the whole of it.
+    """Return the reading of a sentence after a prompt; None unless the tokens write both.
+
+    The server may have put tokens before them.
 
     >>> read_echo("She sat.", ["<s>", "She", " sat", "."], [None, -1.5, -2.0, -0.5]).pieces
     ('', 'She', ' sat', '.')
@@ -70,10 +72,19 @@ def read_echo(
     if None in log_probability[1:]:
         return None
     values = tuple(math.nan if value is None else value for value in log_probability)
+    start = len(prompt)
     for first in range(len(tokens)):
-        # A special token that is written as nothing stands before the sentence.
-        if (first or tokens[0]) and (places := _places(tokens[first:], sentence)) is not None:
-            return Reading(sentence, tuple(tokens), (*[None] * first, *places), values)
+        places = _places(tokens[first:], prompt + sentence)
+        # A special token may be written as nothing.
+        if places is None or (first == 0 and not tokens[0]):
+            continue
+        if any(left < start < right for left, right in places):
+            return None
+        inside = [
+            None if prompt and right <= start else (left - start, right - start)
+            for left, right in places
+        ]
+        return Reading(sentence, tuple(tokens), (*[None] * first, *inside), values)
     return None
 
 
@@ -130,8 +141,8 @@ class Completions:
         choices = self.complete(sentences, progress=progress, echo=True, logprobs=1)
         # The last token was generated.
         return [
-            read_echo(sentence, choice.tokens[:-1], choice.log_probability[:-1])
-            for (_, sentence), choice in zip(sentences, choices, strict=True)
+            read_echo(sentence, choice.tokens[:-1], choice.log_probability[:-1], prompt)
+            for (prompt, sentence), choice in zip(sentences, choices, strict=True)
         ]
 
     def next_tokens(self, sentences: Sequence[tuple[str, str]]) -> list[dict[str, float]]:

@@ -423,6 +423,20 @@ def test_tokens_are_found_in_their_sentence(tokens: list[str], pieces: list[str]
     assert math.isnan(reading.log_probability[0])
 
 
+def test_the_end_of_a_prompt_is_no_part_of_the_sentence() -> None:
+    prompt, sentence = "<user>\nWho?\n", "\u5979 sat."
+    # The first letter is two tokens, of which the first is written as nothing.
+    tokens = ["<s>", "<user>", "\n", "Who?", "\n", "", "\u5979", " sat", "."]
+    values = [None, *map(float, range(1, len(tokens)))]
+    reading = read_echo(sentence, tokens, values, prompt)
+    assert reading is not None
+    assert reading.first == 5
+    assert list(reading.pieces[5:]) == ["\u5979", "", " sat", "."]
+    # A token that writes the end of the prompt and the beginning of the sentence.
+    joined = ["<user>", "\n", "Who?", "\n\u5979", " sat", "."]
+    assert read_echo(sentence, joined, values[: len(joined)], prompt) is None
+
+
 @pytest.mark.parametrize("tokens", [[" She"], ["<s>", "Él"], ["Él", " ate", ".", " He"], []])
 def test_tokens_that_are_not_the_sentence_are_no_reading(tokens: list[str]) -> None:
     assert read_echo("Él ate.", tokens, [None, -1.0, -1.0, -1.0][: len(tokens)]) is None
