@@ -78,13 +78,13 @@ def read_echo(
         # A special token may be written as nothing.
         if places is None or (first == 0 and not tokens[0]):
             continue
-        if any(left < start < right for left, right in places):
+        before = first + sum(right <= start for _, right in places) if prompt else first
+        if before and prompt and tokens[before][:1].isspace() > tokens[before - 1][-1:].isspace():
+            return None  # It has the white space at the end of the prompt.
+        inside = [(left - start, right - start) for left, right in places[before - first :]]
+        if inside[0][0] < 0:
             return None
-        inside = [
-            None if prompt and right <= start else (left - start, right - start)
-            for left, right in places
-        ]
-        return Reading(sentence, tuple(tokens), (*[None] * first, *inside), values)
+        return Reading(sentence, tuple(tokens), (*[None] * before, *inside), values)
     return None
 
 
