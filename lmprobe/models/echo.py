@@ -79,8 +79,9 @@ def read_echo(
         if places is None or (first == 0 and not tokens[0]):
             continue
         before = first + sum(right <= start for _, right in places) if prompt else first
-        if before and prompt and tokens[before][:1].isspace() > tokens[before - 1][-1:].isspace():
-            return None  # It has the white space at the end of the prompt.
+        blank = [text[-1:].isspace() for text in (prompt, tokens[before - 1])]
+        if blank == [True, False] and tokens[before][:1].isspace():
+            return None  # A token of the sentence has the white space at the end of the prompt.
         inside = [(left - start, right - start) for left, right in places[before - first :]]
         if inside[0][0] < 0:
             return None
