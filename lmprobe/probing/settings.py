@@ -157,7 +157,7 @@ class ModelSettings(Settings):
     )
     bos: str | None = setting(
         None,
-        "The beginning-of-text token, such as <s>, if a server puts none before a text.",
+        "The beginning-of-text token as it is written, if a server puts none before a text.",
         EXPERT,
         metavar="TOKEN",
         recorded=False,
