@@ -50,9 +50,9 @@ def server(fake: FakeServer) -> Iterator[tuple[FakeServer, str]]:
 
 
 def probed(model: Any, **options: Any) -> lmprobe.ProbeResult:
-    """Probe with few tasks and a set in which no sentence begins with a task."""
+    """Probe with few tasks and templates."""
     choices = {"base": ["labor", "uniform"], "tasks": TASKS, "interval": "t"} | options
-    return lmprobe.probe(model, "everyday", **choices)
+    return lmprobe.probe(model, "neutral", **choices)
 
 
 def likelihood(model: Any, text: str = SENTENCE) -> float:
@@ -123,7 +123,7 @@ def test_a_result_says_where_it_is_from_and_how_to_make_it_again(
     assert facts["loading"]["url"] == server[1]
     assert facts["loading"]["served_as"] == NAME
     assert len(facts["loading"]["fingerprint"]) == 64
-    assert run_again(result).startswith(f"lmprobe run '{server[1]}#{NAME}' --templates everyday")
+    assert run_again(result).startswith(f"lmprobe run '{server[1]}#{NAME}' --templates neutral")
     again = lmprobe.ProbeResult.from_json(result.to_json())
     assert again.to_json() == result.to_json()
 
@@ -246,34 +246,31 @@ def test_a_fault_is_one_line_and_the_rerun_continues(
 ) -> None:
     monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
     words = server[1], "--attribute", "he,she", "--task", ",".join(TASKS)
-    words += "--templates", "everyday", "--base", "labor", "--interval", "t"
+    words += "--templates", "neutral", "--base", "labor", "--interval", "t"
     healthy = dict(vars(server[0]))
     # In the middle, after the check of the server.
     vars(server[0]).update(fault)
     assert error in message(command("run"), *words)
-    first = len(server[0].prompts)
     vars(server[0]).update(healthy, prompts=[], requests=0, statuses=[])
     code, output, _ = command("run")(*words, "--json")
     assert code == 0
     row = probed(LOCAL, base="labor").rows[0]
     assert json.loads(output)["rows"][0]["value"] == pytest.approx(row.value, abs=1e-6)
-    if "lives" in fault:
-        # A chunk was answered before, and is not asked for again.
-        again = server[0].prompts
-        assert len(again) == len(set(again)) or first > 0
 
 
 def test_a_server_that_dies_half_way_loses_no_chunk(
     server: tuple[FakeServer, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lmprobe.models.kinds.served.ServedModel.chunk_sentences", 32)
-    whole = len(probed(server[1], cache=False).rows) and list(server[0].prompts)
-    vars(server[0]).update(prompts=[], lives=server[0].requests // 2, requests=0)
+    probed(server[1], cache=False)
+    whole = list(server[0].prompts)
+    # In the last chunk.
+    vars(server[0]).update(prompts=[], lives=server[0].requests - 6, requests=0)
     with pytest.raises(ModelError, match=r"the server .* \(5 attempts\)"):
         probed(server[1])
     vars(server[0]).update(prompts=[], lives=10**9)
     probed(server[1])
-    assert len(server[0].prompts) < len(whole) - 64
+    assert len(server[0].prompts) < 0.8 * len(whole)
 
 
 def test_a_server_that_is_down_and_a_model_that_it_does_not_have(
@@ -315,7 +312,7 @@ def test_a_key_goes_to_the_server_and_nowhere_else(
     # The server repeats the header.
     assert "wrong key: Bearer (key); it does not accept the key" in error
     server[0].key = KEY
-    words = server[1], "--templates", "everyday", "--task", "nurse,driver"
+    words = server[1], "--templates", "neutral", "--task", "nurse,driver"
     code, output, errors = command("run")(*words, "--output", tmp_path / "out")
     assert code == 0, errors
     texts = [output, errors, error]
@@ -352,8 +349,8 @@ def test_what_the_server_decides_cannot_be_chosen(server: tuple[FakeServer, str]
 def test_compare_sweep_check_and_report_take_a_served_model(
     server: tuple[FakeServer, str], command: Callable[..., Run], tmp_path: Path
 ) -> None:
-    words = "--templates", "everyday", "--task", ",".join(TASKS), "--base", "labor"
-    options = {"templates": "everyday", "tasks": TASKS, "base": "labor", "interval": "t"}
+    words = "--templates", "neutral", "--task", ",".join(TASKS), "--base", "labor"
+    options = {"templates": "neutral", "tasks": TASKS, "base": "labor", "interval": "t"}
     compared = lmprobe.compare([LOCAL, server[1]], **options)  # type: ignore[arg-type]
     assert all(abs(row.value) < 1e-6 for row in compared.rows)
     code, output, errors = command("sweep")(LOCAL, f"{server[1]}#{NAME}", *words, "--json")
@@ -367,10 +364,11 @@ def test_compare_sweep_check_and_report_take_a_served_model(
     assert command("report")(result)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_sweep_does_not_take_over_what_another_model_behind_the_url_answered(
     server: tuple[FakeServer, str], tmp_path: Path
 ) -> None:
-    options = {"templates": ["everyday"], "base": ["uniform"], "tasks": TASKS[:2]}
+    options = {"templates": ["neutral"], "base": ["uniform"], "tasks": TASKS[:2]}
     first = lmprobe.sweep([server[1], LOCAL], output=tmp_path, **options)  # type: ignore[arg-type]
     server[0].network = FakeServer("reference:causal-amplified").network
     second = lmprobe.sweep([server[1], LOCAL], output=tmp_path, **options)  # type: ignore[arg-type]
