@@ -140,11 +140,13 @@ class Completions:
     ) -> list[Reading | None]:
         """Return the readings of sentences; None where their tokens do not write them."""
         choices = self.complete(sentences, progress=progress, echo=True, logprobs=1)
-        # The last token was generated.
-        return [
-            read_echo(sentence, choice.tokens[:-1], choice.log_probability[:-1], prompt)
-            for (prompt, sentence), choice in zip(sentences, choices, strict=True)
-        ]
+        readings = []
+        for (prompt, text), choice in zip(sentences, choices, strict=True):
+            tokens, values = choice.tokens, choice.log_probability
+            # As a rule the last token was generated.
+            without = read_echo(text, tokens[:-1], values[:-1], prompt)
+            readings.append(without or read_echo(text, tokens, values, prompt))
+        return readings
 
     def next_tokens(self, sentences: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
         """Return the likeliest tokens after each beginning, as many as the server gives."""
