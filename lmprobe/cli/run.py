@@ -20,8 +20,8 @@ def command(
     model: Annotated[
         str,
         typer.Argument(
-            help="A hub id, a folder with a checkpoint, a .gguf file, a bundled model, or a table "
-            "of recorded answers."
+            help="A hub id, a folder with a checkpoint, a .gguf file, a bundled model, the URL of "
+            "a server, or a table of recorded answers."
         ),
     ] = "reference:amplified",
     templates: shared.Templates = None,

@@ -87,11 +87,6 @@ def find_checkpoint(
         )
     if isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or "\\" in name:
         raise ModelError(f"{name}: no such folder; give a folder with config.json, or a hub id")
-    if name.startswith(("http://", "https://")):
-        raise ModelError(
-            f"{name} is served by an API that gives no probabilities of a sentence of ours; "
-            "lmprobe needs the weights: a folder, a GGUF file or a hub id"
-        )
     return _from_hub(name, revision, wanted="model" if weights else "config")
 
 

@@ -30,6 +30,7 @@ from lmprobe.models.language_model import (
     word_tokens,
 )
 from lmprobe.registry import Registry
+from lmprobe.results import Note
 from lmprobe.templates import TemplateSet, load_templates
 from lmprobe.templates.items import ItemTable
 
@@ -57,6 +58,10 @@ class ModelKind:
     model has templates of its own."""
     sentence_scorer: ClassVar[str]
     """The scorer of a whole sentence, from which the perplexity is computed."""
+    chunk_sentences: ClassVar[int] = 1024
+    """Different sentences that are scored together: an interrupted run loses at most these."""
+    caveats: ClassVar[tuple[Note, ...]] = ()
+    """What to know of every result of such a model."""
     chat: Sequence[str] | None = None
     """Turns of the user before the sentences of every probe that gives none."""
     system: str | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +137,7 @@ class EncodedCloze:
         return tuple(TokenQuery(self.ids, place, self.ids[place]) for place in range(first, end))
 
 
-Place = Literal["bundled", "folder", "file", "hub", "memory"]
+Place = Literal["bundled", "folder", "file", "hub", "memory", "server"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +206,14 @@ class LanguageModel(Protocol):
         self, queries: Sequence[TokenQuery], *, progress: Progress = silent
     ) -> Floats:
         """Return log P(token at its position | what the model reads there) of each query (n,)."""
+
+
+@runtime_checkable
+class ReadsFirst(Protocol):
+    """A language model that is told the tokens of a sentence together with its answer about it."""
+
+    def read(self, clozes: Sequence[Cloze], *, progress: Progress = silent) -> None:
+        """Ask for the sentences of the clozes, which are then encoded and scored."""
 
 
 # How tokenizers write the space before a word: SentencePiece's, byte-level BPE's space,
@@ -392,21 +400,37 @@ def encode_causal(
     for cloze in clozes:
         by_prompt.setdefault(cloze.prompt, []).append(cloze.text)
     texts = {prompt: tokenize(tokenizer, same, prompt) for prompt, same in by_prompt.items()}
-    problems = _WordProblems(may_share=True)
     start = tokenizer.bos_token_id
     start = tokenizer.eos_token_id if start is None else start
-    unknown = tokenizer.unk_token_id
+    framed = [_framed(texts[cloze.prompt][cloze.text], start) for cloze in clozes]
+    lacking = "its tokenizer has neither a beginning-of-text nor an end-of-text token"
+    return encode_framed(framed, clozes, lacking, unknown=tokenizer.unk_token_id, begins=word_start)
+
+
+def encode_framed(
+    texts: Sequence[tuple[TokenizedText, int]],
+    clozes: Sequence[Cloze],
+    lacking: str,
+    *remedy: str | Argument,
+    unknown: int | None = None,
+    begins: NDArray[np.bool_] | None = None,
+) -> list[EncodedCloze]:
+    """Find the words of each cloze in its sentence as a causal model reads it.
+
+    A sentence is given with the number of tokens before its first; `lacking` and `remedy` are for
+    the message where there are none. Without `begins`, which tokens begin a word is not asked.
+    """
+    problems = _WordProblems(may_share=True)
     encoded = []
-    for cloze in clozes:
-        text, first = _framed(texts[cloze.prompt][cloze.text], start)
+    for cloze, (text, first) in zip(clozes, texts, strict=True):
         sentence = problems.locate(cloze, text, unknown)
         if first == 0 and sentence.differing[0][0] == 0:
             raise ModelError(
-                f"its tokenizer has neither a beginning-of-text nor an end-of-text token, so the "
-                f"first word of {cloze.text!r} has no probability; use templates in which the "
-                "words to guess do not begin the sentence"
+                f"{lacking}, so the first word of {cloze.text!r} has no probability; ",
+                *remedy,
+                "use templates in which the words to guess do not begin the sentence",
             )
-        boundary = _boundary(sentence, text, word_start)
+        boundary = (False, False) if begins is None else _boundary(sentence, text, begins)
         encoded.append(replace(sentence, first=max(first, 1), boundary=boundary))
     problems.raise_any()
     return encoded

@@ -27,7 +27,9 @@ from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpo
 from lmprobe.models.forward import BALANCED, first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
 from lmprobe.models.kinds.recorded import RECORDED, RecordedModel
+from lmprobe.models.kinds.served import ServedModel
 from lmprobe.models.language_model import LanguageModel, Origin
+from lmprobe.models.server import is_url, server_address
 from lmprobe.templates.items import is_item_table
 
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
@@ -47,18 +49,21 @@ def load_model(
     system: str | None = None,
     max_memory: Mapping[int | str, int | str] | None = None,
     values: str | None = None,
+    served_model: str | None = None,
+    bos: str | None = None,
 ) -> TransformersModel | RecordedModel:
     """Return a model that can be probed.
 
     Parameters
     ----------
     model
-        A bundled model ("reference:faithful"), a folder, a GGUF file, or an id on the Hugging
-        Face hub (only this uses the network); or a model, a PEFT model or a pipeline of
-        transformers in memory, which is not changed; or the table of answers that a model gave
-        elsewhere (CSV, Parquet, JSON Lines, a DataFrame).
+        A bundled model ("reference:faithful"), a folder, a GGUF file, an id on the Hugging
+        Face hub, or the URL of a server such as vLLM's (only these two use the network); or a
+        model, a PEFT model or a pipeline of transformers in memory, which is not changed; or the
+        table of answers that a model gave elsewhere (CSV, Parquet, JSON Lines, a DataFrame).
     kind
-        "masked", "causal", "recorded" or that of a plug-in; "auto" is what its configuration says.
+        "masked", "causal" or that of a plug-in; "auto" is what its configuration says, "served"
+        for a URL and "recorded" for a table.
     tokenizer
         The tokenizer of a model in memory; for others a folder, a hub id or an object, if that
         of the checkpoint is missing or wrong.
@@ -68,7 +73,7 @@ def load_model(
     dtype
         "float32", "float64", "bfloat16" or "float16".
     batch_size
-        A number of sentences, or "auto": as many as fit into memory.
+        A number of sentences, or "auto": as many as fit into memory; 16 in a request.
     revision
         Branch, tag or commit of a hub id.
     chat, system
@@ -80,6 +85,10 @@ def load_model(
     values
         What the numbers of an answer table are: "log-probability", "sentence-log-likelihood",
         "probability" or "count"; by default what the TOML beside it says, else the first.
+    served_model
+        Which of the models of a server, if it has several; `URL#NAME` says the same.
+    bos
+        The beginning-of-text token as it is written, if a server puts none before a text.
     """
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
@@ -87,16 +96,23 @@ def load_model(
         kinds.get(kind)
     if max_memory is not None and device != BALANCED:
         raise InputError(Argument("max_memory"), " is for ", Argument("device", BALANCED))
-    if is_recorded(model, kind):
-        others = {"tokenizer": tokenizer, "revision": revision, "chat": chat, "system": system}
-        for name, choice in others.items():
-            if choice is not None:
-                raise InputError(Argument(name), " belongs to a model; this is a table of answers")
+    turns = [chat] if isinstance(chat, str) else chat
+    recorded, served = is_recorded(model, kind), is_url(model)
+    if not served:
+        _refuse_given(" is for the URL of a server", served_model=served_model, bos=bos)
+    if not recorded:
+        why = " says what the numbers of an answer table are; this is a model"
+        _refuse_given(why, values=values)
+    else:
+        why = " belongs to a model; this is a table of answers"
+        _refuse_given(why, tokenizer=tokenizer, revision=revision, chat=chat, system=system)
         return RecordedModel(model, values=values)
-    if values is not None:
-        raise InputError(
-            Argument("values"), " says what the numbers of an answer table are; this is a model"
-        )
+    if served:
+        local = {"tokenizer": tokenizer, "device": device, "revision": revision, "dtype": dtype}
+        _refuse_for_servers(model, kind, {name: str(value) for name, value in local.items()})
+        answering = ServedModel(model, served_model=served_model, bos=bos, batch_size=batch_size)
+        answering.chat, answering.system = turns, system
+        return answering
     if device == BALANCED:
         _need(("accelerate",), 'the device "balanced" spreads a model over devices')
     if isinstance(model, str | Path):
@@ -110,13 +126,30 @@ def load_model(
         weights = _from_memory(model, kind, tokenizer, device, dtype)
     made: Any = kinds.get(weights.kind)
     loaded: TransformersModel = made(weights, batch_size=batch_size)
-    loaded.chat, loaded.system = [chat] if isinstance(chat, str) else chat, system
+    loaded.chat, loaded.system = turns, system
     return loaded
+
+
+def _refuse_given(why: str, **choices: Any) -> None:
+    """Raise for a choice that is for another place of models."""
+    for name, value in choices.items():
+        if value is not None:
+            raise InputError(Argument(name), why)
 
 
 def is_recorded(model: Any, kind: str = AUTO) -> bool:
     """Tell whether a model is a table of answers."""
     return kind == RECORDED or (kind == AUTO and is_item_table(model))
+
+
+def _refuse_for_servers(url: str, kind: str, choices: Mapping[str, str]) -> None:
+    """Raise for a choice that the server has made."""
+    host, _ = server_address(url)
+    if kind not in (AUTO, ServedModel.kind):
+        raise ModelError(f'{host} is a server, whose models are "served", not {kind}')
+    for name, value in choices.items():
+        if value not in (AUTO, "None", "float32"):
+            raise InputError(Argument(name), f" is for a model that lmprobe loads; {host} has one")
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
@@ -129,6 +162,9 @@ def as_model(model: Any, **options: Any) -> LanguageModel:
 
 def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) -> str:
     """Return the kind of a model; of a hub id only the configuration is fetched."""
+    if is_url(model):
+        server_address(model)
+        return ServedModel.kind
     if is_recorded(model, kind):
         return RECORDED
     if not isinstance(model, str | Path):

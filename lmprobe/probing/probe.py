@@ -18,7 +18,7 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing, Resample
 from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
-from lmprobe.models.kind import template_set_of
+from lmprobe.models.kind import kinds, template_set_of
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
 from lmprobe.probing.rows import Baseline, baseline, group_notes, grouped_words, margins, probe_rows
@@ -75,7 +75,8 @@ def probe(
     ----------
     model
         Anything that `load_model` accepts (a hub id, a folder, `reference:amplified`, a model of
-        transformers in memory, a table of recorded answers), or a loaded model.
+        transformers in memory, the URL of a server, a table of recorded answers), or a loaded
+        model.
     templates
         A template set, or its name or path; by default `fitbert` for a masked model,
         `everyday` for a causal one, and their own for recorded answers.
@@ -163,6 +164,7 @@ def probe(
             *_split_notes(any_direction.scorer, split),
             *group_notes(any_direction, template_set),
             *any_direction.notes,
+            *_caveats(loaded, any_direction),
         ),
         split_words=split,
         perplexity=any_direction.perplexity,
@@ -268,6 +270,15 @@ def _own_templates(templates: TemplateSet | ItemTable) -> dict[str, Any]:
         return {}
     words = {"attributes": templates.all_attributes, "tasks": templates.all_tasks}
     return {"of_model": True} | {name: list(labels) for name, labels in words.items()}
+
+
+def _caveats(model: LanguageModel, scores: Scores) -> tuple[Note, ...]:
+    """Return what to know of every model of the kind, and of one without control questions."""
+    caveats = kinds.get(model.kind).caveats
+    if not caveats or scores.mass_ratio is not None:
+        return caveats
+    text = "the model gave no random words to compare with: whether it is informed is not known"
+    return (*caveats, Note(NoteKind.DATA, text))
 
 
 def _provenance(

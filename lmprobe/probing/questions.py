@@ -16,17 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.io.work import Progress
+from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import kinds
-from lmprobe.models.language_model import Cloze, EncodedCloze, LanguageModel, TokenQuery
+from lmprobe.models.language_model import (
+    Cloze,
+    EncodedCloze,
+    LanguageModel,
+    ReadsFirst,
+    TokenQuery,
+)
 from lmprobe.models.scorers import ChosenScorer, choose_scorer, mass_queries, sums
 from lmprobe.templates import Sentence, TemplateSet, differing_slots
 from lmprobe.templates.template import UNSPACED
-
-CHUNK_SENTENCES = 1024
-"""Different sentences of a chunk. A masked model reads about half as many sequences, because the
-candidates for a blank share one; a run that is interrupted loses at most these."""
 
 _SEED = 0
 """Of the samples that say how good a model is: they belong to the model, not to the run."""
@@ -133,6 +135,9 @@ class Chunk:
         """
         groups: dict[str, Sequence[Sequence[TokenQuery]]] = {}
         numbers: dict[str, tuple[float, ...]] = {}
+        if isinstance(model, ReadsFirst):
+            model.read(list(chain(*self.clozes.values())), progress=progress)
+            progress = silent
         encoded = self._encoded(model)
         for direction, sentences in encoded.items():
             numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in sentences)
@@ -187,7 +192,7 @@ def chunks(
     """
     shape = len(templates.templates), len(words.attributes), len(words.tasks)
     pairs = shape[1] * shape[2]
-    number = min(shape[0], -(-shape[0] * pairs // CHUNK_SENTENCES))
+    number = min(shape[0], -(-shape[0] * pairs // kinds.get(kind).chunk_sentences))
     sampled = _sampled(shape[0] * pairs, _sample_size(shape[0] * pairs, kind))
     conditions = {direction: _conditions(shape, direction) for direction in directions}
     made = []
@@ -308,9 +313,12 @@ def _first_query(sentence: EncodedCloze, scored: Sequence[TokenQuery], kind: str
 def _with_random_tokens(model: LanguageModel, queries: Sequence[TokenQuery]) -> list[TokenQuery]:
     """Return the queries with random tokens: of letters, and beginning a word if theirs does.
 
-    The network has the answer already, because it is in the same place of the same sequence.
+    None where the model does not tell its tokens. The network has the answer already, because it
+    is in the same place of the same sequence.
     """
     tokens = model.word_tokens
+    if not len(tokens.letters):
+        return []
     candidates = [query.token for query in queries]
     # Other words in every condition, and the same ones in every run.
     rng = np.random.default_rng((_SEED, *candidates, *queries[0].ids))

@@ -433,6 +433,6 @@ def _tables(
     }
 
 
-def _ratio(candidates: Floats, random: Floats) -> float:
-    """Return how many times as probable the candidates are as the random words."""
-    return float(np.exp(candidates).mean() / np.exp(random).mean())
+def _ratio(candidates: Floats, random: Floats) -> float | None:
+    """Return how many times as probable the candidates are as the random words, if any."""
+    return None if not len(random) else float(np.exp(candidates).mean() / np.exp(random).mean())

@@ -180,6 +180,16 @@ class ModelSettings(Settings):
     )
     revision: str | None = setting(None, "The branch, tag or commit of a model on the hub.", MODEL)
     values: str | None = _values_setting()
+    served_model: str | None = setting(
+        None, "The model of a server, if it has several.", MODEL, recorded=False
+    )
+    bos: str | None = setting(
+        None,
+        "The beginning-of-text token as it is written, if a server puts none before a text.",
+        EXPERT,
+        metavar="TOKEN",
+        recorded=False,
+    )
 
 
 def settings_of(provenance: Mapping[str, Any]) -> RunSettings:
@@ -223,9 +233,12 @@ def run_again(result: ProbeResult, *, model: str | None = None) -> str:
     # How the model was loaded, without the device, which is the machine's; results before
     # `loading` know only the revision and the type.
     loading = {**facts.get("loading", {})} | {key: facts.get(key) for key in ("revision", "dtype")}
+    place = loading.get("place")
+    if place == "server":
+        del loading["dtype"]
     loaded = from_mapping(ModelSettings, {key: value for key, value in loading.items() if value})
     name = str(facts["model"])
-    if loading.get("place") == "memory":
+    if place == "memory":
         name = "TABLE-OF-ANSWERS.csv" if "values" in loading else "FOLDER-OF-THE-MODEL"
     return command_line(
         "run",

@@ -13,6 +13,7 @@ from typing import Any
 from lmprobe import __version__
 from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.files import refuse_pipe
+from lmprobe.models.server import is_url, server_address
 from lmprobe.results.settings import EXPERT, MODEL, Settings, setting
 from lmprobe.sources.load import find_source
 from lmprobe.templates import TemplateSet
@@ -131,6 +132,9 @@ def subjects(
         subjects += _checkpoints(Path(checkpoints))
     if not subjects:
         raise InputError("a sweep needs at least one model, or a folder of checkpoints")
+    for subject in subjects:
+        if is_url(subject.model):
+            server_address(subject.model)
     refuse_twice("model", [subject.label for subject in subjects])
     return tuple(subjects)
 

@@ -19,6 +19,7 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates, template_set_of
 from lmprobe.models.load import is_recorded
+from lmprobe.models.server import is_url
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
@@ -236,21 +237,37 @@ def _jobs(
     }
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
-    # What the numbers of a table are says nothing of a model.
-    asked = {name: value for name, value in load.items() if name != "values"}
+    own = {subject: _own_choices(subject.model, load) for subject in models}
+    states = {subject: _state(subject.model, own[subject]) for subject in models}
     return [
         ProbeJob(
             subject,
             OWN if isinstance(template_set, ItemTable) else name,
             tuple(bases[name]),
             {**probing.to_dict(), "cache": cache},
-            load if is_recorded(subject.model, loading.kind) else asked,
-            identity(file_states(subject.model), tokenizer, template_set.sha256, sources[name]),
+            own[subject],
+            identity(states[subject], tokenizer, template_set.sha256, sources[name]),
         )
         for subject in models
         for name, template_set in sets.items()
         if not isinstance(template_set, ItemTable) or name == subject.model
     ]
+
+
+def _own_choices(model: str, load: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a model is loaded, without what is for a table of answers or a server alone."""
+    served, recorded = is_url(model), is_recorded(model, str(load["kind"]))
+    for_some = {"served_model": served, "bos": served, "values": recorded}
+    return {name: value for name, value in load.items() if for_some.get(name, True)}
+
+
+def _state(model: str, load: Mapping[str, Any]) -> Any:
+    """Return what changes with the files of a model, or with the answers of a server."""
+    if is_url(model):
+        # One that cannot be reached fails when it is probed.
+        with suppress(LmprobeError):
+            return load_model(model, **load).content_hash
+    return file_states(model)
 
 
 def _run(

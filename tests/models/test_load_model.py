@@ -295,10 +295,12 @@ def test_models_that_cannot_be_probed(config: Any, kind: str, message: str, copi
     assert "\n" not in str(problem.value)
 
 
-def test_an_address_is_refused_before_the_hub_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_no_tokenizer_and_the_hub_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     forbid_sockets(monkeypatch)
-    with pytest.raises(ModelError, match=r"served by an API .* lmprobe needs the weights"):
-        load_model("https://api.example.com/v1")
+    with pytest.raises(ModelError, match="neither a folder here nor a hub id"):
+        load_model("reference:faithful", tokenizer="https://api.example.com/v1")
 
 
 @pytest.mark.parametrize(
