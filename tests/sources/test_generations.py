@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from lmprobe import count_generations
 from lmprobe.errors import LmprobeError
 from lmprobe.results import NoteKind
+from lmprobe.sources.counting.languages import LANGUAGES
 from lmprobe.sources.counting.lexicon import ATTRIBUTES
 from lmprobe.sources.counting.rules import Mentions
 from tests.sources.oracles import Labels
@@ -117,7 +118,7 @@ def test_german_words_are_those_that_a_slow_walk_finds(text: str) -> None:
 @given(written(CHINESE_TRAPS, [""]))
 def test_chinese_words_are_found_from_left_to_right_and_the_longest_first(text: str) -> None:
     forms = {form: number for number, (_, words) in enumerate(CHINESE) for form in words}
-    longer = ["他们", "其他", "吉他"]
+    longer = LANGUAGES["zh"].longer_words
     expected, place = [], 0
     while place < len(text):
         here = [form for form in (*forms, *longer) if text.startswith(form, place)]
