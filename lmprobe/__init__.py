@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lmprobe.results.result import load_result as load_result
     from lmprobe.results.verdict import Interval as Interval, Verdict as Verdict
     from lmprobe.sources.counting.count import count_cooccurrences as count_cooccurrences
+    from lmprobe.sources.counting.generations import count_generations as count_generations
     from lmprobe.sources.load import load_base_rates as load_base_rates
     from lmprobe.stats.methods.bounded import bernstein_halfwidth as bernstein_halfwidth
     from lmprobe.stats.planning import (

@@ -9,7 +9,7 @@ import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from lmprobe.errors import DataFileError, InputError, plural, refuse_unnamable
-from lmprobe.io.files import csv_text, parse_json, problem_in, refuse_pipe, replacing
+from lmprobe.io.files import (
+    check_folder,
+    csv_text,
+    parse_json,
+    problem_in,
+    refuse_pipe,
+    replacing,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,12 +83,27 @@ def find_files(source: str | Path) -> TableFiles:
     return TableFiles(paths, form, first)
 
 
-def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table in the format that its name ends in, whole or not at all."""
+def write_table(frame: pd.DataFrame, path: Path, *, description: str = "") -> None:
+    """Write a table in the format that its name ends in, whole or not at all.
+
+    A `description` is written as the TOML beside it, when the table is on the disk.
+    """
+    check_target(path)
+    with ExitStack() as stack:
+        temporary = stack.enter_context(replacing(path))
+        _required_format(path).write(frame, temporary)
+        if description:
+            beside = stack.enter_context(replacing(path.with_suffix(".toml")))
+            beside.write_text(description, encoding="utf-8")
+
+
+def check_target(path: Path) -> None:
+    """Raise if no table can be written there, before long work is done for it."""
     if path.suffix not in SUFFIXES:
         raise InputError(f"{path}: the table's name must end in {', '.join(SUFFIXES)}")
-    with replacing(path) as temporary:
-        _required_format(path).write(frame, temporary)
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; give the name of a file")
+    check_folder(path.parent, "table")
 
 
 def _paths(source: str | Path) -> tuple[Path, ...]:

@@ -83,7 +83,7 @@ def write_table(table: BaseTable, path: str | Path) -> Path:
     check_labels((*table.attributes, *table.tasks))
     text, beside = table.csv(), path.with_suffix(".toml")
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    _check_free(beside)
+    check_free(beside)
     write_texts({path: text, beside: _description_text(table, sha256)})
     return path
 
@@ -220,7 +220,7 @@ def _read_description(path: Path, sha256: str) -> dict[str, Any]:
     return table
 
 
-def _check_free(path: Path) -> None:
+def check_free(path: Path) -> None:
     """Refuse to write a description where a template set or a lexicon is."""
     try:
         table = parse_toml(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}

@@ -1,4 +1,7 @@
-"""Published annotation files of pictures, made into tables for `lmprobe.amplify`."""
+"""Published annotation files of pictures, made into tables for `lmprobe.amplify`.
+
+What `lmprobe convert` reads is listed here, generated texts among it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from lmprobe.errors import DataFileError, InputError, did_you_mean, plural, shortened
+from lmprobe.errors import Argument, DataFileError, InputError, did_you_mean, plural, shortened
 from lmprobe.io.files import parse_json
-from lmprobe.io.table_files import explaining, open_text, write_table
+from lmprobe.io.table_files import check_target, explaining, open_text, write_table
 from lmprobe.io.tables import column_names, read_columns
+from lmprobe.io.work import Progress, silent
+from lmprobe.results import Note
+from lmprobe.sources.counting.generations import count_generations
+from lmprobe.sources.counting.lexicon import Named
+from lmprobe.sources.csv_file import check_free
 
 IMAGE = "image_id"
 _KINDS: dict[type, str] = {list: "list", str: "text", int: "whole number"}
@@ -390,12 +398,13 @@ def _texts(generated: Any) -> pd.DataFrame:
 
 
 SOURCES = {
-    "coco": (("instances", "captions"), range(2, 3)),
-    "celeba": (("attributes", "partition"), range(1, 3)),
-    "imsitu": (("annotations",), range(1, 100)),
-    "captions": (("generated captions", "labels"), range(2, 3)),
+    "coco": (("instances", "captions"), range(2, 3), {"predictions", "rule", "boxes"}),
+    "celeba": (("attributes", "partition"), range(1, 3), {"predictions"}),
+    "imsitu": (("annotations",), range(1, 100), {"predictions"}),
+    "captions": (("generated captions", "labels"), range(2, 3), {"rule", "keep_unclear"}),
+    "generations": (("texts",), range(1, 2), {"rule", "attributes", "language"}),
 }
-"""Which files each data set is made of, and how many there may be."""
+"""Which files each data set is made of, how many there may be, and what else can be given."""
 
 
 def convert(
@@ -404,27 +413,48 @@ def convert(
     table: Path,
     *,
     predictions: Path | None = None,
-    rule: CaptionRule = "published",
+    rule: str | None = None,
     keep_unclear: bool = False,
     boxes: bool = False,
-) -> int:
-    """Write the table of a data set and return how many rows it has."""
+    attributes: Named | None = None,
+    language: str | None = None,
+    progress: Progress = silent,
+) -> tuple[int, tuple[Note, ...]]:
+    """Write the table of a data set; return how many rows it has, and what to know of them."""
     if kind not in SOURCES:
         raise InputError(f'no data set "{kind}"; {did_you_mean(kind, SOURCES)}')
-    files, numbers = SOURCES[kind]
+    files, numbers, options = SOURCES[kind]
     if len(sources) not in numbers:
         raise InputError(
             f"{kind} needs {', '.join(files)}, then the table to write; "
             f"found {plural(len(sources), 'source file')}"
         )
+    given = {
+        "predictions": predictions, "rule": rule, "keep_unclear": keep_unclear, "boxes": boxes,
+        "attributes": attributes, "language": language,
+    }  # fmt: skip
+    for name in sorted({name for name, value in given.items() if value} - options):
+        raise InputError(f"{kind} does not take ", Argument(name))
+    check_target(table)
+    if kind == "generations":
+        check_free(table.with_suffix(".toml"))
+        if table.exists() and sources[0].exists() and table.samefile(sources[0]):
+            raise InputError(f"{table} holds the texts; choose another name for the table")
+        counts = count_generations(
+            sources[0], attributes=attributes, language=language or "en", rule=rule or "first",
+            progress=progress,
+        )  # fmt: skip
+        counts.write(table)
+        return len(counts.table), counts.notes
+    caption_rule: Any = rule or "published"
     if kind == "coco":
-        frame = coco(*sources, predictions=predictions, rule=rule, boxes=boxes)
+        frame = coco(*sources, predictions=predictions, rule=caption_rule, boxes=boxes)
     elif kind == "celeba":
         partition = sources[1] if len(sources) > 1 else None
         frame = celeba(sources[0], partition=partition, predictions=predictions)
     elif kind == "imsitu":
         frame = imsitu(*sources, predictions=predictions)
     else:
-        frame = captions(*sources, rule=rule, keep_unclear=keep_unclear)
+        frame = captions(*sources, rule=caption_rule, keep_unclear=keep_unclear)
     write_table(frame, table)
-    return len(frame)
+    return len(frame), ()

@@ -35,9 +35,10 @@ WRITING = {
     "register": "count text.txt --tasks nurse,cook --register",
     "checkpoint": "count text.txt --tasks nurse,cook --checkpoint OUT/state.json",
     "convert": "convert celeba celeba.txt OUT/table.csv",
+    "generations": "convert generations texts.csv OUT/answers.csv",
     "sweep": "sweep reference:amplified --templates mini.toml --output OUT",
 }
-SILENT = ("sweep", "run-no-cache", "convert", "report")
+SILENT = ("sweep", "run-no-cache", "convert", "generations", "report")
 PRINTING = {
     "ls": "ls templates",
     "validate": "validate mini.toml",
@@ -65,6 +66,7 @@ def inputs(result: ProbeResult) -> Iterator[Path]:
         (folder / "mini.toml").write_text(TEMPLATES)
         (folder / "probe.json").write_text(result.to_json())
         (folder / "text.txt").write_text("She is a nurse. He is a cook.\n")
+        (folder / "texts.csv").write_text("task,text\nnurse,She is.\ncook,He is.\n")
         sex = rng.choice(["f", "m"], 200)
         said = (rng.random(200) < np.where(sex == "m", 0.6, 0.3)).astype(int)
         words = rng.choice(["cook", "nurse"], (2, 200))

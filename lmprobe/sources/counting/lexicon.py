@@ -61,15 +61,21 @@ def lexicon(
             f'plurals are known for English only, and the language is "{language}"; list them '
             "among the words of a task, as in nurse=Krankenpfleger,Krankenpflegerinnen"
         )
-    people = _checked(attributes, "attributes")
-    if len(people) < 2:
-        raise InputError(f"counting needs at least two attributes, found {len(people)}")
+    people = attribute_words(attributes)
     doing = _checked(tasks, "tasks")
     if plurals:
         doing = tuple((name, _with_plurals(words)) for name, words in doing)
-    _refuse_shared(people, "attributes")
     _refuse_shared(doing, "tasks")
     return Lexicon(people, doing, language)
+
+
+def attribute_words(attributes: Named) -> Labelled:
+    """Return the checked words of at least two attributes."""
+    people = _checked(attributes, "attributes")
+    if len(people) < 2:
+        raise InputError(f"counting needs at least two attributes, found {len(people)}")
+    _refuse_shared(people, "attributes")
+    return people
 
 
 def read_words(text: str, role: Role = "task") -> Named:

@@ -14,7 +14,7 @@ from ahocorasick_rs import BytesAhoCorasick, MatchKind
 from lmprobe.errors import InputError
 from lmprobe.registry import Registry
 from lmprobe.sources.counting.languages import Sentences, Spelling, language_of, unspaced_ends
-from lmprobe.sources.counting.lexicon import PAPER_ATTRIBUTES, Lexicon, Words
+from lmprobe.sources.counting.lexicon import PAPER_ATTRIBUTES, Labelled, Lexicon, Words
 
 
 class Rule(Protocol):
@@ -177,29 +177,71 @@ class UnspacedWordRule:
     """Words touch; they are found from left to right, the longest first."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        """Prepare the words, and longer ones that contain one of them and mean something else."""
+        """Prepare the words for the search."""
         self._attributes = owners(words for _, words in lexicon.attributes)
         self._tasks = owners(words for _, words in lexicon.tasks)
-        longer = language_of(lexicon.language).longer_words
-        self._forms = list(dict.fromkeys((*self._attributes, *self._tasks, *longer)))
-        self._search = BytesAhoCorasick(
-            [form.encode() for form in self._forms], matchkind=MatchKind.LeftmostLongest
-        )
+        self._finder = _LongestFinder((*self._attributes, *self._tasks), lexicon.language)
         self._spelling = Spelling(lexicon.language)
 
     def pairs(self, block: bytes) -> Iterator[tuple[int, int]]:
         """Yield (attribute, task) of each sentence that counts."""
         block = self._spelling.composed(block)
-        # Lower-casing bytes changes A-Z alone, and no offset.
-        matches = deque(self._search.find_matches_as_indexes(block.lower()))
+        matches = deque(self._finder.matches(block))
         for end in unspaced_ends(block):
             forms = []
             while matches and matches[0][1] < end:
-                forms.append(self._forms[matches.popleft()[0]])
+                forms.append(matches.popleft()[0])
             attributes = {self._attributes[form] for form in forms if form in self._attributes}
             tasks = {self._tasks[form] for form in forms if form in self._tasks}
             if len(attributes) == 1 and len(tasks) == 1:
                 yield attributes.pop(), tasks.pop()
+
+
+class _LongestFinder:
+    """Finds words that touch, and longer ones that contain one of them and mean something else."""
+
+    def __init__(self, forms: Iterable[str], language: str) -> None:
+        self._forms = list(dict.fromkeys((*forms, *language_of(language).longer_words)))
+        self._search = BytesAhoCorasick(
+            [form.encode() for form in self._forms], matchkind=MatchKind.LeftmostLongest
+        )
+
+    def matches(self, block: bytes) -> Iterator[tuple[str, int]]:
+        """Yield each word with the offset at which it starts."""
+        # Lower-casing bytes changes A-Z alone, and no offset.
+        for form, start, _ in self._search.find_matches_as_indexes(block.lower()):
+            yield self._forms[form], start
+
+
+class Mentions:
+    """Finds the words of several labels in a text, told apart as the rule `word` does.
+
+    >>> words = (("he", ("he", "boy")), ("she", ("she", "she-wolf")))
+    >>> Mentions(words, "en").labels("HE's human. The She-Wolf, the boy and the sheet.")
+    [0, 1, 0]
+    """
+
+    def __init__(self, labels: Labelled, language: str) -> None:
+        """Prepare the words for the search."""
+        self._spelling = Spelling(language)
+        self._matcher: _Matcher | None = None
+        words = [words for _, words in labels]
+        if language_of(language).spaced:
+            self._matcher = _Matcher(words)
+        else:
+            self._owners = owners(words)
+            self._finder = _LongestFinder(self._owners, language)
+
+    def labels(self, text: str) -> list[int]:
+        """Return the number of the label of each word, in the order of the text.
+
+        Of words that overlap, the first counts, and of those that begin together the longest.
+        """
+        block = self._spelling.composed(text.encode("utf-8", "replace"))
+        if self._matcher is not None:
+            return list(self._matcher.mentions(block))
+        forms = (form for form, _ in self._finder.matches(block))
+        return [self._owners[form] for form in forms if form in self._owners]
 
 
 def _words(sentence: bytes) -> list[bytes]:
@@ -280,6 +322,23 @@ class _Matcher:
                 label for expression, label in self._phrases[part] if expression.search(text)
             }
         return labels
+
+    def mentions(self, text: bytes) -> Iterator[int]:
+        """Yield the label of each word in order; of words that overlap, the first and longest."""
+        written = _text(text)
+        words = [(*word.span(), word[0].encode()) for word in _WORD.finditer(written)]
+        places = [
+            (start, -end, self._label[word]) for start, end, word in words if word in self._label
+        ]
+        for part in self._phrases.keys() & {word for _, _, word in words}:
+            for expression, label in self._phrases[part]:
+                for match in expression.finditer(written):
+                    places.append((match.start(), -match.end(), label))
+        done = 0
+        for start, end, label in sorted(places):
+            if start >= done:
+                yield label
+                done = -end
 
 
 def phrase(form: str) -> str:
