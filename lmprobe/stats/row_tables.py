@@ -386,7 +386,7 @@ class RowTables:
         items = self.items
         if items is None or not items.varied or not (tasks_fixed or items.spans):
             return {}
-        step = math.ceil(len(self.predicted) / _TEMPLATES)
+        step = math.ceil(len(self.predicted) / MOST_TEMPLATES)
         moved = items.changes(DRAWS, self.seed, step=step)
         return {
             part: SampledUnits(items.effective, items.number, changes)
