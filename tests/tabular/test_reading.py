@@ -37,16 +37,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bytes_read(path: Path, **options: Any) -> int:
-    """Return how many bytes this process reads while a table is measured."""
+    """Return how many bytes this process reads at least while a table is measured."""
 
     def count() -> int:
         return int(COUNTER.read_text().split()[1])
 
-    # The first time, modules are read too.
-    lmprobe.amplify(path, **COMMON | options)
-    start = count()
-    lmprobe.amplify(path, **COMMON | options)
-    return count() - start
+    def measure() -> int:
+        start = count()
+        lmprobe.amplify(path, **COMMON | options)
+        return count() - start
+
+    # The first time, modules are read too; other threads of the process may read at any time.
+    return min(measure() for _ in range(4))
 
 
 # Options, columns besides labels, and how often the columns of Parquet and all of a CSV are read.
