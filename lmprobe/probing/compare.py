@@ -159,10 +159,14 @@ def _given(models: Sequence[Compared], names: list[str]) -> list[str]:
 
 
 def _names(models: Sequence[Compared], results: Sequence[ProbeResult]) -> list[str]:
-    """Return a name for each: the model's where they differ, else its file's, else numbered."""
+    """Return a name for each: its model, file or dtype where these differ, else a number."""
     names = [str(result.provenance["model"]) for result in results]
     if len(set(names)) < len(names):
         names = _given(models, names)
+    if len(set(names)) < len(names):
+        dtypes = [result.provenance.get("dtype") for result in results]
+        if len(set(dtypes)) == len(names):
+            names = [f"{name} ({dtype})" for name, dtype in zip(names, dtypes, strict=True)]
     if len(set(names)) == len(names):
         return names
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]

@@ -34,12 +34,20 @@ from lmprobe.results import (
     decide,
     table_of,
 )
+from lmprobe.results.codec import json_field
 from lmprobe.results.content import frame_of
 from lmprobe.results.estimate import Claim
-from lmprobe.results.format import format_interval, format_signed, listed, plural
+from lmprobe.results.format import (
+    format_interval,
+    format_percent,
+    format_signed,
+    listed,
+    plural,
+)
 from lmprobe.results.result import Result
 from lmprobe.results.settings import command_line, from_mapping
 from lmprobe.stats.comparison import SMALLEST, TableComparison, TaskDifference, compare_tables
+from lmprobe.stats.flips import FLIP_MARGIN, Flips, flips_between
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +59,8 @@ _SHOWN = 5
 # A headline is short; the tables have every row.
 _HEADLINES = 4
 _NAMED = 3
+# The share of clear flips from which a finding speaks of them where the means do not differ.
+_MANY_FLIPS = 0.05
 _BOTH = (
     "A difference is claimed only where the interval and the p-value, which is adjusted for all "
     "comparisons, both say so."
@@ -73,7 +83,7 @@ class ComparisonRow:
     json_keys: ClassVar[tuple[str, ...]] = (
         "first", "second", "base", "direction", "values", "value", "corrected", "interval",
         "middle", "nearer", "verdict", "obstacle", "p_value", "p_value_unadjusted", "margin",
-        "p_equivalence", "foreign_lean", "tasks", "notes",
+        "p_equivalence", "flips", "foreign_lean", "tasks", "notes",
     )  # fmt: skip
 
     first: str
@@ -96,6 +106,8 @@ class ComparisonRow:
     """The difference within which models count as the same; None where nobody asked."""
     p_equivalence: float | None = None
     """Of the tests against a difference of the margin or more, adjusted by Holm."""
+    flips: Flips | None = json_field(default=None, optional=True)
+    """How many cells favour another group; None for an uninformed model and in older results."""
     foreign_lean: bool = False
     """Whether the lean comes from another source than the base."""
     notes: tuple[Note, ...] = ()
@@ -132,6 +144,12 @@ class ComparisonRow:
         if not self.p_value <= level or abs(self.value) < SMALLEST:
             return Verdict.UNDECIDED
         return decide(self.interval, above=Verdict.HIGHER, below=Verdict.LOWER)
+
+    @property
+    def hides_flips(self) -> bool:
+        """Whether many cells flip clearly though no difference of the means is claimed."""
+        claimed = self.obstacle is not None or self.verdict in (Verdict.HIGHER, Verdict.LOWER)
+        return not claimed and self.flips is not None and self.flips.clear.value >= _MANY_FLIPS
 
     @property
     def estimate(self) -> Estimate:
@@ -208,6 +226,13 @@ def _compare(
         margin=settings.margin,
         foreign_lean=row.foreign_lean,
     )
+    first, second = (
+        model.tables(settings.seed).chosen(row.attributes, model.attributes, tasks)
+        for model in (row, twin)
+    )
+    if Obstacle.UNINFORMED not in (row.obstacle, twin.obstacle):
+        # Which group is favoured depends on no lean and no counts.
+        difference = replace(difference, flips=flips_between(first, second, settings))
     for name, own in zip(names, (row, twin), strict=True):
         if own.obstacle is not None:
             # Nothing can be said of the difference that cannot be said of the model.
@@ -217,10 +242,6 @@ def _compare(
     if left_out:
         text = f"left out, only one of the two has them: {', '.join(left_out)}"
         notes = (*notes, Note(NoteKind.LEFT_OUT, text))
-    first, second = (
-        model.tables(settings.seed).chosen(row.attributes, model.attributes, tasks)
-        for model in (row, twin)
-    )
     pairs = (first.base_rate, second.base_rate), (first.lean, second.lean)
     if not all(np.allclose(own, other, equal_nan=True) for own, other in pairs):
         text = (
@@ -281,8 +302,12 @@ class ComparisonResult(Result):
         return tuple(Claim(row.estimate, row.base, row.direction, row.pair) for row in self.rows)
 
     def tables(self) -> tuple[Table, ...]:
-        """Return every difference, then the tasks that differ."""
-        return (*_difference_tables(self.rows), *_moved_tasks(self.rows))
+        """Return every difference, then flips, then the tasks that differ."""
+        return (
+            *_difference_tables(self.rows),
+            *_flip_tables(self.rows),
+            *_moved_tasks(self.rows),
+        )
 
     def page(self) -> Page:
         """Return the whole report."""
@@ -293,7 +318,7 @@ class ComparisonResult(Result):
             dict.fromkeys(note for row in self.rows for note in row.notes),
             key=lambda note: note.kind is not NoteKind.ASSUMPTION,
         )
-        tasks = _moved_tasks(self.rows)
+        tasks, flips = _moved_tasks(self.rows), _flip_tables(self.rows)
         text = () if tasks else ("No single task differs by a family-wise test.",)
         figures = _difference_figures(self.rows)
         return Page(
@@ -305,6 +330,7 @@ class ComparisonResult(Result):
             sections=(
                 Section("Differences", tables=_difference_tables(self.rows), name="verdict"),
                 Section("With their intervals", figures=figures, name="differences"),
+                *([Section("Flips", tables=flips, name="flips")] if flips else ()),
                 Section("Task by task", text=text, tables=tasks, name="tasks"),
                 *closing_sections(notes, command=_compare_again(self.provenance)),
             ),
@@ -330,6 +356,12 @@ class ComparisonResult(Result):
             p_equivalence="p_equivalence",
             verdict="verdict.value",
             nearer="nearer",
+            flips="flips.value",
+            flips_low="flips.interval.low",
+            flips_high="flips.interval.high",
+            flips_clear="flips.clear.value",
+            flips_clear_low="flips.clear.interval.low",
+            flips_clear_high="flips.clear.interval.high",
         )
 
     def tasks(self) -> pd.DataFrame:
@@ -396,6 +428,29 @@ def _difference_table(
     )
     caption = " ".join([CORRECTED] * fitted + [_BOTH] * unsure)
     return table_of(name, rows, columns, title=title, caption=caption)
+
+
+def _flip_tables(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
+    """Return the shares of cells that flip; bases with the same words have the same flips."""
+    flips = {(row.pair, row.direction, row.flips): row for row in rows if row.flips is not None}
+    by_base = len(flips) > len({key[:2] for key in flips})
+    margin = next((key[2].margin for key in flips), FLIP_MARGIN)
+    clear = interval_column(rows, "flips.clear.interval", ColumnKind.RANGE)
+    columns = (
+        _model_column(rows),
+        ColumnOf("base", lambda row: row.base if by_base else None),
+        ColumnOf("direction", "direction", ColumnKind.DIRECTION),
+        ColumnOf("flips", "flips.value", ColumnKind.NUMBER),
+        replace(interval_column(rows, "flips.interval", ColumnKind.RANGE), essential=False),
+        ColumnOf("clear", "flips.clear.value", ColumnKind.NUMBER),
+        replace(clear, key="clear_interval"),
+    )
+    caption = (
+        "The share of the cells (template and task) in which the favoured group changes; clear "
+        f"where in both models it leads by more than {margin:g} from even."
+    )
+    table = table_of("flips", flips.values(), columns, title="Flips", caption=caption)
+    return (table,) if flips else ()
 
 
 def _model_column(rows: Sequence[ComparisonRow]) -> ColumnOf:
@@ -505,6 +560,8 @@ def _finding(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> I
     if ordered[0][0].obstacle is None:
         alone = len({pair for pair, _ in groups}) == 1
         yield from map(Statement, _tasks_that_differ(ordered[0], given, alone=alone))
+    hidden = dict.fromkeys(_hidden_flips(row, given) for row in rows if row.hides_flips)
+    yield from map(Statement, [*hidden][:_HEADLINES])
 
 
 def _sentence(rows: Sequence[ComparisonRow], given: Mapping[Direction, str]) -> str:
@@ -562,6 +619,16 @@ def _tasks_that_differ(
             tasks[0] += " points"
             where = f"Against {row.base}, given the {given[row.direction]}"
             yield f"{where}, {who} differ most in {listed(f'{task})' for task in tasks)}."
+
+
+def _hidden_flips(row: ComparisonRow, given: Mapping[Direction, str]) -> str:
+    """Return how many cells flip where the mean does not show it."""
+    assert row.flips is not None
+    every, clear = (format_percent(part.value, 2) for part in (row.flips, row.flips.clear))
+    return (
+        f"The mean hides flips: given the {given[row.direction]}, {row.second} and {row.first} "
+        f"favour different groups in {every} of the cells, in {clear} clearly."
+    )
 
 
 def _compare_again(provenance: Mapping[str, Any]) -> str:

@@ -52,7 +52,7 @@ _WAYS, _WAYS_RESAMPLED = 4000, 300
 # Bases that might have been drawn instead, where the tasks are not drawn anew.
 _REDRAWN, _WAYS_REDRAWN = 100, 60
 # Of more templates than these, as many evenly spaced ones show how a number changes with the tasks.
-_TEMPLATES = 200
+MOST_TEMPLATES = 200
 # Below this share of the variance of a base's links that its counts show, no strength is given. A
 # higher one would choose the samples whose links are too strong by chance.
 _CLEAR = 0.25
@@ -199,22 +199,17 @@ class RowTables:
         """
         whole = np.ones((1, len(self.tasks)))
         claimed = self.numbers(whole, ways=_WAYS, value_alone=value_alone)
-        step = math.ceil(len(self.predicted) / _TEMPLATES)
+        step = math.ceil(len(self.predicted) / MOST_TEMPLATES)
         changed = self.numbers(task_weights(self.units, times), step=step, value_alone=value_alone)
         noise = self._base_noise() if tasks_fixed and self.sampled else {}
         replicates = {}
         for part, values in changed.items():
-            means = np.asarray(defined_mean(values, axis=1))
-            change = means - means[0]
-            replicates[part] = Replicates(
+            replicates[part] = self.replicates_of(
                 claimed[part][0],
-                self.families,
-                self.units,
-                change[1 : -len(times)],
-                change[-len(times) :],
+                values,
                 times,
-                self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
-                noise.get(part, 0.0),
+                task_weight=self.base.sum(axis=0) if part in _WEIGHED[self.direction] else None,
+                noise=noise.get(part, 0.0),
             )
         if noise and not value_alone:
             # The counts of each task have noise of their own, so the tasks show it.
@@ -222,6 +217,16 @@ class RowTables:
             noise_of_tasks = math.sqrt(number.spread("tasks").variance)
             replicates[STRENGTH] = replace(number, noise=noise_of_tasks)
         return replicates
+
+    def replicates_of(
+        self, by_template: Floats, weighted: Floats, times: Floats, **options: Any
+    ) -> Replicates:
+        """Return a number from its values by template under all `task_weights`, (1 + U + R, K)."""
+        means = np.asarray(defined_mean(weighted, axis=1))
+        without, resampled = np.split((means - means[0])[1:], [-len(times)])
+        return Replicates(
+            by_template, self.families, self.units, without, resampled, times, **options
+        )
 
     def _split(self, ways: int) -> SplitBase:
         if not self.sampled:
@@ -347,7 +352,7 @@ class RowTables:
             bases = redraw(posterior_rates(counts, _REDRAWN, rng), sizes.astype(np.float64), rng)
             split = SplitBase.of_counts(bases, rng, _WAYS_REDRAWN)
         weight = np.ones((_REDRAWN, len(self.tasks)))
-        some = slice(None, None, math.ceil(len(self.predicted) / _TEMPLATES))
+        some = slice(None, None, math.ceil(len(self.predicted) / MOST_TEMPLATES))
         value = self._value(self.predicted[some], split.leaning(self.rule, self.direction), weight)
         association = self._association(
             self.logs[some], bases, split.leaning(self.rule, GIVEN_TASK), weight

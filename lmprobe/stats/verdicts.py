@@ -77,9 +77,13 @@ class IntervalSettings(Settings):
 
         The same units and seed give the same draws, so that differences are paired.
         """
-        rng = np.random.default_rng([self.seed, RESAMPLES])
-        times = draws(RESAMPLES, len(set(tables.units)), rng)
+        times = self.draws_of(tables)
         return tables.replicates(times, tasks_fixed=self.tasks_fixed, value_alone=value_alone)
+
+    def draws_of(self, tables: RowTables) -> Floats:
+        """Return how often each unit of tasks is drawn in every resample, (R, U)."""
+        rng = np.random.default_rng([self.seed, RESAMPLES])
+        return draws(RESAMPLES, len(set(tables.units)), rng)
 
     def each(self, numbers: Sequence[Replicates]) -> float:
         """Return the confidence of each interval, so that with `simultaneous` all cover together.

@@ -16,7 +16,7 @@ from lmprobe.errors import InputError, ModelError
 from lmprobe.metrics.direction import DIRECTIONS
 from lmprobe.probing.result import ProbeRow
 from lmprobe.probing.settings import CompareSettings, ProbeSettings
-from lmprobe.results import NoteKind, Verdict
+from lmprobe.results import NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import adjusted
 from tests.conftest import BASES, Made
 
@@ -336,3 +336,38 @@ def test_a_model_beside_a_saved_result_has_its_set_and_its_bases() -> None:
     result = compare([saved, "reference:faithful"], tasks=tasks, interval=QUICK)
     assert list(dict.fromkeys(row.base for row in result.rows)) == ["winobias", "uniform"]
     assert {probed["templates"]["name"] for probed in result.provenance["probes"]} == {"everyday"}
+
+
+def test_flips_are_those_of_the_cells_that_both_have(small: Any) -> None:
+    first, second = small("a"), small("b", 1, tasks=("cook", "nurse", "vet", "clerk", "pilot"))
+    result = compare([first, second])
+    for row, own, other in zip(result.rows, first.rows, second.rows, strict=True):
+        columns = [other.tasks.index(task) for task in own.tasks]
+        tables = own.predicted, other.predicted[..., columns]
+        if row.direction is BACKWARD:
+            tables = tuple(each / each.sum(axis=-1, keepdims=True) for each in tables)
+        he = [each[:, 0] > each[:, 1] for each in tables]
+        assert row.flips is not None
+        assert row.flips.value == pytest.approx(np.mean(he[0] != he[1]))
+    again = ComparisonResult.from_json(result.to_json())
+    assert again.rows == result.rows
+
+
+def test_flips_need_no_lean_but_an_informed_model(small: Any) -> None:
+    first, second = small("a"), small("b", 1)
+    expected = [row.flips for row in compare([first, second]).rows]
+    for obstacle in Obstacle:
+        rows = tuple(replace(row, obstacle=obstacle) for row in second.rows)
+        result = compare([first, replace(second, rows=rows)])
+        informed = obstacle is not Obstacle.UNINFORMED
+        assert [row.flips for row in result.rows] == (expected if informed else [None, None])
+        assert [row.verdict.decisive for row in result.rows] == [False, False]
+
+
+def test_one_model_in_two_dtypes_is_named_by_them(small: Any) -> None:
+    results = [
+        replace(small("a", seed), provenance=small("a").provenance | {"dtype": dtype})
+        for seed, dtype in enumerate(("float32", "bfloat16"))
+    ]
+    row = compare(results, interval=QUICK).rows[0]
+    assert (row.first, row.second) == ("a (float32)", "a (bfloat16)")

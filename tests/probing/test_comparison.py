@@ -19,6 +19,7 @@ from lmprobe.probing.settings import CompareSettings
 from lmprobe.report.terminal import table_text
 from lmprobe.results import Interval, IntervalPlot, Note, NoteKind, Obstacle, Verdict
 from lmprobe.stats.comparison import SMALLEST, TaskDifference
+from lmprobe.stats.flips import Flips, FlipShare
 
 FORWARD, BACKWARD = DIRECTIONS
 
@@ -115,6 +116,10 @@ p_values = st.floats(0, 1) | st.just(math.nan)
         corrected=st.none() | numbers,
         middle=st.none() | intervals,
         obstacle=st.none() | st.sampled_from(Obstacle),
+        flips=st.none()
+        | st.builds(
+            Flips, p_values, intervals, st.builds(FlipShare, p_values, intervals), p_values
+        ),
         foreign_lean=st.booleans(),
         notes=st.lists(st.builds(Note, st.sampled_from(NoteKind), st.text()), max_size=2).map(
             tuple
@@ -133,6 +138,7 @@ def test_documents_of_earlier_versions_and_without_rows() -> None:
     assert document["rows"][0]["p_equivalence"] is None
     # Names and keys of earlier versions.
     document["schema"] = "lmprobe.result/2"
+    assert "flips" not in document["rows"][0]
     for key in ("corrected", "middle", "nearer", "obstacle"):
         del document["rows"][0][key]
     document["rows"][0]["verdict"] = "amplifies_more"
@@ -212,6 +218,58 @@ def test_a_base_that_tells_models_apart_comes_first_and_its_tasks_are_named() ->
     assert why == f"Against labor, b and a are not compared: {Obstacle.UNINFORMED.reason}."
     many = said(*(row(base=f"base {number}") for number in range(7)))
     assert many[-1] == "The table has 3 more comparisons."
+
+
+def flips(value: float, clear: float) -> Flips:
+    ends = [Interval(share / 2, 2 * share, 0.95, "bootstrap") for share in (value, clear)]
+    return Flips(value, ends[0], FlipShare(clear, ends[1]), 0.05)
+
+
+FLIPS = """\
+Flips
+direction         flips  95% interval       clear  95% interval
+───────────────────────────────────────────────────────────────────
+task->attribute  0.2000  0.1000 to 0.4000  0.0600  0.0300 to 0.1200
+attribute->task  0.1000  0.0500 to 0.2000  0.0400  0.0200 to 0.0800
+The share of the cells (template and task) in which the favoured group changes;
+clear where in both models it leads by more than 0.05 from even.
+"""
+
+
+def test_flips_have_a_table_that_bases_with_the_same_words_share() -> None:
+    forward, back = flips(0.2, 0.06), flips(0.1, 0.04)
+    rows = [
+        row(base=base, direction=direction, flips=share)
+        for base in ("labor", "town")
+        for direction, share in ((FORWARD, forward), (BACKWARD, back))
+    ]
+    table = result(*rows).table("flips")
+    assert "\n".join(map(str.rstrip, table_text(table).splitlines())) + "\n" == FLIPS
+    other = result(*rows, row(base="city", flips=back)).table("flips")
+    assert [cells[0] for cells in other.rows] == ["town", "town", "city"]
+    frame = result(*rows).to_frame()
+    assert frame.flips.tolist() == [0.2, 0.1, 0.2, 0.1]
+    assert frame.flips_clear_high.tolist() == [0.12, 0.08, 0.12, 0.08]
+    assert result(row()).to_frame().flips.tolist() == [None]
+    sections = [section.title for section in result(*rows).page().sections]
+    assert sections[:3] == ["Differences", "With their intervals", "Flips"]
+    assert "Flips" not in [section.title for section in result(row()).page().sections]
+
+
+def test_the_finding_names_clear_flips_that_the_mean_hides() -> None:
+    many, few = flips(0.2, 0.06), flips(0.2, 0.04)
+    hidden = (
+        "The mean hides flips: given the task, b and a favour different groups in 20% of the "
+        "cells, in 6% clearly."
+    )
+    cases: list[dict[str, Any]] = [{"p_value": 0.9}, {"margin": 0.5, "p_equivalence": 0.01}]
+    for options in cases:
+        made = row(flips=many, **options)
+        # Said once for all bases.
+        assert said(made, replace(made, base="town"))[-1] == hidden
+        assert hidden not in said(replace(made, flips=few))
+        assert hidden not in said(replace(made, obstacle=Obstacle.NO_LEAN))
+    assert hidden not in said(row(flips=many))
 
 
 def test_a_table_names_the_models_where_there_are_several_pairs() -> None:
