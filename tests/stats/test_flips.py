@@ -179,6 +179,6 @@ def test_it_covers_the_share_among_all_templates_and_tasks(
     pairs = [models(16, 24) for _ in range(120)]
     samples = [flips_between(*pair, IntervalSettings()) for pair in pairs]
     parts: list[list[FlipShare]] = [[*samples], [each.clear for each in samples]]
-    # The study in docs/appendix/studies.md has more samples of each.
+    # The study in docs/appendix/quantisation.md has more samples of each.
     for part, share in zip(parts, truth, strict=True):
         assert np.mean([share in sample.interval for sample in part]) >= 0.88
