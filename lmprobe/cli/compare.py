@@ -32,7 +32,8 @@ def command(
 
     The difference is the value of the second model minus that of the first; the verdict says
     whether it is higher or lower, and which model is nearer to the base. The table of tasks lists
-    the largest differences, with intervals that cover all tasks at once.
+    the largest differences, with intervals that cover all tasks at once. Flips are the share of
+    cells (template and task) in which the favoured group changes; clear flips are far from even.
 
     Examples:
 

@@ -77,7 +77,9 @@ def compare(
     The difference is the value of the second model minus that of the first. A model about which no
     verdict is possible, such as an uninformed one, is listed and not compared. The p-values are
     those of a two-way test, in which templates and tasks both vary, adjusted by Holm over all rows;
-    those of tasks are adjusted over all tasks of all rows.
+    those of tasks are adjusted over all tasks of all rows. `flips` of a row is the share of cells
+    (template and task) in which the favoured group changes, with an interval of its own, whatever
+    `simultaneous` says.
     """
     refuse_unknown("compare", options, (field.name for field in fields(CompareSettings)))
     settings = CompareSettings(
@@ -250,5 +252,5 @@ def _multiplicity_notes(rows: int, settings: CompareSettings) -> tuple[Note, ...
         return ()
     text = f"p-values are adjusted by Holm: over {every(rows, 'row')}, and over all tasks of them"
     if settings.simultaneous:
-        text += f"; {every(rows, 'interval')} have their confidence simultaneously"
+        text += f"; {every(rows, 'interval')} of differences have their confidence simultaneously"
     return (Note(NoteKind.MULTIPLICITY, text),)

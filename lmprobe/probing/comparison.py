@@ -60,8 +60,8 @@ _SHOWN = 5
 # A headline is short; the tables have every row.
 _HEADLINES = 4
 _NAMED = 3
-# The share of clear flips from which a finding speaks of them where the means do not differ.
-_MANY_FLIPS = 0.05
+# A finding speaks of clear flips that the means hide if their share is surely at least this.
+_MANY_FLIPS = 0.01
 _BOTH = (
     "A difference is claimed only where the interval and the p-value, which is adjusted for all "
     "comparisons, both say so."
@@ -149,8 +149,9 @@ class ComparisonRow:
     @property
     def hides_flips(self) -> bool:
         """Whether many cells flip clearly though no difference of the means is claimed."""
+        flips = self.flips
         claimed = self.obstacle is not None or self.verdict in (Verdict.HIGHER, Verdict.LOWER)
-        return not claimed and self.flips is not None and self.flips.clear.value >= _MANY_FLIPS
+        return not claimed and flips is not None and flips.clear.interval.low >= _MANY_FLIPS
 
     @property
     def estimate(self) -> Estimate:

@@ -76,6 +76,8 @@ def test_noise_below_the_margin_flips_cells_near_even_and_none_clearly(
     flips = flips_between(*both, IntervalSettings())
     assert flips.value > 0.05
     assert flips.clear.value == 0
+    # A clear flip is a flip, so their share is surely no larger.
+    assert flips.clear.interval.high <= flips.interval.high
 
 
 @settings(deadline=None, max_examples=25)
@@ -130,6 +132,19 @@ def test_the_interval_is_the_score_interval_with_the_resampled_standard_error() 
     assert (interval.low, interval.high) == pytest.approx(ends)
 
 
+def test_the_interval_of_clear_flips_is_that_of_a_pair_with_no_others() -> None:
+    clear = rng(12).random((10, 12)) < 0.2
+    moves = np.where(clear, 0.2, 0.0)
+    moves[:, :5] = np.where(clear[:, :5], 0.2, FLIP_MARGIN / 2)
+    moves[moves == 0] = 0.3
+    after = np.where(clear | (moves < FLIP_MARGIN), -moves, moves)
+    mixed = flips_between(moved_tables(moves), moved_tables(after), IntervalSettings())
+    alone = flips_between(*flip_tables(clear), IntervalSettings())
+    assert mixed.value > mixed.clear.value == pytest.approx(alone.value)
+    expected = pytest.approx((alone.interval.low, alone.interval.high))
+    assert (mixed.clear.interval.low, mixed.clear.interval.high) == expected
+
+
 def test_without_a_flip_the_upper_end_is_that_of_as_many_units() -> None:
     flips = flips_between(*flip_tables(np.zeros((12, 30), dtype=bool)), IntervalSettings())
     reach = stats.t.ppf(0.975, 11) ** 2
@@ -179,6 +194,6 @@ def test_it_covers_the_share_among_all_templates_and_tasks(
     pairs = [models(16, 24) for _ in range(120)]
     samples = [flips_between(*pair, IntervalSettings()) for pair in pairs]
     parts: list[list[FlipShare]] = [[*samples], [each.clear for each in samples]]
-    # The study in docs/appendix/studies.md has more samples of each.
+    # The study in docs/appendix/quantisation.md has more samples of each.
     for part, share in zip(parts, truth, strict=True):
         assert np.mean([share in sample.interval for sample in part]) >= 0.88
