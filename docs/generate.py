@@ -35,6 +35,9 @@ MADE = "<!-- made by `make docs`, do not edit -->"
 BEGIN, END = "<!-- generated: do not edit below -->", "<!-- end of the generated part -->"
 
 
+_OUTPUT = {"--json", "--output", "--quiet", "--verbose"}
+
+
 def cli() -> str:
     """Return the help of every command, from the program itself.
 
@@ -49,7 +52,8 @@ def cli() -> str:
     }
     uses = Counter(row for rows in options.values() for row in rows.items())
     shared = {item for item, number in uses.items() if number > 1 and item[0].startswith("-")}
-    lines = ["## Options of several commands", ""]
+    every = ", ".join(f"`{name}`" for name in sorted(_OUTPUT))
+    lines = ["## Options of several commands", "", f"Every command that computes takes {every}.", ""]
     lines += [row for _, row in sorted(shared)]
     lines.append("")
     for name, command in commands.items():
@@ -57,9 +61,11 @@ def cli() -> str:
         own = [item[1] for item in options[name].items() if item not in shared]
         if own:
             lines += [*own, ""]
-        others = [f"`{first}`" for first, row in options[name].items() if (first, row) in shared]
+        others = [first for first, row in options[name].items() if (first, row) in shared]
+        if _OUTPUT <= {*others}:
+            others = [first for first in others if first not in _OUTPUT]
         if others:
-            lines += [f"Also: {', '.join(others)}.", ""]
+            lines += [f"Also: {', '.join(f'`{first}`' for first in others)}.", ""]
     return "\n".join(lines)
 
 
