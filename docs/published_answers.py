@@ -9,6 +9,7 @@ with lmprobe. tests/probing/test_published_answers.py computes the same numbers 
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -19,6 +20,7 @@ import pandas as pd
 import lmprobe
 from lmprobe.io.files import write_text
 from lmprobe.results.format import format_interval, format_signed
+from lmprobe.stats.items import LEAST_TEXTS
 
 PAGES = Path(__file__).parent / "appendix"
 # Stereotypes 1 to 7 are about women, 8 to 16 about men.
@@ -114,12 +116,12 @@ def chatbots(profiles: pd.DataFrame, folder: Path) -> str:
         options: dict[str, Any] = {"base": str(folder / "labour-shares.csv")}
         row = lmprobe.probe(counted, resample="tasks", **options).rows[0]
         default = lmprobe.probe(counted, **options).rows[0]
-        zeros = int((answers[["women", "men"]] == 0).to_numpy().sum())
+        counts = answers[["women", "men"]].to_numpy()
+        assert row.strength is not None
+        assert math.isnan(row.strength.value)
         lines.append(
-            f"| {model} | {zeros} of {2 * len(answers)} "
-            f"| {_with_interval(row)} | {_with_interval(row.association)} "
-            f"| {row.strength.value:.2f} ({row.strength.interval.low:.2f} to "
-            f"{row.strength.interval.high:.2f}) | {row.verdict.value} "
+            f"| {model} | {(counts == 0).sum()} | {(counts < LEAST_TEXTS).sum()} of {counts.size} "
+            f"| {_with_interval(row)} | {_with_interval(row.association)} | {row.verdict.value} "
             f"| {format_interval(default.interval)} |"
         )
     return _CHATBOTS.format(models="\n".join(lines))
@@ -148,7 +150,10 @@ _MODELS = (
     "| model | frames | value | interval A | verdict | interval B | association | mean P(he) |"
 )
 _PAIRS = "| models | difference | interval | p | verdict |"
-_BOTS = "| chatbot | zeros | value | association | strength | verdict | interval over prompts |"
+_BOTS = (
+    "| chatbot | cells of 0 texts | of fewer than 3 | value | association | verdict "
+    "| interval over prompts |"
+)
 _GEST = f"""# GEST: published answers of seven models
 
 {_MADE}
@@ -233,14 +238,17 @@ All but the last column is with `--resample tasks`: about other careers, with th
   the table says. More texts of the prompt would change little: with thousands of them their
   sampling is a small part of the spread. What another prompt would show, nothing here tells, so the
   default interval, which covers the choice of the prompt, has no ends (last column).
-- **Strong links, no verdict on the value.** The links are about three times as strong as those of
-  the labour market: careers with more women than others become careers of women alone. But the
-  value counts sides, and some careers change theirs: 23% of chefs and 45% of doctors are women,
-  less than the 47% of all careers here, and deepseek writes nearly 100% and 93%.
-- **Zeros.** Many careers have no man, or no woman, in any text. Their log odds are infinite; for
-  `association` and `strength` a count of zero stands for half a text, as a note says. So with many
-  zeros the strength is a lower bound that grows with the number of texts, and its interval does
-  not know that. The value needs no such rule.
+- **Strong links, no verdict on the value.** Careers with more women than others become careers of
+  women alone, so the association is positive for three of the four, and for openai its interval is
+  too. But the value counts sides, and some careers change theirs: 23% of chefs and 45% of doctors
+  are women, less than the 47% of all careers here, and deepseek writes nearly 100% and 93%.
+- **No strength.** The strength is a slope of log odds, and many careers have no man, or no woman,
+  in any text: their log odds are infinite, or known from one or two texts. Half a text in place of
+  none would make it a number that grows with the number of texts, so it is withheld; openai, with
+  one zero, has three cells of one or two texts beside it. More texts of these careers would help,
+  more careers would not.
+- **Zeros in the association.** There a zero stands for half a text; what would change if it stood
+  for next to nothing is in the interval. The value needs no such rule.
 """
 
 if __name__ == "__main__":

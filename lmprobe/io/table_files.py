@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import hashlib
 import io
 import zlib
 from collections import Counter
@@ -61,6 +62,15 @@ class TableFiles:
     columns: tuple[str, ...]
     parallel: bool = True
     """Whether several threads may share a CSV file."""
+
+    @property
+    def sha256(self) -> str:
+        """That of the files, one after the other."""
+        whole = hashlib.sha256()
+        for path in self.paths:
+            with path.open("rb") as file:
+                hashlib.file_digest(file, lambda: whole)
+        return whole.hexdigest()
 
 
 def find_files(source: str | Path) -> TableFiles:

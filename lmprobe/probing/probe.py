@@ -323,4 +323,7 @@ def _provenance(
         "threads": scores.threads,
     }
     prompts = {"prompts": dict(scores.prompts)} if scores.prompts else {}
-    return facts | prompts | ({"values": scores.scorer} if scores.recorded else {})
+    answers: dict[str, Any] = {"values": scores.scorer} if scores.recorded else {}
+    if beside := getattr(model, "description", {}):
+        answers["answers"] = {key: fact for key, fact in beside.items() if key != "values"}
+    return facts | prompts | answers

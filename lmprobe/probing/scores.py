@@ -394,7 +394,7 @@ def _recorded(
             pieces={},
             scorer=model.values,
             cached=False,
-            log_mass=np.full(logs.shape, np.nan),
+            log_mass=np.full(logs.shape, np.log(model.mass / len(answers.attributes))),
             task_of=answers.task_of,
             task_words=answers.items,
             threads=model.threads,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,11 @@ from lmprobe.metrics.association import Floats
 
 DRAWS = 200
 """Draws of the items from which a standard error is computed: it varies by 5 %."""
+LEAST_TEXTS = 3
+"""With fewer texts of a group in a cell, the logarithm of their share says too little."""
 # What a count of zero stands for in logarithms, in texts.
 _HALF = 0.5
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,14 +58,14 @@ class Items:
         return int(self.task.max()) + 1
 
     @property
-    def pairs(self) -> NDArray[np.int64]:
-        """The different pairs of unit and task, (pairs, 2)."""
-        return np.unique(np.stack([self.unit, self.task], axis=1), axis=0)
+    def _pairs(self) -> int:
+        """How many different pairs of unit and task there are."""
+        return len(np.unique(np.stack([self.unit, self.task]), axis=1).T)
 
     @property
     def spans(self) -> bool:
         """Whether a unit has items of several tasks."""
-        return len(self.pairs) > len(np.unique(self.unit))
+        return self._pairs > self.number
 
     @property
     def number(self) -> int:
@@ -79,7 +83,7 @@ class Items:
     @property
     def varied(self) -> bool:
         """Whether a task has several units, so that their spread is known."""
-        return len(self.pairs) > self.tasks
+        return self._pairs > self.tasks
 
     def chosen(self, attributes: Sequence[int], tasks: Sequence[int]) -> Items:
         """Return the items of these tasks alone."""
@@ -96,12 +100,42 @@ class Items:
             texts=None if self.texts is None else self.texts[:, flat],
         )
 
-    def logarithms(self, predicted: Floats) -> Floats:
-        """Return the logarithms of cells (K, A, T); zero counts half a text, or half the least."""
+    @property
+    def cells(self) -> Floats:
+        """(K, A, T): the means over the items, or the sums."""
+        totals = self._totals(np.nan_to_num(self.shares))
+        return totals if self.summed else totals / self._totals(~np.isnan(self.shares))
+
+    @property
+    def texts_of_cells(self) -> Floats:
+        """(K, 1, T): as many texts as tell a cell as well as those of its items, equally weighed.
+
+        These are the texts themselves where a cell has one item. Infinite for probabilities.
+        """
         if self.texts is None:
-            least = predicted[predicted > 0].min() / 2
-        else:
-            least = _HALF / np.maximum(self._totals(self.texts), 1.0)[:, None]
+            return np.full((len(self.shares), 1, self.tasks), np.inf)
+        there = self.texts > 0
+        each = np.where(there, 1 / np.where(there, self.texts, 1.0), 0.0)
+        return np.asarray(self._totals(there) ** 2 / self._totals(each))[:, None]
+
+    @property
+    def thin(self) -> NDArray[np.bool_]:
+        """(K, A, T): which cells have too few texts for a logarithm, or a probability of zero."""
+        cells = self.cells
+        few = np.where(cells > 0, cells, 0.0) * np.where(cells > 0, self.texts_of_cells, 0.0)
+        return np.asarray(few < LEAST_TEXTS - _ROUNDING)
+
+    @property
+    def log_bias(self) -> Floats:
+        """(K, A, T): by how much the sampling of the texts lowers a logarithm, to first order."""
+        cells = self.cells
+        return np.asarray((1 - cells) / (2 * np.where(cells > 0, cells, 1.0) * self.texts_of_cells))
+
+    def logarithms(self, predicted: Floats, zero: float = _HALF) -> Floats:
+        """Return the logarithms of cells (K, A, T); `zero` is in texts, or in least shares."""
+        least = zero / self.texts_of_cells
+        if self.texts is None:
+            least = np.full(least.shape, zero * predicted[predicted > 0].min())
         return np.log(np.where(predicted > 0, predicted, least))
 
     def changes(self, draws: int, seed: int, *, step: int = 1) -> Floats:
@@ -123,28 +157,18 @@ class Items:
             size = there[:, own].sum(axis=1).astype(np.float64)
             mean = np.nanmean(shares[..., own], axis=-1, keepdims=True)
             away = np.nan_to_num(shares[..., own] - mean)
-            several = _different(units, there[:, own])
+            several = np.array([len(np.unique(units[row])) for row in there[:, own]])
             factor = np.sqrt(several / np.maximum(several - 1, 1)) * (several > 1)
             each = away * (factor / (1.0 if self.summed else size))[:, None, None]
             moved[..., task] = np.moveaxis(each @ normal[units], -1, 0)
         if not self.summed:
             return moved
         # The probabilities of the tasks add up to one whatever is drawn.
-        whole = np.stack(
-            [self.shares[::step][..., self.task == t].sum(-1) for t in range(self.tasks)]
-        )
-        return np.asarray(moved - np.moveaxis(whole, 0, -1) * moved.sum(axis=-1, keepdims=True))
+        return np.asarray(moved - self._totals(shares) * moved.sum(axis=-1, keepdims=True))
 
     @property
     def _columns(self) -> list[NDArray[np.intp]]:
         return [np.flatnonzero(self.task == task) for task in range(self.tasks)]
 
-    def _totals(self, by_item: Floats) -> Floats:
-        return np.stack([by_item[:, own].sum(axis=1) for own in self._columns], axis=-1)
-
-
-def _different(units: NDArray[np.intp], there: NDArray[np.bool_]) -> Floats:
-    """Return how many different units each template has, (K,)."""
-    if there.all():
-        return np.full(len(there), float(len(np.unique(units))))
-    return np.array([len(np.unique(units[row])) for row in there], dtype=np.float64)
+    def _totals(self, by_item: NDArray[Any]) -> Floats:
+        return np.stack([by_item[..., own].sum(axis=-1) for own in self._columns], axis=-1)

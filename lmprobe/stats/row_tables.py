@@ -57,6 +57,8 @@ MOST_TEMPLATES = 200
 # Below this share of the variance of a base's links that its counts show, no strength is given. A
 # higher one would choose the samples whose links are too strong by chance.
 _CLEAR = 0.25
+# What a zero may stand for instead of half a text.
+_NEXT_TO_NONE = 0.01
 # Numbers held at a time.
 _HELD = 4_000_000
 
@@ -165,6 +167,27 @@ class RowTables:
             for table in (self.predicted, raked)
         )
         return {"value": value, "association": association, "preference": value - association}
+
+    @property
+    def thin(self) -> int:
+        """How many cells have too few texts for a logarithm, or a probability of zero."""
+        return 0 if self.items is None else int(self.items.thin.sum())
+
+    def bias_of_texts(self) -> dict[str, float]:
+        """Return how far the sampling of counted texts may move strength and association.
+
+        A logarithm is the more biased the fewer texts it is of. Raking is not; but where cells are
+        zero it depends on what a zero stands for. What does not exist has no bias.
+        """
+        bias, items = {}, self.items
+        if items is not None:
+            logs, whole = items.log_bias, np.ones((1, len(self.tasks)))
+            bias[STRENGTH] = float(self._strength(logs, whole).mean())
+        if items is not None and (self.predicted == 0).any():
+            other = replace(self, logs=items.logarithms(self.predicted, zero=_NEXT_TO_NONE))
+            both = [table.published()["association"].mean() for table in (self, other)]
+            bias["association"] = float(both[0] - both[1])
+        return {part: abs(moved) for part, moved in bias.items() if not math.isnan(moved)}
 
     def claimed_cells(self) -> Floats:
         """Return the amplification of each pair, (K, A, T), without the bias of a sampled base."""

@@ -22,6 +22,7 @@ from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle, Verdict, decide
 from lmprobe.results.format import every, format_percent, plural
 from lmprobe.results.settings import EXPERT, STATISTICS, Settings, confidence_setting, setting
+from lmprobe.stats.items import LEAST_TEXTS
 from lmprobe.stats.method import Sample, interval, traits_of
 from lmprobe.stats.resampling import REPLICATES, Replicates, Spread, draws, joint_confidence, slices
 from lmprobe.stats.row_tables import PARTS, STRENGTH, RowTables
@@ -222,9 +223,13 @@ def _row_estimates(
 
     bounds = {"value": row.bound, "association": row.bound, "preference": 2 * row.bound}
 
+    moves = row.bias_of_texts()
+
     def claim(part: str, number: Replicates) -> tuple[Interval, Verdict]:
         bound = bounds[part]
         ends = settings.interval_of(number, confidence, bound)
+        ends = _wider(ends, moves.get("association" if part == "preference" else part, 0.0))
+        ends = ends.clipped(-bound, bound)
         for reliability in shown.values() if part == "preference" else [shown[part]]:
             ends = reliability.stretched(ends).clipped(-bound, bound)
         return ends, row_verdict(ends, foreign=row.declared is not None, obstacle=obstacle)
@@ -247,12 +252,32 @@ def _row_estimates(
         flips[f"of_{axis}"] = flips.get(f"of_{axis}", 0) + 1
     return RowEstimates(
         parts,
-        _strength(row, numbers[STRENGTH], obstacle, settings, confidence),
-        (*interval_notes(whole, parts["value"].interval, settings), *joint),
+        _strength(row, numbers[STRENGTH], obstacle, settings, confidence, moves),
+        (
+            *interval_notes(whole, parts["value"].interval, settings),
+            *joint,
+            *_text_notes(row, moves),
+        ),
         _standard_errors(whole),
         _robustness(published["value"], row.families, flips),
         share,
     )
+
+
+def _text_notes(row: RowTables, bias: Mapping[str, float]) -> tuple[Note, ...]:
+    """Return why the strength is withheld, and what the sampling of the texts moves."""
+    notes, moves = [], {part: size for part, size in bias.items() if size}
+    if row.items is not None and row.thin and STRENGTH in bias:
+        moves.pop(STRENGTH, None)
+        cells = plural(row.thin, "cell", of=row.predicted.size)
+        few = f"fewer than {LEAST_TEXTS} texts" if row.items.texts is not None else "probability 0"
+        text = f"no strength: {cells} (template, group and task) have {few}"
+        notes.append(Note(NoteKind.NO_INTERVAL, text))
+    if moves:
+        listed = ", ".join(f"{part} by {size:.2g}" for part, size in moves.items())
+        text = f"intervals are wider by what few texts, or zeros, may move: {listed}"
+        notes.append(Note(NoteKind.ASSUMPTION, text))
+    return tuple(notes)
 
 
 def _standard_errors(number: Replicates) -> dict[str, float]:
@@ -267,19 +292,26 @@ def _strength(
     obstacle: Obstacle | None,
     settings: IntervalSettings,
     confidence: float,
+    bias: Mapping[str, float],
 ) -> Estimate | None:
-    """Return the strength; withheld where the counts of a base show too little of its links."""
-    if math.isnan(number.value):
-        if len(row.tasks) < 2 or not (row.counted or row.standard_errors is not None):
+    """Return the strength; withheld where counts, of a base or of texts, show too little."""
+    few = STRENGTH in bias and row.thin
+    if few or math.isnan(number.value):
+        if not few and (len(row.tasks) < 2 or not (row.counted or row.standard_errors is not None)):
             return None
         ends = Interval.too_few_units(settings.confidence, settings.interval)
         return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
     ends = row.reliability(STRENGTH).stretched(settings.interval_of(number, confidence))
+    ends = _wider(ends, bias.get(STRENGTH, 0.0))
     # A base too small to show its leans says so by the width of this interval.
     forbids = obstacle if obstacle is Obstacle.UNINFORMED else None
     return Estimate(
         number.value, ends, decide(ends, reference=1.0, obstacle=forbids), obstacle=forbids
     )
+
+
+def _wider(ends: Interval, bias: float) -> Interval:
+    return replace(ends, low=ends.low - bias, high=ends.high + bias) if ends.bounded else ends
 
 
 def row_verdict(ends: Interval, *, foreign: bool, obstacle: Obstacle | None = None) -> Verdict:

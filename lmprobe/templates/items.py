@@ -24,17 +24,33 @@ from lmprobe.io.files import parse_toml, problem_in
 from lmprobe.io.table_files import SUFFIXES, endings
 from lmprobe.io.tables import INFINITE, Mistake, TableSource
 from lmprobe.metrics.labels import is_frame
+from lmprobe.results import Note, NoteKind
+from lmprobe.results.format import format_percent
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lmprobe.templates.sets import TemplateSet
 
 ITEM_COLUMNS = ("task", "template", "family", "item", "cluster")
 """The columns of an item table that are no attribute."""
-_KEYS = ("name", "values", "description", "source", "licence", "language")
+_TEXTS = (
+    "name", "values", "title", "description", "source", "year", "licence", "language", "method",
+    "sha256", "rule", "notes",
+)  # fmt: skip
+_NUMBERS, _TABLES = ("texts", "without_group"), ("words", "without_group_by_task")
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    **dict.fromkeys(_TEXTS, (str, "text")),
+    **dict.fromkeys(_NUMBERS, (int | float, "a number that is not negative")),
+    **dict.fromkeys(_TABLES, (dict, "a table")),
+}
+# What a table takes over from the set whose templates it answers.
+_OF_SET = (
+    "name", "sha256", "template_names", "families", "attribute_slot", "task_slot", "file",
+    "crossed", "attribute_values", "own_words", "turns",
+)  # fmt: skip
 # Numbers held at a time: templates times attributes times items.
 _MOST_CELLS = 100_000_000
+# With a smaller share of texts that have a group, a warning says so.
+_HARDLY_ANY = 0.1
 # What a table without the column calls its only template.
 NO_TEMPLATE = "answers"
 
@@ -93,10 +109,8 @@ class ItemTable:
     @property
     def task_words(self) -> dict[str, tuple[str, ...]]:
         """The items of each task, in the order of the cells."""
-        words: dict[str, list[str]] = {task: [] for task in self.tasks}
-        for task, item in zip(self.task_of, self.items, strict=True):
-            words[task].append(item)
-        return {task: tuple(items) for task, items in words.items()}
+        places = _columns(self.task_of)
+        return {task: tuple(self.items[place] for place in places[task]) for task in self.tasks}
 
     @property
     def size(self) -> int:
@@ -133,18 +147,8 @@ class ItemTable:
         places = [self.template_names.index(name) for name in templates.template_names]
         return replace(
             self._selected(places, templates.attributes, templates.tasks),
-            name=templates.name,
-            sha256=templates.sha256,
-            template_names=templates.template_names,
-            families=templates.families,
-            attribute_slot=templates.attribute_slot,
-            task_slot=templates.task_slot,
-            file=templates.file,
             of_model=False,
-            crossed=templates.crossed,
-            attribute_values=templates.attribute_values,
-            own_words=templates.own_words,
-            turns=templates.turns,
+            **{name: getattr(templates, name) for name in _OF_SET},
         )
 
     def with_chat(self, turns: Sequence[str] | None = None, system: str | None = None) -> ItemTable:
@@ -172,10 +176,7 @@ class ItemTable:
     ) -> ItemTable:
         """Return the cells of some templates, attributes and tasks, in their order."""
         rows = [self.attributes.index(name) for name in attributes]
-        of_task: dict[str, list[int]] = {task: [] for task in tasks}
-        for column, task in enumerate(self.task_of):
-            if task in of_task:
-                of_task[task].append(column)
+        of_task = _columns(self.task_of)
         columns = [column for task in tasks for column in of_task[task]]
         return replace(
             self,
@@ -186,6 +187,14 @@ class ItemTable:
             items=tuple(self.items[column] for column in columns),
             clusters=tuple(self.clusters[column] for column in columns if self.clusters),
         )
+
+
+def _columns(task_of: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of the items of each task."""
+    columns: dict[str, list[int]] = {}
+    for place, task in enumerate(task_of):
+        columns.setdefault(task, []).append(place)
+    return columns
 
 
 def is_item_table(given: Any) -> bool:
@@ -215,11 +224,9 @@ def attribute_columns(name: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 def describe_items(path: Path) -> dict[str, Any]:
     """Return what the TOML beside a table says of it; nothing where there is none."""
-    stem = path.name
-    for suffix in reversed(path.suffixes):
-        if suffix.lower() in (*SUFFIXES, ".gz", ".zst"):
-            stem = stem.removesuffix(suffix)
-    beside = path.with_name(f"{stem}.toml")
+    ending, packed = endings(path)
+    known = len(ending + packed) if ending in SUFFIXES else 0
+    beside = path.with_name(f"{path.name[: len(path.name) - known]}.toml")
     if not beside.is_file():
         return {}
     try:
@@ -227,11 +234,22 @@ def describe_items(path: Path) -> dict[str, Any]:
     except ValueError as problem:
         raise problem_in(beside, str(problem)) from None
     for key, value in entries.items():
-        if key not in _KEYS:
-            raise problem_in(beside, f'no entry is called "{key}"; {did_you_mean(key, _KEYS)}')
-        if not isinstance(value, str):
-            raise problem_in(beside, f"{key} must be text, found {value!r}")
+        if key not in _KINDS:
+            raise problem_in(beside, f'no entry is called "{key}"; {did_you_mean(key, _KINDS)}')
+        kind, what = _KINDS[key]
+        if not isinstance(value, kind) or (key in _NUMBERS and not value >= 0):
+            raise problem_in(beside, f"{key} must be {what}, found {value!r}")
+    if entries.get("without_group", 0) >= 1:
+        raise problem_in(beside, "without_group must be a share from 0 to less than 1")
     return entries
+
+
+def hardly_written(mass: float) -> list[Note]:
+    """Return the warning that hardly any text has a group, if so; `mass` is the share that has."""
+    if not mass < _HARDLY_ANY:
+        return []
+    text = f"only {format_percent(mass)} of the texts have a group"
+    return [Note(NoteKind.MASS, f"{text}: the counts are about texts hardly written")]
 
 
 def read_items(
@@ -252,7 +270,13 @@ def read_items(
             raise DataFileError(f'{source.name}: no attribute column "{attribute}"; {hint}')
     labels = [column for column in ITEM_COLUMNS if column in source.columns]
     frame = source.read([*labels, *attributes], text=labels)
-    _refuse_unusable(source, frame, labels, attributes, mistakes)
+    for column in attributes:
+        if frame[column].dtype.kind not in "iuf":
+            source.refuse(column, NOT_A_NUMBER)
+    if frame.isna().to_numpy().any():
+        source.refuse_missing(labels, attributes, ("fill it in, or take such rows out",))
+    for column in attributes:
+        source.refuse(column, INFINITE, *mistakes)
     names = {
         column: np.array([normalize("NFC", str(word)) for word in frame[column]], dtype=object)
         for column in labels
@@ -267,9 +291,7 @@ def read_items(
     sha256 = hashlib.sha256(json.dumps([*layout, [*attributes]]).encode()).hexdigest()
     # A task that some template lacks cannot be compared over templates.
     there = ~np.isnan(table["cells"]).all(axis=1)
-    columns: dict[str, list[int]] = {}
-    for column, task in enumerate(table["task_of"]):
-        columns.setdefault(task, []).append(column)
+    columns = _columns(table["task_of"])
     tasks = [task for task, own in columns.items() if there[:, own].any(axis=1).all()]
     missing = tuple(task for task in columns if task not in set(tasks))
     if not tasks:
@@ -292,23 +314,6 @@ def read_items(
     return whole.with_words(tasks=tasks) if missing else whole
 
 
-def _refuse_unusable(
-    source: TableSource,
-    frame: pd.DataFrame,
-    labels: Sequence[str],
-    attributes: Sequence[str],
-    mistakes: Sequence[Mistake],
-) -> None:
-    """Raise for the first cell that is missing, no number, or not of the kind that was promised."""
-    for column in attributes:
-        if frame[column].dtype.kind not in "iuf":
-            source.refuse(column, NOT_A_NUMBER)
-    if frame.isna().to_numpy().any():
-        source.refuse_missing(labels, attributes, ("fill it in, or take such rows out",))
-    for column in attributes:
-        source.refuse(column, INFINITE, *mistakes)
-
-
 def _arranged(
     table: str, names: Mapping[str, NDArray[Any]], values: NDArray[np.float64]
 ) -> dict[str, Any]:
@@ -325,7 +330,20 @@ def _arranged(
     item = names.get("item", position.astype(str).to_numpy(dtype=object))
     cluster = names.get("cluster", np.full(number, "", dtype=object))
     place, members = pd.factorize(pd.MultiIndex.from_arrays([names["task"], item, cluster]))
-    _refuse_twice(table, frame, place, names["task"], template, item)
+    if (twice := pd.DataFrame({"k": frame, "n": place}).duplicated().to_numpy()).any():
+        row = int(np.flatnonzero(twice)[0])
+        raise DataFileError(
+            f'{table}: the item "{item[row]}" of the task "{names["task"][row]}" appears twice in '
+            f'the template "{template[row]}" ({plural(int(twice.sum()), "row")} too many); give '
+            'each row its own item, or leave the column "item" out'
+        )
+    families: dict[str, str] = {}
+    for name, family in zip(template, names.get("family", template), strict=True):
+        if families.setdefault(name, family) != family:
+            raise DataFileError(
+                f'{table}: the template "{name}" is in two families, "{families[name]}" and '
+                f'"{family}"'
+            )
     if (size := len(templates) * values.shape[1] * len(members)) > _MOST_CELLS:
         raise DataFileError(
             f"{table}: {len(templates):,} templates by {len(members):,} items come to {size:,} "
@@ -338,46 +356,9 @@ def _arranged(
     order = np.argsort(pd.factorize(np.array(tasks, dtype=object))[0], kind="stable").tolist()
     return {
         "template_names": tuple(map(str, templates)),
-        "families": _families(table, names, frame, list(templates)),
+        "families": tuple(families.values()),
         "cells": cells[:, :, order],
         "task_of": tuple(tasks[column] for column in order),
         "items": tuple(items[column] for column in order),
         "clusters": tuple(clusters[column] for column in order if "cluster" in names),
     }
-
-
-def _refuse_twice(
-    table: str,
-    frame: NDArray[Any],
-    column: NDArray[Any],
-    task: NDArray[Any],
-    template: NDArray[Any],
-    item: NDArray[Any],
-) -> None:
-    """Raise if a template has two rows for one item."""
-    import pandas as pd
-
-    twice = pd.DataFrame({"k": frame, "n": column}).duplicated().to_numpy()
-    if twice.any():
-        row = int(np.flatnonzero(twice)[0])
-        raise DataFileError(
-            f'{table}: the item "{item[row]}" of the task "{task[row]}" appears twice in the '
-            f'template "{template[row]}" ({plural(int(twice.sum()), "row")} too many); give each '
-            'row its own item, or leave the column "item" out'
-        )
-
-
-def _families(
-    table: str, names: Mapping[str, NDArray[Any]], frame: NDArray[Any], templates: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the family of each template; raise if one has two."""
-    if "family" not in names:
-        return tuple(templates)
-    families: dict[int, str] = {}
-    for place, family in zip(frame.tolist(), names["family"], strict=True):
-        if families.setdefault(place, family) != family:
-            raise DataFileError(
-                f'{table}: the template "{templates[place]}" is in two families, '
-                f'"{families[place]}" and "{family}"'
-            )
-    return tuple(families[place] for place in range(len(templates)))

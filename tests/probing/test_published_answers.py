@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import lmprobe
+from lmprobe.results import IntervalStatus
 from tests.reference_data import REFERENCE, needs_reference
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -93,11 +94,10 @@ def test_chatbots_are_what_a_loop_gives(published: ModuleType, tmp_path: Path) -
         assert row.value == pytest.approx(value, abs=1e-12)
         texts = (answers.women + answers.men).to_numpy()
         half = 0.5 / texts
-        odds = np.log(np.maximum(wrote, half)) - np.log(np.maximum(1 - wrote, half))
-        world = np.log(women / men)
-        away = world - world.mean()
+        # Each has a career in which one group has next to no text.
+        assert min(answers.women.min(), answers.men.min()) < 3
         assert row.strength is not None
-        assert row.strength.value == pytest.approx((away @ odds) / (away @ world), abs=1e-10)
+        assert row.strength.interval.status is IntervalStatus.TOO_FEW_UNITS
         seen = np.array([np.maximum(wrote, half), np.maximum(1 - wrote, half)])
         margins = np.array([women, men]) / (women + men).sum()
         joint = raked(seen, margins.sum(axis=1), margins.sum(axis=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 import subprocess
 import sys
@@ -181,9 +182,16 @@ def test_every_mistake_is_one_line(name: str, tmp_path: Path, run: Run) -> None:
 def test_what_belongs_to_models_or_to_tables_alone_is_refused(tmp_path: Path) -> None:
     frame = answers()
     (tmp_path / "answers.csv").write_text(frame.to_csv(index=False))
-    (tmp_path / "answers.toml").write_text("value = 1\n")
-    with pytest.raises(LmprobeError, match='no entry is called "value"'):
-        lmprobe.load_model(tmp_path / "answers.csv")
+    for text, message in (
+        ("value = 1", 'no entry is called "value"'),
+        ("title = 1", "title must be text, found 1"),
+        ("texts = -1", "texts must be a number that is not negative"),
+        ("without_group = 1.5", "without_group must be a share"),
+        ('words = "he"', "words must be a table"),
+    ):
+        (tmp_path / "answers.toml").write_text(f"{text}\n")
+        with pytest.raises(LmprobeError, match=message):
+            lmprobe.load_model(tmp_path / "answers.csv")
     for options, message in (
         ({"tokenizer": "somewhere"}, "tokenizer"),
         ({"revision": "main"}, "revision"),
@@ -247,22 +255,92 @@ def test_a_task_that_a_template_lacks_is_left_out_with_a_note() -> None:
         lmprobe.probe(frame, base="labor", tasks=["cook", "nurse"])
 
 
-def test_a_count_of_zero_is_half_a_text_in_logarithms() -> None:
-    frame = pd.DataFrame({"task": TASKS, "he": [0, 10, 0, 9, 5, 6], "she": [10, 0, 8, 1, 5, 4]})
+def test_a_count_of_zero_is_half_a_text_in_the_association_and_forbids_a_strength() -> None:
+    frame = pd.DataFrame({"task": TASKS, "he": [0, 90, 0, 99, 55, 60], "she": [90, 0, 88, 1, 5, 4]})
     result = lmprobe.probe(lmprobe.load_model(frame, values="count"), base="labor")
     row = result.rows[0]
     assert any("3 of 12 numbers are zero" in note.text for note in result.notes)
-    logs = np.log(np.maximum(frame[["he", "she"]].to_numpy().T, 0.5))
-    base = np.log(row.base_table)
-    given = base[0] - base[1] - (base[0] - base[1]).mean()
-    slope = (given @ (logs[0] - logs[1])) / (given @ given)
-    assert row.strength is not None
-    assert row.strength.value == pytest.approx(slope)
-    assert math.isfinite(row.association.value)  # type: ignore[union-attr]
+    counts, margins = frame[["he", "she"]].to_numpy().T, row.base_table / row.base_table.sum()
+    raked = np.maximum(counts / counts.sum(axis=0), 0.5 / counts.sum(axis=0))
+    for _ in range(20_000):
+        raked *= (margins.sum(axis=1) / raked.sum(axis=1))[:, None]
+        raked *= margins.sum(axis=0) / raked.sum(axis=0)
+    moved = raked / raked.sum(axis=0) - row.base_rate
+    assert row.association.value == pytest.approx((row.lean * moved).mean(), abs=1e-8)
     # A result that was saved has the same tables.
-    read = ProbeResult.from_json(result.to_json()).rows[0]
-    numbers = read.tables().numbers(np.ones((1, len(TASKS))))
-    assert numbers["strength"][0, 0] == pytest.approx(slope)
+    tables = ProbeResult.from_json(result.to_json()).rows[0].tables()
+    assert tables.published()["association"][0] == pytest.approx(row.association.value)
+    assert row.strength.interval.status is IntervalStatus.TOO_FEW_UNITS
+    assert math.isnan(row.strength.value)
+    assert json.loads(result.to_json())["rows"][0]["strength"]["value"] is None
+    (why,) = [note.text for note in row.notes if note.text.startswith("no strength")]
+    assert "4 of 12 cells (template, group and task) have fewer than 3 texts" in why
+
+
+def slope(counts: np.ndarray, base: np.ndarray) -> float:
+    """Return the slope of the log odds, as the formula has it."""
+    odds, world = np.log(counts[0] / counts[1]), np.log(base[0] / base[1])
+    away = world - world.mean()
+    return float((away @ odds) / (away @ world))
+
+
+@pytest.mark.parametrize("texts", [100, 5000])
+def test_a_planted_strength_is_given_with_many_texts_and_withheld_with_few(texts: int) -> None:
+    tasks = [f"task {number}" for number in range(12)]
+    odds = np.linspace(-2, 2, len(tasks))
+    rates = 1 / (1 + np.exp(-np.stack([odds, -odds])))
+    base = pd.DataFrame({"task": tasks, "he": rates[0], "she": rates[1]})
+    rng = np.random.default_rng(3)
+    he = rng.binomial(texts, 1 / (1 + np.exp(-2 * odds)), (6, len(tasks)))
+    frame = pd.DataFrame({
+        "task": tasks * 6, "template": np.repeat(range(6), len(tasks)),
+        "he": he.ravel(), "she": texts - he.ravel(),
+    })  # fmt: skip
+    row = lmprobe.probe(lmprobe.load_model(frame, values="count"), base=base).rows[0]
+    if texts == 100:
+        assert row.strength.interval.status is IntervalStatus.TOO_FEW_UNITS
+        return
+    expected = np.mean([slope(np.stack([own, texts - own]), rates) for own in he])
+    assert row.strength.value == pytest.approx(expected, abs=1e-10)
+    assert 2 in row.strength.interval
+    assert row.strength.value == pytest.approx(2, abs=0.02)
+    # The same shares as probabilities have no sampling of texts to fear, but for a zero.
+    shares = frame.assign(he=frame.he / texts, she=frame.she / texts)
+    by_share = lmprobe.probe(lmprobe.load_model(shares, values="probability"), base=base).rows[0]
+    assert by_share.strength.value == pytest.approx(row.strength.value)
+    shares.loc[0, ["he", "she"]] = [0.0, 1.0]
+    zero = lmprobe.probe(lmprobe.load_model(shares, values="probability"), base=base).rows[0]
+    assert math.isnan(zero.strength.value)
+    assert any(re.search("1 of 144 cells.*probability 0", note.text) for note in zero.notes)
+
+
+def test_the_interval_of_a_strength_has_the_bias_of_the_logarithms() -> None:
+    """Beside the same shares as probabilities: log p of n texts is (1 - p) / 2pn too low."""
+    tasks = [f"task {number}" for number in range(30)]
+    odds = np.tile([-1.5, -0.5, 0.5, 1.5, 2.2], 6)
+    rates = 1 / (1 + np.exp(-odds))
+    base = pd.DataFrame({"task": tasks, "he": rates, "she": 1 - rates})
+    he = np.random.default_rng(8).binomial(100, rates, (4, len(tasks)))
+    frame = pd.DataFrame({
+        "task": tasks * 4, "template": np.repeat(range(4), len(tasks)),
+        "he": he.ravel(), "she": 100 - he.ravel(),
+    })  # fmt: skip
+    shares = frame.assign(he=frame.he / 100, she=frame.she / 100)
+    counted, shared = (
+        lmprobe.probe(lmprobe.load_model(table, values=values), base=base).rows[0]
+        for table, values in ((frame, "count"), (shares, "probability"))
+    )
+    away = odds - odds.mean()
+    low = [(1 - p) / (2 * p * 100) for p in (he / 100, 1 - he / 100)]
+    bias = abs(((low[0] - low[1]) @ away / (away @ odds)).mean())
+    assert bias > 0.01
+    assert counted.strength.value == pytest.approx(shared.strength.value)
+    assert counted.strength.interval.low == pytest.approx(shared.strength.interval.low - bias)
+    assert counted.strength.interval.high == pytest.approx(shared.strength.interval.high + bias)
+    assert any(
+        "wider by what few texts, or zeros, may move: strength" in note.text
+        for note in counted.notes
+    )
 
 
 def test_rows_of_zeros_say_nothing() -> None:

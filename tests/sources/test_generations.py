@@ -15,9 +15,10 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lmprobe import count_generations
+import lmprobe
+from lmprobe import ProbeResult, count_generations
 from lmprobe.errors import LmprobeError
-from lmprobe.results import NoteKind
+from lmprobe.results import IntervalStatus, NoteKind
 from lmprobe.sources.counting.languages import LANGUAGES
 from lmprobe.sources.counting.lexicon import ATTRIBUTES
 from lmprobe.sources.counting.rules import Mentions
@@ -348,11 +349,11 @@ def test_an_interrupt_leaves_nothing_behind(
 def cases() -> Iterator[Any]:
     yield '{"task": "nurse", "txt": "She"}', (), 'no column "text"; did you mean "txt"?'
     yield '{"tasks": "nurse", "text": "She"}', (), 'no column "task"; did you mean "tasks"?'
-    blank = '{"task": "a", "text": "She"}\n\n{"task": "a", "text": " \\n"}\n{"task": "b"}'
-    yield blank, (), 'line 3 has no "text" (2 of 3 rows lack it)'
-    yield '{"task": "a", "text": "She"}\n{"text": "He"}', (), 'line 2 has no "task"'
+    missing = '{"task": "a", "text": "She"}\n\n{"task": "a", "text": ""}\n{"task": "b"}'
+    yield missing, (), '1 of 3 rows lacks a value ("text" 1), first "text" in line 4'
+    yield '{"task": "a", "text": "She"}\n{"text": "He"}', (), 'first "task" in line 2'
     prompt = '{"task": "a", "text": "She", "template": "x"}\n{"task": "a", "text": "He"}'
-    yield prompt, (), 'line 2 has no "template"'
+    yield prompt, (), 'first "template" in line 2'
     yield '{"task": "a", "text": "The sheet."}', (), "none of 1 text has a group by the rule first"
     yield '{"task": "a", "text": 1', (), "line 1 is not JSON"
     yield "", (), "the file is empty"
@@ -377,6 +378,54 @@ def test_errors_are_one_line_and_nothing_is_written(
     assert err.count("\n") == 1
     assert message in err
     assert [path.name for path in texts.parent.iterdir()] == ["texts.jsonl"]
+
+
+def test_from_texts_to_a_result(tmp_path: Path, run: Run, command: Callable[..., Run]) -> None:
+    """Texts, counts, a probe: the value is that of a loop over the texts, and the mass is known."""
+    share = {"nurse": 4, "carpenter": 1, "cook": 2}
+    texts = [
+        {"task": task, "template": prompt, "text": "It rained."}
+        | ({"text": "She slept." if number < she + extra else "He slept."} if number < 5 else {})
+        for extra, prompt in enumerate(["Tell of a {task}.", "Write about a {task}."])
+        for task, she in share.items()
+        for number in range(20)
+    ]
+    source, table = tmp_path / "texts.jsonl", tmp_path / "answers.csv"
+    source.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    assert run(source, table, "--quiet")[0] == 0
+    code, out, err = command("run")(table, "--base", "labor", "--json")
+    assert code == 0, err
+    document = json.loads(out)
+    result = ProbeResult.from_json(out)
+    (row,) = result.rows
+    pairs = []
+    for extra in range(2):
+        for place, task in enumerate(row.tasks):
+            she = (share[task] + extra) / 5
+            for group, shown in enumerate((1 - she, she)):
+                base = row.base_table[:, place] / row.base_table[:, place].sum()
+                joint = row.base_table / row.base_table.sum()
+                apart = joint[group, place] - joint[group].sum() * joint[:, place].sum()
+                pairs.append((1 if apart > 0 else -1) * (shown - base[group]))
+    assert row.attributes == ("he", "she")
+    assert row.value == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
+    # 5 of 20 texts have a group.
+    assert document["rows"][0]["candidate_mass"] == pytest.approx([0.25, 0.25])
+    answers = document["provenance"]["answers"]
+    assert answers["title"] == "Generated texts by the group that they speak of"
+    assert (answers["source"], answers["without_group"]) == (str(source), 0.75)
+    assert "25% of the texts have a group" in result.to_html()
+    code, out, _ = command("run")(table, "--base", "labor", "--json", "--min-mass", "0.5")
+    assert json.loads(out)["rows"][0]["verdict"] == "uninformed"
+    # Of one prompt alone nothing follows about others, and a tiny share is a warning.
+    few = [row for row in texts if row["template"] == texts[0]["template"]] + 300 * [texts[19]]
+    source.write_text("".join(json.dumps(row) + "\n" for row in few))
+    assert run(source, table, "--quiet")[0] == 0
+    result = lmprobe.probe(table, base="labor")
+    notes = {note.kind: note.text for note in result.notes}
+    assert "one template says nothing about other ones" in notes[NoteKind.DATA]
+    assert notes[NoteKind.MASS].startswith("only 4.17% of the texts have a group")
+    assert result.rows[0].interval.status is IntervalStatus.TOO_FEW_UNITS
 
 
 def test_where_no_table_can_be_written(texts: Path, run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any, Literal, NoReturn, get_args
 import numpy as np
 
 from lmprobe.errors import Argument, InputError, ModelError, did_you_mean, plural
-from lmprobe.io.table_files import find_files
 from lmprobe.io.tables import NOT_A_SHARE, Mistake, TableSource
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats
@@ -25,6 +25,7 @@ from lmprobe.templates.items import (
     ItemTable,
     attribute_columns,
     describe_items,
+    hardly_written,
     is_item_table,
     read_items,
 )
@@ -71,24 +72,18 @@ class RecordedModel(ModelKind):
         """Look at the columns; the rows are read when it is known which attributes are wanted."""
         self._table = table
         with TableSource(table) as source:
-            self._columns = source.columns
             self.attributes = attribute_columns(source.name, source.columns)
-        described: Mapping[str, Any] = {}
-        if isinstance(table, str | Path):
-            self.name = str(table)
-            described = describe_items(Path(table))
-            self.content_hash = _file_hash(find_files(table).paths)
-        else:
-            self.name = _MEMORY
-            self.content_hash = _frame_hash(table)
-        if values is not None or "values" in described:
-            values = _checked(values or described["values"])
+            self.name = _MEMORY if source.files is None else str(table)
+            self.content_hash = source.files.sha256 if source.files else _frame_hash(table)
+        place: Place = "file" if isinstance(table, str | Path) else "memory"
+        self.description = describe_items(Path(table)) if place == "file" else {}
+        values = values or self.description.get("values")
+        if values is not None and values not in get_args(Values):
+            hint = did_you_mean(values, get_args(Values))
+            raise InputError(Argument("values"), f' cannot be "{values}"; {hint}')
         self.values = values or DEFAULT
-        place: Place = "memory" if self.name == _MEMORY else "file"
-        self.origin: Origin = RecordedOrigin(
-            place, AUTO if is_item_table(table) else RECORDED, None, values
-        )
-        self._set_name = str(described.get("name", NO_TEMPLATE))
+        kind = AUTO if is_item_table(table) else RECORDED
+        self.origin: Origin = RecordedOrigin(place, kind, None, values)
         self._read: dict[tuple[str, ...], ItemTable] = {}
 
     def __repr__(self) -> str:
@@ -109,12 +104,17 @@ class RecordedModel(ModelKind):
                 self._read[key] = read_items(
                     source,
                     key,
-                    name=self._set_name,
+                    name=self.description.get("name", NO_TEMPLATE),
                     mistakes=_MISTAKES.get(self.values, ()),
                     amounts=self.values in _MISTAKES,
                 )
         answers = self._read[key]
         return answers if given is None else answers.on(given)
+
+    @property
+    def mass(self) -> float:
+        """The share of the texts that have a group, as far as it is known: else NaN."""
+        return 1 - float(self.description.get("without_group", math.nan))
 
     def logarithms(self, answers: ItemTable) -> Floats:
         """Return the numbers as logarithms (K, A, N), NaN where a template lacks an item."""
@@ -164,14 +164,14 @@ class RecordedModel(ModelKind):
         if answers.empty:
             rows = plural(answers.empty, "row")
             notes.append(Note(NoteKind.LEFT_OUT, f"{rows} of zeros, which say nothing"))
-        zeros = int((answers.cells == 0).sum()) if self.values in _MISTAKES else 0
-        if zeros:
+        if zeros := int((answers.cells == 0).sum()) if self.values in _MISTAKES else 0:
             least = "half a text" if self.values == COUNT else "half the least that is not zero"
             text = (
                 f"{plural(zeros, 'number', of=answers.size)} are zero; a cell of zeros counts as "
-                f"{least} in the association and the strength, whose logarithms need more than zero"
+                f"{least} in the association, whose logarithms need more than zero"
             )
             notes.append(Note(NoteKind.SMOOTHED, text))
+        notes += hardly_written(self.mass)
         if len(set(answers.families)) == 1:
             one = "one template" if len(answers.families) == 1 else "one family of templates"
             text = (
@@ -201,24 +201,6 @@ class RecordedModel(ModelKind):
 
     def _refuse(self) -> NoReturn:
         raise ModelError(f"{self.name} is a table of recorded answers; it answers nothing else")
-
-
-def _checked(values: str) -> str:
-    if values not in get_args(Values):
-        raise InputError(
-            Argument("values"), f' cannot be "{values}"; {did_you_mean(values, get_args(Values))}'
-        )
-    return values
-
-
-def _file_hash(paths: Sequence[Path]) -> str:
-    """Return the sha256 of a file, or of several one after the other."""
-    whole = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                whole.update(block)
-    return whole.hexdigest()
 
 
 def _frame_hash(table: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from lmprobe import __version__
 from lmprobe.errors import Argument, DataFileError, InputError, did_you_mean, plural
 from lmprobe.io.files import toml_key, toml_text
 from lmprobe.io.table_files import write_table
-from lmprobe.io.tables import Relation, TableSource, literal, quoted
+from lmprobe.io.tables import TableSource, quoted
 from lmprobe.io.work import Progress, silent
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
@@ -23,17 +22,15 @@ from lmprobe.sources.counting.languages import language_of
 from lmprobe.sources.counting.lexicon import Labelled, Named, attribute_words, built_in_attributes
 from lmprobe.sources.counting.rules import Mentions
 from lmprobe.sources.csv_file import check_free
+from lmprobe.templates.items import ITEM_COLUMNS, hardly_written
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TEXT = "text"
-LAYOUT = ("task", "template", "family", "item", "cluster")
-"""The columns of an answer table that are no attribute; those that the texts have are kept."""
 _Rows = dict[tuple[str, ...], list[int]]
 _BATCH = 2048
-# Where so few texts name a group, or shares of two tasks lie so far apart, a warning says so.
-_HARDLY_ANY = 0.1
+# Where the shares of two tasks lie so far apart, a warning says so.
 _FAR_APART = 0.2
 _STANDARD_ERRORS = 4.0
 
@@ -88,10 +85,8 @@ class GenerationCounts:
     @property
     def without_group_by_task(self) -> dict[str, float]:
         """The share of each task's texts that count for no group."""
-        numbers = self.texts_by_task
-        return {
-            task: (numbers[task] - self.counted_by_task[task]) / numbers[task] for task in numbers
-        }
+        numbers = self.texts_by_task.items()
+        return {task: (texts - self.counted_by_task[task]) / texts for task, texts in numbers}
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -108,12 +103,7 @@ class GenerationCounts:
             f"without a group {format_percent(self.without_group)}"
         )
         notes = [Note(NoteKind.DATA, summary)]
-        if self.without_group > 1 - _HARDLY_ANY:
-            few = format_percent(1 - self.without_group)
-            text = (
-                f"only {few} of the texts have a group: the counts are about texts hardly written"
-            )
-            notes.append(Note(NoteKind.MASS, text))
+        notes += hardly_written(1 - self.without_group)
         by_task = self.without_group_by_task
         low, high = (end(by_task, key=by_task.__getitem__) for end in (min, max))
         part = 1 / self.texts_by_task[low] + 1 / self.texts_by_task[high]
@@ -188,23 +178,31 @@ def count_generations(
     language_of(language)
     words = None if attributes is None else attribute_words(attributes)
     with TableSource(texts) as source:
-        labels = [name for name in LAYOUT if name in source.columns]
-        number, tasks = _checked(source, [*dict.fromkeys(["task", *labels]), TEXT])
+        labels = [name for name in ITEM_COLUMNS if name in source.columns]
+        columns = [*dict.fromkeys(["task", *labels]), TEXT]
+        source.refuse_missing(columns, remedy=("fill it in, or leave such rows out",))
+        (facts,) = source.query(
+            columns,
+            lambda table: f"SELECT count(*) AS n, list(DISTINCT task) AS tasks FROM {table.sql}",
+            text=columns,
+        )
+        if not (number := facts["n"]):
+            raise DataFileError(f"{source.name}: there is no row below the column names")
         if words is None:
-            words = attribute_words(built_in_attributes(language, tasks))
-        if taken := [name for name, _ in words if name in LAYOUT]:
+            words = attribute_words(built_in_attributes(language, map(str, facts["tasks"])))
+        if taken := [name for name, _ in words if name in ITEM_COLUMNS]:
             text = "is called as a column of answer tables is; give it another name"
             raise InputError(f'the attribute "{taken[0]}" {text}')
         search, choose = Mentions(words, language), RULES[rule]
-        columns = ", ".join(f"{quoted(name)}::VARCHAR" for name in [*labels, TEXT])
+        cells = ", ".join(f"{quoted(name)}::VARCHAR" for name in [*labels, TEXT])
 
         def read(answer: Any) -> tuple[_Rows, Counter[str], Counter[str]]:
             """Count batch by batch; only counts stay in memory."""
             rows: _Rows = {}
             every, counted = Counter[str](), Counter[str]()
             for batch in answer.to_arrow_reader(_BATCH):
-                cells = (column.to_pylist() for column in batch.columns)
-                for *names, text in zip(*cells, strict=True):
+                lists = (column.to_pylist() for column in batch.columns)
+                for *names, text in zip(*lists, strict=True):
                     key = tuple(normalize("NFC", name) for name in names)
                     counts = rows.setdefault(key, [0] * len(words))
                     groups = choose(search.labels(text))
@@ -217,7 +215,7 @@ def count_generations(
 
         rows, every, counted = source.query(
             [*labels, TEXT],
-            lambda table: f"SELECT {columns} FROM {table.sql}",
+            lambda table: f"SELECT {cells} FROM {table.sql}",
             text=[*labels, TEXT],
             fetch=read,
         )
@@ -229,37 +227,10 @@ def count_generations(
                 Argument("attributes"),
                 ")",
             )
-        paths = source.files.paths if source.files else ()
         return GenerationCounts(
             _table(labels, [name for name, _ in words], rows), words, rule, language, source.name,
-            _sha256(paths) if paths else None, every, counted,
+            source.files.sha256 if source.files else None, every, counted,
         )  # fmt: skip
-
-
-def _checked(source: TableSource, columns: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the number of texts and the tasks; raise if a row lacks a value."""
-    spaces = literal(" \t\r\n")
-
-    def blank(table: Relation, column: str) -> str:
-        return f"trim(coalesce({quoted(column)}::VARCHAR, ''), {spaces}) = ''"
-
-    def build(table: Relation) -> str:
-        blanks = (f"count_if({blank(table, name)}) AS c{n}" for n, name in enumerate(columns))
-        facts = ", ".join(["count(*) AS n", "list(DISTINCT task::VARCHAR) AS tasks", *blanks])
-        return f"SELECT {facts} FROM {table.sql}"
-
-    (facts,) = source.query(columns, build, text=columns)
-    if not facts["n"]:
-        raise DataFileError(f"{source.name}: there is no row below the column names")
-    for place, column in enumerate(columns):
-        if number := facts[f"c{place}"]:
-            first = source.first_row(column, blank)
-            where = f"{first.place}: {first.row}" if first else source.name
-            lacking = plural(number, "row", of=facts["n"])
-            raise DataFileError(
-                f'{where} has no "{column}" ({lacking} lack it); fill it in, or leave such rows out'
-            )
-    return facts["n"], facts["tasks"]
 
 
 def _table(labels: Sequence[str], groups: Sequence[str], rows: _Rows) -> pd.DataFrame:
@@ -271,11 +242,3 @@ def _table(labels: Sequence[str], groups: Sequence[str], rows: _Rows) -> pd.Data
         # Else a cluster would be another item wherever it stands at another position.
         table.insert(labels.index("cluster"), "item", table["cluster"])
     return table
-
-
-def _sha256(paths: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            hashlib.file_digest(stream, lambda: digest)
-    return digest.hexdigest()
