@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import kinds
+from lmprobe.models.kinds.recorded import RECORDED
 from lmprobe.probing.exhibits import (
     SOURCE,
     by_direction,
@@ -326,6 +327,8 @@ def mass_notes(result: ProbeResult) -> Iterator[Note]:
             continue
         share = format_percent(float(rows[0].candidate_mass.mean()))
         text = f"before normalising, the candidates together had {share} of the probability"
+        if result.provenance.get("kind") == RECORDED:
+            text = f"{share} of the texts have a group"
         ratio = rows[0].mass_ratio
         if ratio is not None:
             text += f"; a token of each had {format_rounded(ratio)} times that of random ones there"
