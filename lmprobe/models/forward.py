@@ -240,7 +240,7 @@ def resolve_device(name: str) -> str:
         return "mps" if torch.backends.mps.is_available() else "cpu"
     kind, _, number = str(name).partition(":")
     if kind not in ("cpu", "cuda", "mps") or (number and not number.isdecimal()):
-        raise InputError(f'no device "{name}"; use auto, cpu, cuda, cuda:0 or mps')
+        raise InputError(f'no device "{name}"; use auto, cpu, cuda, cuda:0, mps or balanced')
     if kind == "cuda" and not torch.cuda.is_available():
         raise ModelError(f'the device "{name}" needs CUDA, which this machine lacks; use cpu')
     if kind == "cuda" and number and int(number) >= torch.cuda.device_count():

@@ -96,6 +96,11 @@ def load_model(
         kinds.get(kind)
     if max_memory is not None and device != BALANCED:
         raise InputError(Argument("max_memory"), " is for ", Argument("device", BALANCED))
+    if not isinstance(max_memory, Mapping | None):
+        raise InputError(
+            Argument("max_memory"), f' says how much each device may hold, such as {{0: "20GB", '
+            f'"cpu": "60GB"}}; found {max_memory!r}'
+        )  # fmt: skip
     turns = [chat] if isinstance(chat, str) else chat
     recorded, served = is_recorded(model, kind), is_url(model)
     if not served:

@@ -127,6 +127,8 @@ def test_a_whole_probe_and_its_rerun(checkpoint: Checkpoint) -> None:
 def test_what_it_needs(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r'`max_memory` is for `device="balanced"`'):
         load_model(checkpoint("Bert"), device="cpu", max_memory={"cpu": "1GB"})
+    with pytest.raises(InputError, match="how much each device may hold, such as"):
+        load_model(checkpoint("Bert"), device="balanced", max_memory=5)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "accelerate", None)
     monkeypatch.setattr("lmprobe.models.load.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="pip install accelerate"):
