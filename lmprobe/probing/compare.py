@@ -56,8 +56,8 @@ def compare(
     models
         At least two of: models as `probe` takes them, `ProbeResult` objects, files or folders.
     templates, base, lean
-        For models, as in `probe`; a saved result has its own. By default the set and the bases of
-        a saved result among them, else the set is "fitbert" if all models are masked or "everyday".
+        For models, as in `probe`; a saved result has its own. By default those of a saved result
+        among them, else the set is "fitbert" if all models are masked or "everyday".
         Tables of answers have templates of their own; beside models they are read on the set.
     pairs
         `first` compares every other model with the first, `all` compares all pairs.
@@ -98,7 +98,8 @@ def compare(
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)
     else:
-        templates, base = _shared(models, templates, base)
+        templates, base, lean = _shared(models, templates, base, lean)
+        settings = replace(settings, lean=lean if isinstance(lean, str) else None)
     choices = {field.name: getattr(settings, field.name) for field in fields(ProbeSettings)}
     choices |= {"lean": lean, "cache": cache, "progress": progress}
     results = [_probed(model, templates, base, choices) for model in models]
@@ -122,11 +123,16 @@ def _is_saved(model: Compared) -> bool:
     return str(model).endswith(".json") or (Path(model) / RESULT_FILE).is_file()
 
 
-def _shared(models: Sequence[Compared], templates: Any, base: Any) -> tuple[Any, Any]:
-    """Return the set and the bases for the models, by default those of a saved result."""
+def _shared(
+    models: Sequence[Compared], templates: Any, base: Any, lean: Any
+) -> tuple[Any, Any, Any]:
+    """Return the set, the bases and the lean for the models, by default those of a saved result."""
     saved = next((_probed(model, None, None, {}) for model in filter(_is_saved, models)), None)
     if saved is not None and base is None:
         base = [source_option(name) for name in dict.fromkeys(row.base for row in saved.rows)]
+    if saved is not None and lean is None:
+        named = saved.provenance.get("settings", {}).get("lean")
+        lean = named and source_option(named)
     if templates is None:
         templates = (
             default_templates(*map(find_kind, models))
@@ -135,7 +141,7 @@ def _shared(models: Sequence[Compared], templates: Any, base: Any) -> tuple[Any,
         )
         # Recorded answers have templates of their own.
         templates = templates or None
-    return templates, base
+    return templates, base, lean
 
 
 def _probed(model: Compared, templates: Any, base: Any, choices: dict[str, Any]) -> ProbeResult:

@@ -184,10 +184,15 @@ def compare_results(
     """
     notes = _scorer_notes(first, second, names)
     if first.templates != second.templates:
+        lacks = [
+            f"{name} has no “{text}”"
+            for own, its, name in ((first, second, names[1]), (second, first, names[0]))
+            for text in own.templates
+            if text not in its.templates
+        ]
         raise InputError(
-            f"{names[0]} has {len(first.templates)} templates and {names[1]} "
-            f"{len(second.templates)}, or others; a paired comparison needs the same templates, "
-            "after the same turns of a chat"
+            f"{listed(names)} differ in their templates ({(*lacks, 'their order differs')[0]}); a "
+            "paired comparison needs the same templates, after the same turns of a chat"
         )
     later = {(row.base, row.direction): row for row in second.rows}
     rows = [
@@ -643,4 +648,15 @@ def _compare_again(provenance: Mapping[str, Any]) -> str:
         option = templates_option(probe["templates"])
         words += ["--templates", option] if option else []
         words += base_options(probe["bases"])
-    return command_line("compare", provenance["given"], words, settings.words())
+    return command_line("compare", _written(provenance), words, settings.words())
+
+
+def _written(provenance: Mapping[str, Any]) -> list[str]:
+    """Return what each model was given as; a result in memory has to be saved first."""
+    given = list(provenance["given"])
+    for place, probe in enumerate(provenance.get("probes", ())):
+        # It was given as no file, so it bears its model's name, perhaps with what tells it apart.
+        name, own = given[place], str(probe.get("model"))
+        if provenance["saved"][place] and (name == own or name.startswith(f"{own} (")):
+            given[place] = f"RESULT-{place + 1}.json"
+    return given

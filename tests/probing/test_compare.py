@@ -201,8 +201,11 @@ def test_results_that_cannot_be_paired_are_refused(
     with pytest.raises(InputError, match="share no direction: a has task->attribute, b has attr"):
         compare([one, two])
     other = replace(small("b"), templates=tuple("abcdeg"))
-    with pytest.raises(InputError, match="a has 6 templates and b 6, or others"):
+    with pytest.raises(InputError, match=r"a and b differ in their templates \(b has no “f”"):
         compare([small("a"), other])
+    turned = replace(small("b"), templates=small("b").templates[::-1])
+    with pytest.raises(InputError, match="their order differs"):
+        compare([small("a"), turned])
 
 
 @pytest.mark.parametrize("kinds", [("masked", "causal"), ("masked", "masked"), (None, "causal")])
@@ -234,6 +237,41 @@ def test_models_of_one_name_are_told_apart(small: Any, tmp_path: Path) -> None:
     assert result.provenance["saved"] == [True, True, True]
     row = compare([small(), small(seed=1)], interval=QUICK).rows[0]
     assert (row.first, row.second) == ("m (1)", "m (2)")
+
+
+def test_the_command_names_files_for_results_in_memory(small: Any, tmp_path: Path) -> None:
+    """The name of a model in their place would probe it again, with other choices."""
+    path = tmp_path / "old.json"
+    path.write_text(small("old").to_json(), encoding="utf-8")
+    for models, written in (
+        ([path, small("new", 1)], [str(path), "RESULT-2.json"]),
+        ([small(), small(seed=1)], ["RESULT-1.json", "RESULT-2.json"]),
+    ):
+        page = compare(models, interval=QUICK).page()
+        (command,) = [command for section in page.sections for command in section.commands]
+        assert command.startswith(f"lmprobe compare {' '.join(written)} ")
+
+
+def test_a_model_has_the_lean_of_the_saved_result_beside_it(tmp_path: Path) -> None:
+    """So that a result about stereotypes is compared, and not without a lean."""
+    rng, tasks = np.random.default_rng(0), [f"job {number}" for number in range(6)]
+    lean = tmp_path / "stereotypes.csv"
+    lean.write_text(
+        "task,he,she\n" + "".join(f"{task},{n % 2},{1 - n % 2}\n" for n, task in enumerate(tasks))
+    )
+    tables = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for table in tables:
+        lines = [f"{task},t{k},{rng.normal():.3f},0\n" for k in range(4) for task in tasks]
+        table.write_text("task,template,he,she\n" + "".join(lines))
+    choices: dict[str, Any] = {"base": "uniform", "lean": str(lean)}
+    saved = probe(str(tables[0]), **choices)
+    with pytest.MonkeyPatch.context() as patch:
+        # The result knows the file's name, as it does that of its base.
+        patch.chdir(tmp_path)
+        (row,) = compare([saved, str(tables[1])]).rows
+        (expected,) = compare([saved, probe(str(tables[1]), **choices)]).rows
+    assert row.obstacle is None
+    assert row.value == expected.value
 
 
 @pytest.mark.parametrize(

@@ -275,9 +275,9 @@ def test_results_that_cannot_be_compared_are_refused(small: Small) -> None:
     """Models of one name are told apart by time."""
     result = small()
     name = "example/made-up-model"
-    with pytest.raises(InputError, match=rf"{name} \(earlier\) has 6 .* {name} \(later\) 6"):
+    with pytest.raises(InputError, match=rf"{name} \(earlier\) and {name} \(later\) differ in"):
         result.changes(replace(result, templates=tuple("abcdeg")))
-    with pytest.raises(InputError, match=f"m has 6 templates and {name} 6"):
+    with pytest.raises(InputError, match=f"m and {name} differ in their templates"):
         result.changes(replace(small(model="m"), templates=tuple("abcdeg")))
     with pytest.raises(InputError, match="different jobs cannot be compared: probe and comp"):
         result.changes(compare([small(model="a"), small(model="b", seed=1)], interval="t"))
