@@ -181,6 +181,8 @@ class CheckedRow:
         """Why the outcome is so, and whether the model would have given other answers."""
         obstacle, notes = self.claim.estimate.obstacle, self.claim.estimate.notes
         reason = self.outcome.reason if obstacle is None else obstacle.reason
+        if self.outcome is Outcome.UNDECIDED and not self.claim.estimate.interval.bounded:
+            reason = "without an interval the value may lie on either side of the limit"
         return "; ".join([reason, *(note.text for note in notes if note.kind is NoteKind.MASS)])
 
     @property

@@ -51,6 +51,10 @@ def test_the_outcome_follows_the_whole_interval(low: float, high: float, outcome
     assert row.outcome == outcome
     assert row.outcome.label in row.explanation
     assert to_json(row)["outcome"] == outcome
+    if outcome == "undecided":
+        assert (
+            "the interval contains the limit" in row.reason
+        ) == row.claim.estimate.interval.bounded
 
 
 def test_the_worst_row_decides() -> None:
