@@ -249,7 +249,7 @@ def _flips(flips: Mapping[str, int]) -> str:
     return ", ".join(
         f"{flips[axis]} of {flips[f'of_{axis}']} {axis}"
         for axis in ("families", "turns", "tasks")
-        if axis in flips
+        if flips.get(f"of_{axis}")
     )
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lmprobe import __version__
+from lmprobe.models.kinds.recorded import RECORDED
 from lmprobe.probing.exhibits import verdict_tables
 from lmprobe.probing.finding import finding
 from lmprobe.probing.page import LIMITS, uses_masks
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import run_again
 from lmprobe.report.markup import escaped, fenced, table_lines
-from lmprobe.results import Obstacle
+from lmprobe.results import NoteKind, Obstacle
 from lmprobe.results.codec import to_json
 
 if TYPE_CHECKING:
@@ -66,6 +67,14 @@ def eval_results(result: ProbeResult) -> list[EvalResult]:
     ]
 
 
+def _of_answers(result: ProbeResult) -> list[str]:
+    """Return what is not known of recorded answers, such as whether they are informed."""
+    if result.provenance.get("kind") != RECORDED:
+        return []
+    texts = [note.text for note in result.notes if note.kind is NoteKind.DATA]
+    return [line for text in texts for line in (escaped(f"{text[0].upper()}{text[1:]}."), "")]
+
+
 def model_card(result: ProbeResult) -> str:
     """Return a model card with the metadata and a section; paste it, or merge it by tools."""
     from huggingface_hub import ModelCardData
@@ -83,6 +92,7 @@ def model_card(result: ProbeResult) -> str:
             "",
             *(line for text in finding(result) for line in (escaped(text.text), "")),
             *(line for table in verdict_tables(result.rows) for line in table_lines(table)),
+            *_of_answers(result),
             "Directional bias amplification (Wang & Russakovsky, ICML 2021): positive values "
             "exaggerate the base, negative ones weaken it.",
             "",

@@ -143,6 +143,9 @@ def grouped_words(
         members = (templates.attribute_words, templates.task_words)[direction.axis]
         if all(members[label] == (label,) for label in labels):
             continue
+        if table.recorded and all(len(members[label]) == 1 for label in labels):
+            # The only item of a task carries all there is, and its name may be a number.
+            continue
         by_word = replace(
             table, attributes=table.words.attributes, tasks=table.words.tasks,
             attribute_of=(), task_of=(),
