@@ -65,10 +65,13 @@ def probe_page(result: ProbeResult) -> Page:
     """Return the whole report of a probe."""
     rows = by_direction([row for row in result.rows if row.unevenness is None])
     templates, tasks = len(result.templates), len(_unique(row.tasks for row in result.rows))
+    turns = len(set(result.turns))
+    several = plural(templates // max(turns, 1), "template")
+    after = f" after {'a turn' if turns == 1 else f'each of {turns} turns'}" if turns else ""
     return Page(
         title=f"Does {result.provenance['model']} exaggerate the base rates?",
         subtitle=(
-            f"{plural(templates, 'template')} of {result.provenance['templates']['name']}"
+            f"{several} of {result.provenance['templates']['name']}{after}"
             f"{', such as' if templates > 1 else ':'} “{result.templates[0]}”; "
             f"{plural(tasks, 'task')}; {', '.join(_unique(row.attributes for row in result.rows))}"
         ),
