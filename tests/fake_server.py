@@ -36,7 +36,7 @@ class FakeServer:
         """Answered instead of the next completions."""
         self.lives = 10**9
         """How many completions are answered before connections are closed without an answer."""
-        self.lists = self.echoes = self.begins = self.spaces = self.top = self.samples = True
+        self.echoes = self.begins = self.spaces = self.top = self.samples = True
         self.sharpness = 1.0
         """The log-probabilities of echoed tokens are multiplied by it."""
         self.damage = ""
@@ -128,17 +128,13 @@ class FakeServer:
             return 404, {"error": {"message": f"The model {body['model']} does not exist."}}
         if body["temperature"] and not self.samples:
             return 400, {"error": {"message": "temperature must be 0"}}
-        prompts = body["prompt"]
-        if isinstance(prompts, list) and not self.lists:
-            return 400, {"error": {"message": "prompt must be a string"}}
-        prompts = prompts if isinstance(prompts, list) else [prompts]
         with self._lock:
-            self.prompts += prompts
+            self.prompts.append(body["prompt"])
             try:
-                choices = [self._remembered(body, prompt) for prompt in prompts]
+                choice = self._remembered(body, body["prompt"])
             except ValueError as problem:
                 return 400, {"error": {"message": str(problem)}}
-        return 200, {"choices": [{"index": n} | made for n, made in enumerate(choices)]}
+        return 200, {"choices": [{"index": 0} | choice]}
 
 
 @contextmanager
@@ -186,7 +182,10 @@ def serving(server: FakeServer) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Running(ThreadingHTTPServer):
+        request_queue_size = 64
+
+    running = Running(("127.0.0.1", 0), Handler)
     running.daemon_threads = True
     running.block_on_close = False
     thread = Thread(target=running.serve_forever, args=(0.02,), daemon=True)

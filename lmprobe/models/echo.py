@@ -8,16 +8,17 @@ echoes must be what it says when it generates.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
 from lmprobe.errors import ModelError, shortened
 from lmprobe.io.work import Progress, silent
 from lmprobe.models.language_model import Span
-from lmprobe.models.server import Server, ServerRefusal
+from lmprobe.models.server import Server
 
 SENTENCES = (
     "The nurse said that she would be late because the bus did not come.",
@@ -27,8 +28,8 @@ SENTENCES = (
 )
 """What a server is checked with: everyday words, so that small models know them."""
 
-# How many of the likeliest tokens a server may be asked for: vLLM's limit, OpenAI's, the least.
-_TOP = (20, 5, 1)
+# How many of the likeliest tokens every server gives: OpenAI's limit.
+_TOP = 5
 
 # Of log-probabilities. In bfloat16 two readings of a token differ by a few hundredths, rarely by
 # more than a tenth; in float32 by 1e-4. Wrong ones differ by several units.
@@ -95,144 +96,125 @@ def _places(tokens: Sequence[str], text: str) -> list[Span] | None:
     Some servers leave out the space that a token begins with, and they write the parts of a
     letter of several bytes as nothing, or as marks of what cannot be shown.
     """
-    lower = text.lower() if len(text.lower()) == len(text) else text
+    # Parts in a row have one place.
+    groups = [
+        group
+        for part, same in groupby(tokens, key=_is_part)
+        for group in ([list(same)] if part else [[token] for token in same])
+    ]
+    pattern = "".join(
+        # No part of a letter is ASCII.
+        r"\s*([^\x00-\x7f]*?)" if _is_part(group[0]) else rf"\s*({re.escape(group[0].strip())})"
+        for group in groups
+    )
+    found = re.fullmatch(rf"{pattern}\s*", text, re.IGNORECASE | re.DOTALL)
+    if found is None:
+        return None
     places: list[Span] = []
-    end = parts = 0
-    for token in tokens:
-        word = token.strip().lower()
-        if not token or "\ufffd" in token:
-            parts += 1
-            continue
-        if not word:
-            end += len(token) * text.startswith(token, end)
-        start = end + len(text[end:]) - len(text[end:].lstrip()) if word else end
-        start = lower.find(word, start) if parts else start
-        if start < 0 or not lower.startswith(word, start):
-            return None
-        span = start, start + len(word)
-        places += [(end, start) if text[end:start].strip() else span] * parts + [span]
-        end, parts = span[1], 0
-    places += [(end, len(text))] * parts
-    return places if parts or not text[end:].strip() else None
+    for group, span in reversed(list(zip(groups, found.regs[1:], strict=True))):
+        # Those that are nothing belong to the letter after them.
+        nothing = _is_part(group[0]) and span[0] == span[1] and places
+        places += [places[-1] if nothing else span] * len(group)
+    return places[::-1]
+
+
+def _is_part(token: str) -> bool:
+    return not token or "\ufffd" in token
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class Choice:
+    """What a server answers to a text: the tokens that it echoes and generates."""
+
     text: str
     tokens: list[str]
     log_probability: list[float | None]
     top: dict[str, float]
     """The likeliest tokens at the last place."""
 
+    def reading(self, prompt: str, sentence: str) -> Reading | None:
+        """Return the reading of a sentence after a prompt; None if the tokens do not write it."""
+        tokens, values = self.tokens, self.log_probability
+        # As a rule the last token was generated.
+        without = read_echo(sentence, tokens[:-1], values[:-1], prompt)
+        return without or read_echo(sentence, tokens, values, prompt)
 
+
+@dataclass(frozen=True, slots=True)
 class Completions:
-    """The completions of one model of a server.
+    """The completions of one model of a server, of what is read before a sentence and of it."""
 
-    A text is given in two parts, what is read before a sentence and the sentence.
-    """
+    server: Server
+    model: str
 
-    def __init__(self, server: Server, model: str) -> None:
-        """Ask for one prompt in a request, until more are known to work."""
-        self.server, self.model, self.prompts = server, model, 1
-
-    def read(
-        self, sentences: Sequence[tuple[str, str]], *, progress: Progress = silent
+    def readings(
+        self, sentences: Sequence[tuple[str, str]], progress: Progress = silent
     ) -> list[Reading | None]:
         """Return the readings of sentences; None where their tokens do not write them."""
-        choices = self.complete(sentences, progress=progress, echo=True, logprobs=1)
-        readings = []
-        for (prompt, text), choice in zip(sentences, choices, strict=True):
-            tokens, values = choice.tokens, choice.log_probability
-            # As a rule the last token was generated.
-            without = read_echo(text, tokens[:-1], values[:-1], prompt)
-            readings.append(without or read_echo(text, tokens, values, prompt))
-        return readings
+        choices = self.complete(sentences, progress, echo=True, logprobs=1)
+        return [choice.reading(*each) for choice, each in zip(choices, sentences, strict=True)]
 
-    def next_tokens(self, sentences: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
-        """Return the likeliest tokens after each beginning, as many as the server gives."""
-        for most in _TOP[:-1]:
-            try:
-                return [choice.top for choice in self.complete(sentences, logprobs=most)]
-            except ServerRefusal:
-                continue
-        return [choice.top for choice in self.complete(sentences, logprobs=_TOP[-1])]
+    def read(
+        self, sentences: Sequence[tuple[str, str]], progress: Progress = silent
+    ) -> list[Reading]:
+        """Return the readings of sentences; raise if their tokens do not write one."""
+        readings = self.readings(sentences, progress)
+        if None in readings:
+            raise ModelError(
+                f"{self.server.url}: the tokens that the server echoes do not write the sentence "
+                f"{sentences[readings.index(None)][1]!r}; its tokenizer does not know all letters, "
+                "or changes them"
+            )
+        return [reading for reading in readings if reading is not None]
 
     def complete(
-        self, sentences: Sequence[tuple[str, str]], *, progress: Progress = silent, **options: Any
-    ) -> list[_Choice]:
+        self, sentences: Sequence[tuple[str, str]], progress: Progress = silent, **options: Any
+    ) -> list[Choice]:
         """Return what the server adds to texts: one token each, unless the options say else."""
-        groups = [
-            same[start : start + self.prompts]
+        options = {"model": self.model, "max_tokens": 1, "temperature": 0, **options}
+        bodies = [
             # A prompt has its special tokens written out, and more may not be added.
-            for same in ([s for s in sentences if not s[0]], [s for s in sentences if s[0]])
-            for start in range(0, len(same), self.prompts)
+            options | {"prompt": prompt + text} | ({"add_special_tokens": False} if prompt else {})
+            for prompt, text in sentences
         ]
-        bodies = []
-        for group in groups:
-            prompts = [prompt + text for prompt, text in group]
-            body = {"model": self.model, "max_tokens": 1, "temperature": 0, **options}
-            body["prompt"] = prompts if self.prompts > 1 else prompts[0]
-            bodies.append(body | ({"add_special_tokens": False} if group[0][0] else {}))
+        return list(map(self._choice, self.server.ask_all("completions", bodies, progress)))
 
-        done: list[tuple[str, str]] = []
-
-        def count(number: int) -> None:
-            done.extend(groups[number])
-            progress(len(done), len(sentences))
-
-        received = self.server.ask_all("completions", bodies, count)
-        answers: dict[tuple[str, str], _Choice] = {}
-        for group, answer in zip(groups, received, strict=True):
-            answers.update(zip(group, self._choices(answer, len(group)), strict=True))
-        return [answers[sentence] for sentence in sentences]
-
-    def _choices(self, answer: Mapping[str, Any], number: int) -> list[_Choice]:
-        choices = []
+    def _choice(self, answer: Mapping[str, Any]) -> Choice:
         try:
-            for choice in sorted(answer["choices"], key=lambda choice: choice.get("index", 0)):
-                parts = choice.get("logprobs") or {}
-                values = parts.get("token_logprobs") or ()
-                numbers = [None if value is None else float(value) for value in values]
-                likeliest: dict[Any, Any] = (parts.get("top_logprobs") or ({},))[-1] or {}
-                tokens = list(map(str, parts.get("tokens") or ()))
-                top = {str(token): float(value) for token, value in likeliest.items()}
-                choices.append(_Choice(str(choice.get("text")), tokens, numbers, top))
-        except (AttributeError, KeyError, TypeError, ValueError):
-            choices = []
-        if len(choices) != number:
-            raise ModelError(
-                f"{self.server.url}: the server's answer to {number} prompts is not as the "
-                f"completions of OpenAI are: {shortened(answer, 200)}"
+            (choice,) = answer["choices"]
+            parts = choice.get("logprobs") or {}
+            values = parts.get("token_logprobs") or ()
+            likeliest: dict[Any, Any] = (parts.get("top_logprobs") or ({},))[-1] or {}
+            return Choice(
+                str(choice.get("text")),
+                list(map(str, parts.get("tokens") or ())),
+                [None if value is None else float(value) for value in values],
+                {str(token): float(value) for token, value in likeliest.items()},
             )
-        return choices
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ModelError(
+                f"{self.server.url}: the server's answer is not as the completions of OpenAI are: "
+                f"{shortened(answer, 200)}"
+            ) from None
 
 
-def check_echo(completions: Completions, prompt: str, prompts: int) -> list[Reading]:
+def check_echo(completions: Completions, prompt: str) -> list[Reading]:
     """Return the readings of the known sentences; raise if they are not what is generated.
 
-    `prompt` is what is written before every sentence. `prompts` is how many prompts to send in one
-    request from now on, if the server takes several.
+    `prompt` is what is written before every sentence.
     """
-    sentences = [(prompt, sentence) for sentence in SENTENCES]
     known = []
     # One at a time, so that the numbers are the same every time.
-    for sentence in sentences:
-        (reading,) = completions.read([sentence])
+    for sentence in SENTENCES:
+        (choice,) = completions.complete([(prompt, sentence)], echo=True, logprobs=1)
+        reading = choice.reading(prompt, sentence)
         if reading is None:
-            (choice,) = completions.complete([sentence], echo=True, logprobs=1)
             raise _refused(
                 completions,
-                f"asked to echo {sentence[1]!r} with log-probabilities, it answered "
+                f"asked to echo {sentence!r} with log-probabilities, it answered "
                 f"{shortened(choice.text, 100)!r} with those of {len(choice.tokens)} tokens",
             )
         known.append(reading)
-    completions.prompts = prompts
-    try:
-        together = completions.read(sentences)
-    except ModelError:
-        together = []
-    if [reading and reading.tokens for reading in together] != [one.tokens for one in known]:
-        completions.prompts = 1
     comparisons = list(_comparisons(completions, prompt, known))
     differences = [abs(echoed - generated) for _, _, echoed, generated in comparisons]
     if len(comparisons) < _FEWEST_COMPARISONS:
@@ -267,26 +249,26 @@ def _comparisons(
 
     A known sentence is generated from each of its beginnings. Its next token is compared where it
     is among the likeliest; else it may not be likelier than these. So that no server is accepted
-    because nothing could be compared, the likeliest tokens after some beginnings are echoed too.
+    because nothing could be compared, the likeliest token after each beginning is echoed too.
     """
     beginnings = {"": (known[0], known[0].first)} if prompt else {}
     for reading in known:
         for number, (before, after) in enumerate(pairwise(reading.places), start=1):
             if before and after and before[1] < after[0]:
                 beginnings[reading.sentence[: before[1]]] = reading, number
-    generated = completions.next_tokens([(prompt, text) for text in beginnings])
+    generated = completions.complete([(prompt, text) for text in beginnings], logprobs=_TOP)
     longer: dict[str, tuple[str, str, float]] = {}
-    for (text, (reading, number)), top in zip(beginnings.items(), generated, strict=True):
-        token, echoed = reading.tokens[number], reading.log_probability[number]
+    for (text, (reading, number)), choice in zip(beginnings.items(), generated, strict=True):
+        token, echoed, top = reading.tokens[number], reading.log_probability[number], choice.top
         if token in top:
             yield text, token, echoed, top[token]
         elif len(top) > 1 and echoed > min(top.values()):
             yield text, token, echoed, min(top.values())
-        for likely in sorted(top, key=lambda token: -top[token])[:1]:
-            if likely.strip().isalpha():
-                longer[f"{text} {likely.strip()}".strip()] = text, likely, top[likely]
-    read = completions.read([(prompt, text) for text in longer])
-    for (text, token, value), whole in zip(longer.values(), read, strict=True):
+        likely = max(top, key=top.__getitem__, default="")
+        if likely.strip().isalpha():
+            longer[f"{text} {likely.strip()}".strip()] = text, likely, top[likely]
+    echoes = completions.readings([(prompt, text) for text in longer])
+    for (text, token, value), echo in zip(longer.values(), echoes, strict=True):
         reading, number = beginnings[text]
-        if whole is not None and whole.tokens == (*reading.tokens[:number], token):
-            yield text, token, whole.log_probability[-1], value
+        if echo is not None and echo.tokens == (*reading.tokens[:number], token):
+            yield text, token, echo.log_probability[-1], value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,14 +206,6 @@ class LanguageModel(Protocol):
         self, queries: Sequence[TokenQuery], *, progress: Progress = silent
     ) -> Floats:
         """Return log P(token at its position | what the model reads there) of each query (n,)."""
-
-
-@runtime_checkable
-class ReadsFirst(Protocol):
-    """A language model that is told the tokens of a sentence together with its answer about it."""
-
-    def read(self, clozes: Sequence[Cloze], *, progress: Progress = silent) -> None:
-        """Ask for the sentences of the clozes, which are then encoded and scored."""
 
 
 # How tokenizers write the space before a word: SentencePiece's, byte-level BPE's space,
@@ -468,19 +460,14 @@ def _boundary(
     return bool(word_start[cloze.ids[start]]), after
 
 
-def chat_prompt(tokenizer: Any, turn: str, system: str | None = None) -> str:
-    """Return what a chat model reads before its answer to a turn of the user.
+TEMPLATE_OPTIONS = {"date_string": "26 Jul 2024"}
+"""A chat template that writes the date is given the same one every day, where it can be given."""
 
-    A template that writes the date is given the same one every day, where it can be given one.
-    """
-    messages = [{"role": "user", "content": turn}]
-    if system is not None:
-        messages.insert(0, {"role": "system", "content": system})
-    return str(
-        tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, tokenize=False, date_string="26 Jul 2024"
-        )
-    )
+
+def chat_messages(turn: str, system: str | None = None) -> list[dict[str, str]]:
+    """Return the turn of a user, after that of a system if there is one, as templates take them."""
+    before = [] if system is None else [{"role": "system", "content": system}]
+    return [*before, {"role": "user", "content": turn}]
 
 
 def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:

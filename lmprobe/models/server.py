@@ -10,34 +10,32 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from http.client import HTTPException
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
 
 from lmprobe.errors import InputError, ModelError, shortened
 from lmprobe.io.files import parse_json
+from lmprobe.io.work import Progress, silent
 
 KEY_VARIABLE = "LMPROBE_API_KEY"
 """The environment variable with the key of a server."""
 TIMEOUT = 120.0
 """The longest time to wait for an answer, in seconds."""
 
-_PARALLEL = 8
 _ATTEMPTS = 5
 # Before the second attempt, in seconds; doubled for each further one.
 _PAUSE, _LONGEST_PAUSE = 0.25, 60.0
 # Too many requests, and what a server or the gateway before it has for a moment.
 _PASSING = (429, 500, 502, 503, 504)
-_HINTS = {
-    301: "; redirections are not followed: give the URL that it leads to",
-    404: "; the URL of an API often ends in /v1",
-}
-_HINTS |= dict.fromkeys((302, 303, 307, 308), _HINTS[301])
+_NO_API = "; the URL of an API often ends in /v1"
 
 
 def is_url(name: object) -> bool:
@@ -73,25 +71,26 @@ class ServerRefusal(ModelError):
 
 
 class _PassingError(Exception):
-    """A failure that another attempt may not have; `pause` is what the server asks for."""
-
-    pause: float | None = None
+    """A failure that another attempt may not have, and the pause that the server asks for."""
 
 
-class _NoRedirection(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none: the key is for the server that was named."""
+class _AsAnswered(HTTPErrorProcessor):
+    def http_response(self, request: Any, response: Any) -> Any:
+        """Follow no redirection: the key is for the server that was named."""
+        return response
+
+    https_response = http_response
 
 
 class Server:
     """Sends requests to one URL; each answer is a JSON object."""
 
-    def __init__(self, url: str) -> None:
-        """Read the key from the environment."""
-        self.url = url
+    def __init__(self, url: str, parallel: int = 1) -> None:
+        """Read the key from the environment; `parallel` is how many requests may run at once."""
+        self.url, self._parallel = url, parallel
         self._key = os.environ.get(KEY_VARIABLE, "").strip()
         local = urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
-        self._opener = build_opener(_NoRedirection, *[ProxyHandler({})] * local)
+        self._opener = build_opener(_AsAnswered, *[ProxyHandler({})] * local)
 
     def ask(
         self,
@@ -111,53 +110,46 @@ class Server:
             try:
                 return self._answer(path, body)
             except _PassingError as problem:
-                reason = str(problem)
-                # With jitter, so that requests which failed together do not come back together.
-                pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
-                pause = pause if problem.pause is None else problem.pause
+                reason, pause = problem.args
+                if pause is None:
+                    # With jitter, so that requests which failed together do not return together.
+                    pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
                 if attempt == attempts or pause > _LONGEST_PAUSE or stop.wait(pause):
                     break
         tries = f" ({attempt} attempts)" if attempt > 1 else ""
         raise ModelError(f"{self.url}: {reason}{tries}")
 
     def ask_all(
-        self, path: str, bodies: Sequence[Mapping[str, Any]], done: Callable[[int], None]
+        self, path: str, bodies: Sequence[Mapping[str, Any]], progress: Progress = silent
     ) -> list[dict[str, Any]]:
-        """Return the answers to several requests, some of which run in parallel.
+        """Return the answers to several requests.
 
-        `done` is called with the number of each request that is answered. The threads are no
-        obstacle to an interrupt: nothing waits for them.
+        The threads are no obstacle to an interrupt: nothing waits for them.
         """
+        answers: list[Future[dict[str, Any]]] = [Future() for _ in bodies]
         waiting: SimpleQueue[int] = SimpleQueue()
-        arrived: SimpleQueue[tuple[int, dict[str, Any] | BaseException]] = SimpleQueue()
-        stop = Event()
         for number in range(len(bodies)):
             waiting.put(number)
+        stop = Event()
 
         def work() -> None:
-            while not stop.is_set():
-                try:
+            with suppress(Empty):
+                while not stop.is_set():
                     number = waiting.get_nowait()
-                except Empty:
-                    return
-                try:
-                    arrived.put((number, self.ask(path, bodies[number], stop=stop)))
-                except BaseException as problem:
-                    arrived.put((number, problem))
+                    try:
+                        answers[number].set_result(self.ask(path, bodies[number], stop=stop))
+                    except BaseException as problem:
+                        answers[number].set_exception(problem)
 
-        answers: dict[int, dict[str, Any]] = {}
         try:
-            for _ in range(min(_PARALLEL, len(bodies))):
+            for _ in range(min(self._parallel, len(bodies))):
                 Thread(target=work, daemon=True).start()
-            while len(answers) < len(bodies):
-                number, answer = arrived.get()
-                if isinstance(answer, BaseException):
-                    raise answer
-                answers[number] = answer
-                done(number)
+            for number, answer in enumerate(answers, start=1):
+                answer.result()
+                progress(number, len(bodies))
         finally:
             stop.set()
-        return [answers[number] for number in range(len(bodies))]
+        return [answer.result() for answer in answers]
 
     def _answer(self, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         root = self.url[: -len(urlsplit(self.url).path) or None]
@@ -171,43 +163,42 @@ class Server:
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:
                 text = response.read().decode("utf-8", errors="replace")
-        except HTTPError as problem:
-            with problem:
-                raise self._refused(problem) from None
         except (HTTPException, OSError) as problem:
             reason = getattr(problem, "reason", problem)
             why = getattr(reason, "strerror", None) or reason or type(reason).__name__
             what = "cannot be reached" if isinstance(problem, URLError) else "broke off its answer"
             if isinstance(reason, TimeoutError):
                 what, why = "is too slow", f"no answer within {TIMEOUT:g} seconds"
-            raise _PassingError(f"the server {what}: {why}") from None
-        if text.lstrip().startswith("<"):
-            raise ModelError(f"{self.url}: the server answers with a web page{_HINTS[404]}")
+            raise _PassingError(f"the server {what}: {why}", None) from None
+        page = text.lstrip().startswith("<")
         try:
-            answer = parse_json(text)
+            answer = "" if page else parse_json(text)
         except ValueError as problem:
-            raise _PassingError(f"the server's answer is not JSON: {problem}") from None
+            if response.status == 200:
+                raise _PassingError(f"the server's answer is not JSON: {problem}", None) from None
+            answer = text
+        if response.status != 200:
+            raise self._refusal(response.status, answer, response.headers.get("Retry-After", ""))
         if not isinstance(answer, dict):
-            raise ModelError(f"{self.url}: the server's answer is no JSON object")
+            found = f"with a web page{_NO_API}" if page else "with no JSON object"
+            raise ModelError(f"{self.url}: the server answers {found}")
         return answer
 
-    def _refused(self, problem: HTTPError) -> Exception:
-        said: Any = problem.read().decode("utf-8", errors="replace")
-        try:
-            said = parse_json(said)
-        except ValueError:
-            said = "" if said.lstrip().startswith("<") else said
+    def _refusal(self, status: int, said: Any, after: str) -> Exception:
+        """Return the error for what a server says instead of an answer."""
         # As OpenAI, vLLM and FastAPI say what is wrong.
         while isinstance(said, dict):
             said = said.get("error") or said.get("message") or said.get("detail") or ""
         text = str(said).replace(self._key, "(key)") if self._key else str(said)
         text = shortened(text.strip().rstrip("."), 300)
-        text = f"the server answers HTTP {problem.code}{text and ', ' + text}"
-        if problem.code in _PASSING:
-            passing, after = _PassingError(text), problem.headers.get("Retry-After", "")
-            passing.pause = float(after) if after.isdecimal() else None
-            return passing
-        wrong = f"; it does not accept the key in the environment variable {KEY_VARIABLE}"
-        lacking = f"; set the environment variable {KEY_VARIABLE} to its key"
-        hints = _HINTS | dict.fromkeys((401, 403), wrong if self._key else lacking)
-        return ServerRefusal(f"{self.url}: {text}{hints.get(problem.code, '')}")
+        text = f"the server answers HTTP {status}{text and ', ' + text}"
+        if status in _PASSING:
+            return _PassingError(text, float(after) if after.isdecimal() else None)
+        hint = _NO_API if status == 404 else ""
+        if status in (401, 403):
+            wrong = "it does not accept the key in the environment variable"
+            lacking = "give its key in the environment variable"
+            hint = f"; {wrong if self._key else lacking} {KEY_VARIABLE}"
+        if 300 <= status < 400:
+            hint = "; redirections are not followed: give the URL that it leads to"
+        return ServerRefusal(f"{self.url}: {text}{hint}")

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.io.work import Progress, silent
+from lmprobe.io.work import Progress
 from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import kinds
 from lmprobe.models.language_model import (
     Cloze,
     EncodedCloze,
     LanguageModel,
-    ReadsFirst,
     TokenQuery,
 )
 from lmprobe.models.scorers import ChosenScorer, choose_scorer, mass_queries, sums
@@ -135,9 +134,6 @@ class Chunk:
         """
         groups: dict[str, Sequence[Sequence[TokenQuery]]] = {}
         numbers: dict[str, tuple[float, ...]] = {}
-        if isinstance(model, ReadsFirst):
-            model.read(list(chain(*self.clozes.values())), progress=progress)
-            progress = silent
         encoded = self._encoded(model)
         for direction, sentences in encoded.items():
             numbers[f"{direction} pieces"] = tuple(len(cloze.pieces) for cloze in sentences)

@@ -19,10 +19,11 @@ from lmprobe.errors import Argument, ModelError
 from lmprobe.models.forward import Batch, BatchSize, first_line, most_positions
 from lmprobe.models.kind import BatchedModel, kinds
 from lmprobe.models.language_model import (
+    TEMPLATE_OPTIONS,
     Cloze,
     EncodedCloze,
     TokenQuery,
-    chat_prompt,
+    chat_messages,
     encode_causal,
 )
 from lmprobe.models.prefix_tree import Ids, PrefixTree, TreeCheck, plant, tree_inputs
@@ -59,13 +60,17 @@ class CausalModel(BatchedModel):
                 ")",
             )
         try:
-            return chat_prompt(self.tokenizer, turn, system)
+            messages = chat_messages(turn, system)
+            written = self.tokenizer.apply_chat_template(
+                messages, add_generation_prompt=True, tokenize=False, **TEMPLATE_OPTIONS
+            )
         # Templates are code of others, and raise what they like for roles that they do not know.
         except Exception as problem:
             said = f"with the system text {system!r}" if system is not None else f"with {turn!r}"
             raise ModelError(
                 f"{self.name}: its chat template fails {said}: {first_line(problem)}"
             ) from problem
+        return str(written)
 
     def _encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
         return encode_causal(self.tokenizer, clozes, self.word_tokens.begins)

@@ -26,19 +26,21 @@ from lmprobe.models.forward import BatchSize
 from lmprobe.models.kind import kinds
 from lmprobe.models.kinds.causal import CausalModel
 from lmprobe.models.language_model import (
+    TEMPLATE_OPTIONS,
     Cloze,
     EncodedCloze,
     Origin,
     TokenizedText,
     TokenQuery,
     WordTokens,
+    chat_messages,
     encode_framed,
 )
 from lmprobe.models.server import Server, ServerRefusal, server_address
 from lmprobe.results import Note, NoteKind
 
-# Prompts in one request: a server has enough to do, and little is lost if one fails.
-_PROMPTS = 16
+# Requests at once: a server has enough to do.
+_PARALLEL = 16
 
 # Random words: known sentences are continued at the highest temperature that servers take, and
 # whatever their defaults are, any token may be drawn. The first tokens still fit the sentence.
@@ -54,9 +56,6 @@ _SAME_MODEL = 0.01
 
 # vLLM's number for a probability of zero, which JSON cannot write.
 _ZERO = -9999.0
-
-# A template that writes the date writes the same one every day, as for a model loaded here.
-_DATE = {"date_string": "26 Jul 2024"}
 
 _Sentence = tuple[str, str]
 """What is read before a sentence, and the sentence."""
@@ -79,7 +78,7 @@ class ServedModel(CausalModel):
     """A causal model behind the URL of a server such as vLLM's; `load_model` makes it."""
 
     kind = "served"
-    chunk_sentences = 256
+    chunk_sentences = 128
     caveats = (
         Note(
             NoteKind.MASS,
@@ -106,12 +105,12 @@ class ServedModel(CausalModel):
         if named and served_model and named != served_model:
             raise InputError(Argument("served_model"), f' is not the "{named}" of the URL')
         self.batch_policy = BatchSize(batch_size, "cpu").policy
-        self._server = Server(address)
+        parallel = _PARALLEL if self.batch_policy == "auto" else int(self.batch_policy)
+        self._server = Server(address, parallel)
         entry = _served_entry(self._server, served_model or named)
         self._model, self._bos = str(entry["id"]), bos or ""
         self._completions = Completions(self._server, self._model)
-        prompts = _PROMPTS if self.batch_policy == "auto" else int(self.batch_policy)
-        self._known = check_echo(self._completions, self._bos, prompts)
+        self._known = check_echo(self._completions, self._bos)
         if bos and self._known[0].first != 1:
             before = self._known[0].tokens[: self._known[0].first]
             raise InputError(
@@ -124,8 +123,7 @@ class ServedModel(CausalModel):
         self.content_hash = _hash([*facts, fingerprint])
         self.device, self.dtype, self.tokenizer_name = "server", "of the server", "of the server"
         self.origin = ServedOrigin("server", "auto", None, address, self._model, fingerprint, bos)
-        self._readings: dict[_Sentence, Reading] = {}
-        self._read_as: dict[tuple[int, ...], tuple[str, Reading]] = {}
+        self._readings: dict[tuple[int, ...], tuple[str, Reading]] = {}
         # Numbers of tokens, ours, because a server gives texts: of those before a sentence by
         # what is written there, of the others by what they add to it.
         self._ids: dict[tuple[str, str], int] = {}
@@ -143,14 +141,11 @@ class ServedModel(CausalModel):
 
         vLLM gives the tokens of the turns (/tokenize), and then their text (/detokenize).
         """
-        roles = {"system": system, "user": turn}
-        messages = [
-            {"role": role, "content": text} for role, text in roles.items() if text is not None
-        ]
-        options = {"add_generation_prompt": True, "chat_template_kwargs": _DATE}
+        turns = {"messages": chat_messages(turn, system), "add_generation_prompt": True}
         body: dict[str, Any] = {"model": self._model}
         try:
-            answer = self._server.ask("/tokenize", body | options | {"messages": messages})
+            options = {"chat_template_kwargs": TEMPLATE_OPTIONS}
+            answer = self._server.ask("/tokenize", body | turns | options)
             answer = self._server.ask("/detokenize", body | {"tokens": answer.get("tokens")})
         except ServerRefusal as problem:
             raise ModelError(
@@ -158,27 +153,23 @@ class ServedModel(CausalModel):
             ) from None
         return str(answer.get("prompt") or "")
 
-    def read(self, clozes: Sequence[Cloze], *, progress: Progress = silent) -> None:
-        """Ask for the sentences of the clozes, and forget those of earlier ones."""
-        self._readings.clear()
-        self._read_as.clear()
-        self._read_missing(clozes, progress)
-
     def encode(self, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
-        """Return the tokens of each cloze; raise for sentences that the server cannot read."""
-        self._read_missing(clozes, silent)
-        texts = {}
-        for sentence in map(self._sentence, clozes):
-            prompt, reading = sentence[0], self._readings[sentence]
-            tokens = enumerate(zip(reading.places, reading.pieces, strict=True))
+        """Return the tokens of each cloze, which come with the log-probabilities of a sentence."""
+        sentences = [(cloze.prompt or self._bos, cloze.text) for cloze in clozes]
+        different = list(dict.fromkeys(sentences))
+        readings = self._completions.read(different)
+        texts: dict[_Sentence, tuple[TokenizedText, int]] = {}
+        for (prompt, text), reading in zip(different, readings, strict=True):
             ids = tuple(
                 self._id(f"{number} of {prompt}" if place is None else "", piece)
-                for number, (place, piece) in tokens
+                for number, (place, piece) in enumerate(
+                    zip(reading.places, reading.pieces, strict=True)
+                )
             )
-            self._read_as[ids] = prompt, reading
-            texts[sentence] = TokenizedText(reading.sentence, ids, (), reading.places, ())
+            self._readings[ids] = prompt, reading
+            texts[prompt, text] = TokenizedText(text, ids, (), reading.places, ()), reading.first
         return encode_framed(
-            [(texts[key], self._readings[key].first) for key in map(self._sentence, clozes)],
+            [texts[sentence] for sentence in sentences],
             clozes,
             "the server puts no beginning-of-text token before a sentence",
             "write that of the model (",
@@ -197,20 +188,25 @@ class ServedModel(CausalModel):
         others: dict[TokenQuery, _Sentence] = {}
         for query in queries:
             if query.token != query.ids[query.position]:
-                prompt, reading = self._read_as[query.ids]
+                prompt, reading = self._readings[query.ids]
                 beginning = "".join(reading.pieces[: query.position])
                 others[query] = prompt, beginning + pieces[query.token][1]
         different = list(dict.fromkeys(others.values()))
-        after = dict(zip(different, self._read(different, progress), strict=True))
-        return np.array(
-            [
-                _added(self._read_as[query.ids][1], after[others[query]], query.position)
-                if query in others
-                else _value(self._read_as[query.ids][1], query.position)
-                for query in queries
-            ],
-            dtype=np.float64,
-        )
+        after = dict(zip(different, self._completions.read(different, progress), strict=True))
+        values = []
+        for query in queries:
+            reading, place = self._readings[query.ids][1], query.position
+            longer = after[others[query]] if query in others else reading
+            values.append(longer.log_probability[place])
+            if longer.tokens[:place] != reading.tokens[:place]:
+                # The word has joined the token before it: P(both) / P(the beginning).
+                before = sum(reading.log_probability[1:place])
+                values[-1] = sum(longer.log_probability[1:]) - before
+        if not all(value > _ZERO for value in values):
+            raise ModelError(f"{self.name}: a token of a sentence has a probability of zero")
+        # What was read to encode the sentences counts as well.
+        progress(1, 1)
+        return np.array(values, dtype=np.float64)
 
     @property
     def word_tokens(self) -> WordTokens:
@@ -238,8 +234,8 @@ class ServedModel(CausalModel):
         words = sorted(filter(str.isalpha, tokens))
         words = np.random.default_rng(0).permutation(words)[:_MOST_WORDS].tolist()
         first = SENTENCES[0].split()[0]
-        alone = self._completions.read([(self._bos, word) for word in words])
-        later = self._completions.read([(self._bos, f"{first} {word}") for word in words])
+        alone = self._completions.readings([(self._bos, word) for word in words])
+        later = self._completions.readings([(self._bos, f"{first} {word}") for word in words])
         single = set()
         for word, a, b in zip(words, alone, later, strict=True):
             if a and b and (len(a.places) - a.first, len(b.places) - b.first) == (1, 2):
@@ -250,27 +246,6 @@ class ServedModel(CausalModel):
 
     def _id(self, before: str, piece: str) -> int:
         return self._ids.setdefault((before, piece), len(self._ids))
-
-    def _sentence(self, cloze: Cloze) -> _Sentence:
-        return cloze.prompt or self._bos, cloze.text
-
-    def _read_missing(self, clozes: Sequence[Cloze], progress: Progress) -> None:
-        sentences = dict.fromkeys(map(self._sentence, clozes))
-        missing = [sentence for sentence in sentences if sentence not in self._readings]
-        self._readings.update(zip(missing, self._read(missing, progress), strict=True))
-
-    def _read(self, sentences: Sequence[_Sentence], progress: Progress) -> list[Reading]:
-        readings = []
-        for (_, text), reading in zip(
-            sentences, self._completions.read(sentences, progress=progress), strict=True
-        ):
-            if reading is None:
-                raise ModelError(
-                    f"{self.name}: the tokens that the server echoes do not write the sentence "
-                    f"{text!r}; its tokenizer does not know all letters, or changes them"
-                )
-            readings.append(reading)
-        return readings
 
 
 def _served_entry(server: Server, wanted: str) -> dict[str, Any]:
@@ -292,25 +267,6 @@ def _served_entry(server: Server, wanted: str) -> dict[str, Any]:
             f"); {did_you_mean(wanted, entries)}",
         )
     return entries[wanted]
-
-
-def _value(reading: Reading, position: int) -> float:
-    value = reading.log_probability[position]
-    if not value > _ZERO:
-        raise ModelError(
-            f"the server gives {reading.tokens[position]!r} in {reading.sentence!r} no "
-            "probability, or one of zero"
-        )
-    return value
-
-
-def _added(sentence: Reading, longer: Reading, position: int) -> float:
-    """Return the log-probability of what another reading has after the same beginning."""
-    if longer.tokens[:position] == sentence.tokens[:position]:
-        return _value(longer, position)
-    # The word has joined the token before it: P(both) / P(the beginning).
-    whole = sum(_value(longer, place) for place in range(1, len(longer.tokens)))
-    return whole - sum(_value(sentence, place) for place in range(1, position))
 
 
 def _hash(facts: Any) -> str:
