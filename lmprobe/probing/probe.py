@@ -19,6 +19,7 @@ from lmprobe.metrics.direction import Direction, LeanWeighting, Missing, Resampl
 from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
 from lmprobe.models import as_model
 from lmprobe.models.kind import kinds, template_set_of
+from lmprobe.models.kinds.recorded import RecordedModel
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
 from lmprobe.probing.rows import Baseline, baseline, group_notes, grouped_words, margins, probe_rows
@@ -324,6 +325,6 @@ def _provenance(
     }
     prompts = {"prompts": dict(scores.prompts)} if scores.prompts else {}
     answers: dict[str, Any] = {"values": scores.scorer} if scores.recorded else {}
-    if beside := getattr(model, "description", {}):
-        answers["answers"] = {key: fact for key, fact in beside.items() if key != "values"}
+    if isinstance(model, RecordedModel) and model.description:
+        answers["answers"] = {k: fact for k, fact in model.description.items() if k != "values"}
     return facts | prompts | answers
