@@ -205,12 +205,16 @@ def test_the_page_of_commands_has_their_options(generate: ModuleType) -> None:
     shared, *sections = re.split(r"^## lmprobe ", generate.cli(), flags=re.MULTILINE)
     assert "- `--json`:" in shared
     assert "- `--quiet`, `-q`:" in shared
-    also = {section.split()[0]: section.rpartition("\nAlso: ")[2] for section in sections}
-    assert [name for name, listed in also.items() if "`--json`" not in listed] == [
-        "convert",
-        "report",
-    ]
-    assert all("`--quiet`" in listed or name == "ls" for name, listed in also.items())
+    printing = {"--json", "--output", "--quiet", "--verbose"}
+    assert f"takes {', '.join(f'`{name}`' for name in sorted(printing))}." in shared
+    group: Any = typer.main.get_command(app)
+    for section in sections:
+        name, listed = section.split()[0], section.rpartition("\nAlso: ")[2]
+        params = group.get_command(None, name).params
+        own = {param.opts[0] for param in params} & printing
+        # A command that has all of them does not list them again.
+        assert {option for option in printing if f"`{option}`" in listed} <= own
+        assert own == printing or all(f"`{option}`" in section for option in own), name
 
 
 def test_every_command_has_a_question() -> None:
