@@ -27,7 +27,7 @@ from lmprobe.models.checkpoint import Checkpoint, check_vocabulary, find_checkpo
 from lmprobe.models.forward import BALANCED, first_line, quiet_transformers, resolve_device
 from lmprobe.models.kind import AUTO, TransformersModel, kind_of, kinds
 from lmprobe.models.kinds.recorded import RECORDED, RecordedModel
-from lmprobe.models.kinds.served import ServedModel
+from lmprobe.models.kinds.served import SERVED, ServedModel
 from lmprobe.models.language_model import LanguageModel, Origin
 from lmprobe.models.server import is_url, server_address
 from lmprobe.templates.items import is_item_table
@@ -73,7 +73,8 @@ def load_model(
     dtype
         "float32", "float64", "bfloat16" or "float16".
     batch_size
-        A number of sentences, or "auto": as many as fit into memory; 16 in a request.
+        A number of sentences, or "auto": as many as fit into memory; of a server 16
+        requests.
     revision
         Branch, tag or commit of a hub id.
     chat, system
@@ -90,10 +91,16 @@ def load_model(
     bos
         The beginning-of-text token as it is written, if a server puts none before a text.
     """
+    choices = dict(locals())
     if dtype not in get_args(Dtype):
         raise InputError(f'no dtype "{dtype}"; {did_you_mean(dtype, get_args(Dtype))}')
     if kind != AUTO:
         kinds.get(kind)
+    evident, own = evident_kind(model, kind), own_choices(model, choices)
+    for name, default in (load_model.__kwdefaults__ or {}).items():
+        if name not in own and choices[name] != default:
+            wanted = " or ".join(_WHAT_IS[each] for each in _CHOICES[name])
+            raise InputError(Argument(name), f" is for {wanted}; this is {_WHAT_IS[evident]}")
     if max_memory is not None and device != BALANCED:
         raise InputError(Argument("max_memory"), " is for ", Argument("device", BALANCED))
     if not isinstance(max_memory, Mapping | None):
@@ -101,60 +108,61 @@ def load_model(
             Argument("max_memory"), f' says how much each device may hold, such as {{0: "20GB", '
             f'"cpu": "60GB"}}; found {max_memory!r}'
         )  # fmt: skip
-    turns = [chat] if isinstance(chat, str) else chat
-    recorded, served = is_recorded(model, kind), is_url(model)
-    if not served:
-        _refuse_given(" is for the URL of a server", served_model=served_model, bos=bos)
-    if not recorded:
-        why = " says what the numbers of an answer table are; this is a model"
-        _refuse_given(why, values=values)
-    else:
-        why = " belongs to a model; this is a table of answers"
-        _refuse_given(why, tokenizer=tokenizer, revision=revision, chat=chat, system=system)
+    if evident == RECORDED:
         return RecordedModel(model, values=values)
-    if served:
-        local = {"tokenizer": tokenizer, "device": device, "revision": revision, "dtype": dtype}
-        _refuse_for_servers(model, kind, {name: str(value) for name, value in local.items()})
-        answering = ServedModel(model, served_model=served_model, bos=bos, batch_size=batch_size)
-        answering.chat, answering.system = turns, system
-        return answering
     if device == BALANCED:
         _need(("accelerate",), 'the device "balanced" spreads a model over devices')
-    if isinstance(model, str | Path):
-        checkpoint = find_checkpoint(model, revision=revision)
-        from_files = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
-        from_files.max_memory = max_memory
-        weights: OpenableWeights = from_files
+    loaded: Any
+    if evident == SERVED:
+        if kind not in (AUTO, SERVED):
+            raise ModelError(f'this is a server, whose models are "{SERVED}", not {kind}')
+        loaded = ServedModel(model, served_model=served_model, bos=bos, batch_size=batch_size)
     else:
-        if revision is not None:
+        weights: OpenableWeights
+        if isinstance(model, str | Path):
+            checkpoint = find_checkpoint(model, revision=revision)
+            weights = _from_checkpoint(checkpoint, kind, tokenizer, device, dtype)
+            weights.max_memory = max_memory
+        elif revision is not None:
             raise ModelError("a revision belongs to a hub id; this model is in memory")
-        weights = _from_memory(model, kind, tokenizer, device, dtype)
-    made: Any = kinds.get(weights.kind)
-    loaded: TransformersModel = made(weights, batch_size=batch_size)
-    loaded.chat, loaded.system = turns, system
-    return loaded
+        else:
+            weights = _from_memory(model, kind, tokenizer, device, dtype)
+        made: Any = kinds.get(weights.kind)
+        loaded = made(weights, batch_size=batch_size)
+    loaded.chat, loaded.system = [chat] if isinstance(chat, str) else chat, system
+    answering: TransformersModel = loaded
+    return answering
 
 
-def _refuse_given(why: str, **choices: Any) -> None:
-    """Raise for a choice that is for another place of models."""
-    for name, value in choices.items():
-        if value is not None:
-            raise InputError(Argument(name), why)
+_LOADED = ""
+"""Instead of a kind: of a model that lmprobe loads, its configuration says it."""
+
+# The choices that only models of some kinds have.
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("tokenizer", "device", "dtype", "revision", "max_memory"), (_LOADED,)),
+    **dict.fromkeys(("chat", "system", "batch_size"), (_LOADED, SERVED)),
+    **dict.fromkeys(("served_model", "bos"), (SERVED,)),
+    "values": (RECORDED,),
+}
+_WHAT_IS = {
+    _LOADED: "a model that lmprobe loads",
+    SERVED: "the URL of a server",
+    RECORDED: "a table of answers",
+}
 
 
-def is_recorded(model: Any, kind: str = AUTO) -> bool:
-    """Tell whether a model is a table of answers."""
-    return kind == RECORDED or (kind == AUTO and is_item_table(model))
+def evident_kind(model: Any, kind: str = AUTO) -> str:
+    """Return "served" for a URL and "recorded" for a table of answers, else ""."""
+    if is_url(model):
+        server_address(model)
+        return SERVED
+    return RECORDED if kind == RECORDED or (kind == AUTO and is_item_table(model)) else _LOADED
 
 
-def _refuse_for_servers(url: str, kind: str, choices: Mapping[str, str]) -> None:
-    """Raise for a choice that the server has made."""
-    host, _ = server_address(url)
-    if kind not in (AUTO, ServedModel.kind):
-        raise ModelError(f'{host} is a server, whose models are "served", not {kind}')
-    for name, value in choices.items():
-        if value not in (AUTO, "None", "float32"):
-            raise InputError(Argument(name), f" is for a model that lmprobe loads; {host} has one")
+def own_choices(model: Any, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the choices of `load_model` that there are for such a model."""
+    kind = evident_kind(model, choices["kind"])
+    return {name: value for name, value in choices.items() if kind in _CHOICES.get(name, (kind,))}
 
 
 def as_model(model: Any, **options: Any) -> LanguageModel:
@@ -167,11 +175,8 @@ def as_model(model: Any, **options: Any) -> LanguageModel:
 
 def find_kind(model: Any, *, kind: str = "auto", revision: str | None = None) -> str:
     """Return the kind of a model; of a hub id only the configuration is fetched."""
-    if is_url(model):
-        server_address(model)
-        return ServedModel.kind
-    if is_recorded(model, kind):
-        return RECORDED
+    if evident := evident_kind(model, kind):
+        return evident
     if not isinstance(model, str | Path):
         return as_model(model, kind=kind).kind
     checkpoint = find_checkpoint(model, revision=revision, weights=False)

@@ -17,7 +17,8 @@ from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Pairs
 from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates
-from lmprobe.models.load import is_recorded
+from lmprobe.models.kinds.recorded import RECORDED
+from lmprobe.models.load import evident_kind
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow, PairedRow, compare_results
 from lmprobe.probing.probe import Base, probe
 from lmprobe.probing.result import ProbeResult
@@ -93,7 +94,8 @@ def compare(
         raise InputError("a comparison needs at least two models or results")
     if values is not None:
         models = [
-            load_model(model, values=values) if is_recorded(model) else model for model in models
+            load_model(model, values=values) if evident_kind(model) == RECORDED else model
+            for model in models
         ]
     if all(map(_is_saved, models)):
         _refuse_choices_of_models(templates, base, settings, lean)

@@ -13,7 +13,7 @@ from typing import Any
 from lmprobe import __version__
 from lmprobe.errors import Argument, DataFileError, InputError
 from lmprobe.io.files import refuse_pipe
-from lmprobe.models.server import is_url, server_address
+from lmprobe.models.load import evident_kind
 from lmprobe.results.settings import EXPERT, MODEL, Settings, setting
 from lmprobe.sources.load import find_source
 from lmprobe.templates import TemplateSet
@@ -133,8 +133,7 @@ def subjects(
     if not subjects:
         raise InputError("a sweep needs at least one model, or a folder of checkpoints")
     for subject in subjects:
-        if is_url(subject.model):
-            server_address(subject.model)
+        evident_kind(subject.model)  # An invalid URL is an error before anything is asked.
     refuse_twice("model", [subject.label for subject in subjects])
     return tuple(subjects)
 

@@ -18,8 +18,8 @@ from lmprobe.io.files import check_folder, remove_leftovers
 from lmprobe.io.work import Progress, silent
 from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates, template_set_of
-from lmprobe.models.load import is_recorded
-from lmprobe.models.server import is_url
+from lmprobe.models.kinds.served import SERVED
+from lmprobe.models.load import evident_kind, own_choices
 from lmprobe.probing.probe import resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
@@ -237,7 +237,7 @@ def _jobs(
     }
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
-    own = {subject: _own_choices(subject.model, load) for subject in models}
+    own = {subject: own_choices(subject.model, load) for subject in models}
     states = {subject: _state(subject.model, own[subject]) for subject in models}
     return [
         ProbeJob(
@@ -254,16 +254,9 @@ def _jobs(
     ]
 
 
-def _own_choices(model: str, load: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a model is loaded, without what is for a table of answers or a server alone."""
-    served, recorded = is_url(model), is_recorded(model, str(load["kind"]))
-    for_some = {"served_model": served, "bos": served, "values": recorded}
-    return {name: value for name, value in load.items() if for_some.get(name, True)}
-
-
 def _state(model: str, load: Mapping[str, Any]) -> Any:
     """Return what changes with the files of a model, or with the answers of a server."""
-    if is_url(model):
+    if evident_kind(model) == SERVED:
         # One that cannot be reached fails when it is probed.
         with suppress(LmprobeError):
             return load_model(model, **load).content_hash

@@ -39,6 +39,8 @@ from lmprobe.models.language_model import (
 from lmprobe.models.server import Server, ServerRefusal, server_address
 from lmprobe.results import Note, NoteKind
 
+SERVED = "served"
+
 # Requests at once: a server has enough to do.
 _PARALLEL = 16
 
@@ -73,11 +75,11 @@ class ServedOrigin(Origin):
     bos: str | None = None
 
 
-@kinds.register("served")
+@kinds.register(SERVED)
 class ServedModel(CausalModel):
     """A causal model behind the URL of a server such as vLLM's; `load_model` makes it."""
 
-    kind = "served"
+    kind = SERVED
     chunk_sentences = 128
     caveats = (
         Note(
