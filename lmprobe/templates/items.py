@@ -25,7 +25,7 @@ from lmprobe.io.table_files import SUFFIXES, endings
 from lmprobe.io.tables import INFINITE, Mistake, TableSource
 from lmprobe.metrics.labels import is_frame
 from lmprobe.results import Note, NoteKind
-from lmprobe.results.format import format_percent
+from lmprobe.results.format import format_percent, listed
 
 if TYPE_CHECKING:
     from lmprobe.templates.sets import TemplateSet
@@ -140,9 +140,9 @@ class ItemTable:
                 number = plural(len(lacking), role, of=len(wanted))
                 raise InputError(
                     f"{self.source} has no answers for {number} "
-                    f'of {templates.name}, such as "{lacking[0]}"; without ',
+                    f'of {templates.name}, such as "{lacking[0]}"; name the set that was scored (',
                     Argument("templates"),
-                    " its own are taken",
+                    ")",
                 )
         places = [self.template_names.index(name) for name in templates.template_names]
         return replace(
@@ -294,10 +294,11 @@ def read_items(
     columns = _columns(table["task_of"])
     tasks = [task for task, own in columns.items() if there[:, own].any(axis=1).all()]
     missing = tuple(task for task in columns if task not in set(tasks))
-    if not tasks:
+    if missing and len(tasks) < 2:
         raise DataFileError(
-            f"{source.name}: no task has an answer in every template (the column "
-            '"template" names frames in which all tasks occur)'
+            f"{source.name}: {listed(missing)} {'has' if len(missing) == 1 else 'have'} no answer "
+            "in some template (a row of zeros is none), and fewer than two tasks are left; the "
+            'column "template" names frames in which all tasks occur'
         )
     whole = ItemTable(
         name=name,

@@ -66,7 +66,6 @@ class RecordedModel(ModelKind):
     device = dtype = tokenizer_name = batch_policy = ""
     threads = 0
     packages = ("numpy", "scipy", "pandas", "duckdb")
-    """Those whose versions belong to the provenance."""
 
     def __init__(self, table: Any, *, values: str | None = None) -> None:
         """Look at the columns; the rows are read when it is known which attributes are wanted."""
@@ -167,8 +166,9 @@ class RecordedModel(ModelKind):
         if zeros := int((answers.cells == 0).sum()) if self.values in _MISTAKES else 0:
             least = "half a text" if self.values == COUNT else "half the least that is not zero"
             text = (
-                f"{plural(zeros, 'number', of=answers.size)} are zero; a cell of zeros counts as "
-                f"{least} in the association, whose logarithms need more than zero"
+                f"{plural(zeros, 'number', of=answers.size)} {'is' if zeros == 1 else 'are'} zero; "
+                f"a cell of zeros counts as {least} in the association, whose logarithms need more "
+                "than zero"
             )
             notes.append(Note(NoteKind.SMOOTHED, text))
         notes += hardly_written(self.mass)
