@@ -29,6 +29,7 @@ from lmprobe.metrics.association import Floats
 from lmprobe.metrics.direction import Direction, Missing
 from lmprobe.models import LanguageModel, as_model
 from lmprobe.models.kind import template_set_of
+from lmprobe.probing.probe import with_turns_of
 from lmprobe.probing.scores import score_templates
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.registry import versions
@@ -88,8 +89,8 @@ def language_leakage(
         templates = load_templates(templates)
     loaded = as_model(model, device=device)
     template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
-    turns, system = (getattr(loaded, name, None) for name in ("chat", "system"))
-    template_set = template_set.with_chat(turns, system)
+    settings = with_turns_of(loaded, settings)
+    template_set = template_set.with_chat(settings.chat, settings.system)
     template_set = template_set.with_words(settings.attributes, settings.tasks)
     wanted, wanted_tasks = template_set.attributes, template_set.tasks
     if base is None:

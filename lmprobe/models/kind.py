@@ -62,6 +62,8 @@ class ModelKind:
     """Different sentences that are scored together: an interrupted run loses at most these."""
     caveats: ClassVar[tuple[Note, ...]] = ()
     """What to know of every result of such a model."""
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "numpy", "scipy")
+    """Those whose versions belong to the provenance."""
     chat: Sequence[str] | None = None
     """Turns of the user before the sentences of every probe that gives none."""
     system: str | None = None

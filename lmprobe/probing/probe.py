@@ -131,12 +131,7 @@ def probe(
     loaded = as_model(model, tokenizer=tokenizer)
     template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
-    settings = replace(
-        settings,
-        chat=getattr(loaded, "chat", None) if settings.chat is None else settings.chat,
-        system=getattr(loaded, "system", None) if settings.system is None else settings.system,
-    )
-    settings, template_set = resolved(settings, template_set, lean_from)
+    settings, template_set = resolved(with_turns_of(loaded, settings), template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
     baselines = _baselines(base, loaded, lean_from, settings)
     scores = score_directions(
@@ -165,7 +160,6 @@ def probe(
             *_split_notes(any_direction.scorer, split),
             *group_notes(any_direction, template_set),
             *any_direction.notes,
-            *_caveats(loaded, any_direction),
         ),
         split_words=split,
         perplexity=any_direction.perplexity,
@@ -181,6 +175,19 @@ def probe(
 
 S = TypeVar("S", bound=ProbeSettings)
 AnySet = TypeVar("AnySet", TemplateSet, ItemTable, TemplateSet | ItemTable)
+
+
+def with_turns_of(model: LanguageModel, settings: S) -> S:
+    """Return the settings with the turns of a chat that a model was loaded with, if they lack any.
+
+    Models of other packages need not have any.
+    """
+    chat, system = getattr(model, "chat", None), getattr(model, "system", None)
+    return replace(
+        settings,
+        chat=chat if settings.chat is None else settings.chat,
+        system=system if settings.system is None else settings.system,
+    )
 
 
 def resolved(settings: S, templates: AnySet, lean_from: Source | None = None) -> tuple[S, AnySet]:
@@ -273,15 +280,6 @@ def _own_templates(templates: TemplateSet | ItemTable) -> dict[str, Any]:
     return {"of_model": True} | {name: list(labels) for name, labels in words.items()}
 
 
-def _caveats(model: LanguageModel, scores: Scores) -> tuple[Note, ...]:
-    """Return what to know of every model of the kind, and of one without control questions."""
-    caveats = kinds.get(model.kind).caveats
-    if not caveats or scores.mass_ratio is not None:
-        return caveats
-    text = "the model gave no random words to compare with: whether it is informed is not known"
-    return (*caveats, Note(NoteKind.DATA, text))
-
-
 def _provenance(
     model: LanguageModel,
     templates: TemplateSet | ItemTable,
@@ -296,7 +294,6 @@ def _provenance(
         if baseline.lean_rates
     }
     bases = {baseline.name: dict(baseline.rates.provenance) for baseline in baselines}
-    packages = getattr(model, "packages", ("torch", "transformers", "tokenizers", "numpy", "scipy"))
     facts: dict[str, Any] = {
         "model": model.name,
         "revision": model.revision,
@@ -315,7 +312,8 @@ def _provenance(
         | _own_templates(templates),
         "bases": leans | bases,
         "settings": settings.to_dict(),
-        "versions": {"lmprobe": __version__} | {name: version(name) for name in packages},
+        "versions": {"lmprobe": __version__}
+        | {name: version(name) for name in kinds.get(model.kind).packages},
         "seed": settings.seed,
         "kind": model.kind,
         "device": model.device,

@@ -88,7 +88,7 @@ class Scores:
     answers: ItemTable | None = None
     """The items behind the columns of recorded answers, which have no words."""
     notes: tuple[Note, ...] = ()
-    """What to know of answers that were recorded."""
+    """What to know of answers that were recorded or served."""
 
     @property
     def recorded(self) -> bool:
@@ -323,6 +323,14 @@ def score_directions(
         progress=progress,
     )
     numbers = _joined(entries)
+    ratios = {
+        way: _ratio(numbers[f"{way} {CANDIDATES}"], numbers[f"{way} {RANDOM}"])
+        for way in directions
+    }
+    notes = kinds.get(model.kind).caveats
+    if notes and None in ratios.values():
+        text = "the model gave no random words to compare with: whether it is informed is not known"
+        notes = (*notes, Note(NoteKind.DATA, text))
     sampled_words = sum(chunk.sampled_words for chunk in requests)
     scores = {
         direction: Scores(
@@ -341,9 +349,8 @@ def score_directions(
             cached=cached,
             prompts=prompts,
             threads=max(entry.threads for entry in entries),
-            mass_ratio=_ratio(
-                numbers[f"{direction} {CANDIDATES}"], numbers[f"{direction} {RANDOM}"]
-            ),
+            mass_ratio=ratios[direction],
+            notes=notes,
             perplexity=float(np.exp(-numbers[PERPLEXITY].sum() / sampled_words)),
         )
         for direction in directions

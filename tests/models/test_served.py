@@ -356,7 +356,9 @@ def test_compare_sweep_check_and_report_take_a_served_model(
     options = {"templates": "neutral", "tasks": TASKS, "base": "labor", "interval": "t"}
     compared = lmprobe.compare([LOCAL, server[1]], **options)  # type: ignore[arg-type]
     assert all(abs(row.value) < 1e-6 for row in compared.rows)
-    code, output, errors = command("sweep")(LOCAL, f"{server[1]}#{NAME}", *words, "--json")
+    code, output, errors = command("sweep")(
+        LOCAL, f"{server[1]}#{NAME}", *words, "--json", "--device", "cpu", "--served-model", NAME
+    )
     assert code == 0, errors
     labels = {row["model"]: row["value"] for row in json.loads(output)["rows"]}
     assert labels[f"{server[1]}#{NAME}"] == pytest.approx(labels[LOCAL], abs=1e-6)

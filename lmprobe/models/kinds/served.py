@@ -81,6 +81,7 @@ class ServedModel(CausalModel):
 
     kind = SERVED
     chunk_sentences = 128
+    packages = ("numpy", "scipy")
     caveats = (
         Note(
             NoteKind.MASS,
