@@ -53,7 +53,8 @@ def cli() -> str:
     uses = Counter(row for rows in options.values() for row in rows.items())
     shared = {item for item, number in uses.items() if number > 1 and item[0].startswith("-")}
     every = ", ".join(f"`{name}`" for name in sorted(_OUTPUT))
-    lines = ["## Options of several commands", "", f"Every command that computes takes {every}.", ""]
+    lines = ["## Options of several commands", ""]
+    lines += [f"Every command that computes takes {every}.", ""]
     lines += [row for _, row in sorted(shared)]
     lines.append("")
     for name, command in commands.items():
@@ -62,7 +63,7 @@ def cli() -> str:
         if own:
             lines += [*own, ""]
         others = [first for first, row in options[name].items() if (first, row) in shared]
-        if _OUTPUT <= {*others}:
+        if _OUTPUT.issubset(others):
             others = [first for first in others if first not in _OUTPUT]
         if others:
             lines += [f"Also: {', '.join(f'`{first}`' for first in others)}.", ""]
