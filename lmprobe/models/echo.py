@@ -107,11 +107,11 @@ def _places(tokens: Sequence[str], text: str) -> list[Span] | None:
         r"\s*([^\x00-\x7f]*?)" if _is_part(group[0]) else rf"\s*({re.escape(group[0].strip())})"
         for group in groups
     )
-    found = re.fullmatch(rf"{pattern}\s*", text, re.IGNORECASE | re.DOTALL)
-    if found is None:
+    match = re.fullmatch(rf"{pattern}\s*", text, re.IGNORECASE | re.DOTALL)
+    if match is None:
         return None
     places: list[Span] = []
-    for group, span in reversed(list(zip(groups, found.regs[1:], strict=True))):
+    for group, span in reversed(list(zip(groups, match.regs[1:], strict=True))):
         # Those that are nothing belong to the letter after them.
         nothing = _is_part(group[0]) and span[0] == span[1] and places
         places += [places[-1] if nothing else span] * len(group)
@@ -123,7 +123,7 @@ def _is_part(token: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Completion:
     """What a server answers to a text: the tokens that it echoes and generates."""
 
     text: str
@@ -169,7 +169,7 @@ class Completions:
 
     def complete(
         self, sentences: Sequence[tuple[str, str]], progress: Progress = silent, **options: Any
-    ) -> list[Choice]:
+    ) -> list[Completion]:
         """Return what the server adds to texts: one token each, unless the options say else."""
         options = {"model": self.model, "max_tokens": 1, "temperature": 0, **options}
         bodies = [
@@ -179,13 +179,13 @@ class Completions:
         ]
         return list(map(self._choice, self.server.ask_all("completions", bodies, progress)))
 
-    def _choice(self, answer: Mapping[str, Any]) -> Choice:
+    def _choice(self, answer: Mapping[str, Any]) -> Completion:
         try:
             (choice,) = answer["choices"]
             parts = choice.get("logprobs") or {}
             values = parts.get("token_logprobs") or ()
             likeliest: dict[Any, Any] = (parts.get("top_logprobs") or ({},))[-1] or {}
-            return Choice(
+            return Completion(
                 str(choice.get("text")),
                 list(map(str, parts.get("tokens") or ())),
                 [None if value is None else float(value) for value in values],
@@ -203,7 +203,7 @@ def check_echo(completions: Completions, prompt: str) -> list[Reading]:
 
     `prompt` is what is written before every sentence.
     """
-    known = []
+    readings = []
     # One at a time, so that the numbers are the same every time.
     for sentence in SENTENCES:
         (choice,) = completions.complete([(prompt, sentence)], echo=True, logprobs=1)
@@ -214,8 +214,8 @@ def check_echo(completions: Completions, prompt: str) -> list[Reading]:
                 f"asked to echo {sentence!r} with log-probabilities, it answered "
                 f"{shortened(choice.text, 100)!r} with those of {len(choice.tokens)} tokens",
             )
-        known.append(reading)
-    comparisons = list(_comparisons(completions, prompt, known))
+        readings.append(reading)
+    comparisons = list(_comparisons(completions, prompt, readings))
     differences = [abs(echoed - generated) for _, _, echoed, generated in comparisons]
     if len(comparisons) < _FEWEST_COMPARISONS:
         raise _refused(
@@ -231,7 +231,7 @@ def check_echo(completions: Completions, prompt: str) -> list[Reading]:
             f"after {before!r} it gives {token!r} the log-probability {generated:.2f} when it "
             f"generates and {echoed:.2f} when it echoes ({wrong} of {len(comparisons)} differ)",
         )
-    return known
+    return readings
 
 
 def _refused(completions: Completions, reason: str) -> ModelError:

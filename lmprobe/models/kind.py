@@ -245,10 +245,10 @@ def default_templates(*names: str) -> str:
     A set for a model that reads from left to right serves those that fill masks too.
     """
     classes = [kinds.get(name) for name in names]
-    asked = [made for made in classes if made.default_templates]
-    if classes and not asked:
+    with_sets = [made for made in classes if made.default_templates]
+    if classes and not with_sets:
         return ""
-    return min(asked, key=lambda made: made.masks, default=ModelKind).default_templates
+    return min(with_sets, key=lambda made: made.masks, default=ModelKind).default_templates
 
 
 def template_set_of(

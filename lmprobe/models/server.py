@@ -180,8 +180,8 @@ class Server:
         if response.status != 200:
             raise self._refusal(response.status, answer, response.headers.get("Retry-After", ""))
         if not isinstance(answer, dict):
-            found = f"with a web page{_NO_API}" if page else "with no JSON object"
-            raise ModelError(f"{self.url}: the server answers {found}")
+            content = f"with a web page{_NO_API}" if page else "with no JSON object"
+            raise ModelError(f"{self.url}: the server answers {content}")
         return answer
 
     def _refusal(self, status: int, said: Any, after: str) -> Exception:

@@ -186,9 +186,9 @@ def compare_results(
     if first.templates != second.templates:
         lacks = [
             f"{name} has no “{text}”"
-            for own, its, name in ((first, second, names[1]), (second, first, names[0]))
+            for own, other, name in ((first, second, names[1]), (second, first, names[0]))
             for text in own.templates
-            if text not in its.templates
+            if text not in other.templates
         ]
         raise InputError(
             f"{listed(names)} differ in their templates ({(*lacks, 'their order differs')[0]}); a "
@@ -632,10 +632,10 @@ def _tasks_that_differ(
 def _hidden_flips(row: ComparisonRow, given: Mapping[Direction, str]) -> str:
     """Return how many cells flip where the mean does not show it."""
     assert row.flips is not None
-    every, clear = (format_percent(part.value, 2) for part in (row.flips, row.flips.clear))
+    all_flips, clear = (format_percent(part.value, 2) for part in (row.flips, row.flips.clear))
     return (
         f"The mean hides flips: given the {given[row.direction]}, {row.second} and {row.first} "
-        f"favour different groups in {every} of the cells, in {clear} clearly."
+        f"favour different groups in {all_flips} of the cells, in {clear} clearly."
     )
 
 

@@ -194,10 +194,10 @@ def chunks(
     made = []
     for rows in np.array_split(np.arange(shape[0]), number):
         first, end = int(rows[0]) * pairs, (int(rows[-1]) + 1) * pairs
-        chosen = [templates.templates[row] for row in rows]
+        members = [templates.templates[row] for row in rows]
         filled = [
             (each.sentences(words.attributes, words.tasks), prompts.get(each.turn, ""))
-            for each in chosen
+            for each in members
         ]
         made.append(
             Chunk(

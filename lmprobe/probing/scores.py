@@ -249,11 +249,11 @@ def _grouped(table: Floats, members: _Members, *, axis: int, mean: bool) -> Floa
     if max(sizes) == 1:
         return table
     starts = np.cumsum([0, *sizes[:-1]])
-    there = ~np.isnan(table)
-    if not there.all():
+    defined = ~np.isnan(table)
+    if not defined.all():
         # A template may lack an item, which then counts nothing.
-        totals: Floats = np.add.reduceat(np.where(there, table, 0.0), starts, axis=axis)
-        number = np.add.reduceat(there, starts, axis=axis, dtype=np.float64)
+        totals: Floats = np.add.reduceat(np.where(defined, table, 0.0), starts, axis=axis)
+        number = np.add.reduceat(defined, starts, axis=axis, dtype=np.float64)
         return ratio(totals, number if mean else np.minimum(number, 1.0))
     totals = np.add.reduceat(table, starts, axis=axis)
     shape = [1, 1, 1]

@@ -51,13 +51,13 @@ def flips_between(first: RowTables, second: RowTables, settings: IntervalSetting
     step = math.ceil(len(first.predicted) / MOST_TEMPLATES)
     whole = flipped(first, second, np.ones((1, len(first.tasks))))
     changed = flipped(first, second, task_weights(first.units, times), step)
-    every, clear = (
+    all_flips, clear = (
         _share(first.replicates_of(own[0], weighted, times), settings)
         for own, weighted in zip(whole, changed, strict=True)
     )
     # A clear flip is a flip: no more of them than of all.
-    ends = clear.interval.clipped(0.0, every.interval.high)
-    return Flips(every.value, every.interval, replace(clear, interval=ends), FLIP_MARGIN)
+    ends = clear.interval.clipped(0.0, all_flips.interval.high)
+    return Flips(all_flips.value, all_flips.interval, replace(clear, interval=ends), FLIP_MARGIN)
 
 
 def flipped(first: RowTables, second: RowTables, weights: Floats, step: int = 1) -> Floats:

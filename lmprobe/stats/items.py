@@ -114,9 +114,9 @@ class Items:
         """
         if self.texts is None:
             return np.full((len(self.shares), 1, self.tasks), np.inf)
-        there = self.texts > 0
-        each = np.where(there, 1 / np.where(there, self.texts, 1.0), 0.0)
-        return np.asarray(self._totals(there) ** 2 / self._totals(each))[:, None]
+        counted = self.texts > 0
+        each = np.where(counted, 1 / np.where(counted, self.texts, 1.0), 0.0)
+        return np.asarray(self._totals(counted) ** 2 / self._totals(each))[:, None]
 
     @property
     def thin(self) -> NDArray[np.bool_]:
@@ -146,7 +146,7 @@ class Items:
         m / (m - 1) of m units, the variance is unbiased.
         """
         shares = self.shares[::step]
-        there = ~np.isnan(shares[:, 0])
+        defined = ~np.isnan(shares[:, 0])
         moved = np.empty((draws, *shares.shape[:2], self.tasks))
         numbers = np.unique(self.unit, return_inverse=True)[1]
         rng = np.random.default_rng([seed, zlib.crc32(self.key.encode())])
@@ -154,10 +154,10 @@ class Items:
         normal = rng.standard_normal((int(self.unit.max()) + 1, draws))[np.unique(self.unit)]
         for task, own in enumerate(self._columns):
             units = numbers[own]
-            size = there[:, own].sum(axis=1).astype(np.float64)
+            size = defined[:, own].sum(axis=1).astype(np.float64)
             mean = np.nanmean(shares[..., own], axis=-1, keepdims=True)
             away = np.nan_to_num(shares[..., own] - mean)
-            several = np.array([len(np.unique(units[row])) for row in there[:, own]])
+            several = np.array([len(np.unique(units[row])) for row in defined[:, own]])
             factor = np.sqrt(several / np.maximum(several - 1, 1)) * (several > 1)
             each = away * (factor / (1.0 if self.summed else size))[:, None, None]
             moved[..., task] = np.moveaxis(each @ normal[units], -1, 0)

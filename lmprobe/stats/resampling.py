@@ -327,14 +327,14 @@ class Replicates:
             for group in dict.fromkeys(of.tolist()):
                 rest = of != group
                 if not np.isnan(self.by_template[rest]).all():
-                    kept = np.flatnonzero(rest).tolist()
+                    places = np.flatnonzero(rest).tolist()
                     yield (
                         axis,
                         replace(
                             self,
                             by_template=self.by_template[rest],
-                            families=tuple(self.families[place] for place in kept),
-                            turns=tuple(self.turns[place] for place in kept if self.turns),
+                            families=tuple(self.families[place] for place in places),
+                            turns=tuple(self.turns[place] for place in places if self.turns),
                         ),
                     )
         units, linear, weight = np.unique(tasks), self._linear(), self.task_weight

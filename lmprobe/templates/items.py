@@ -225,8 +225,8 @@ def attribute_columns(name: str, columns: Sequence[str]) -> tuple[str, ...]:
 def describe_items(path: Path) -> dict[str, Any]:
     """Return what the TOML beside a table says of it; nothing where there is none."""
     ending, packed = endings(path)
-    known = len(ending + packed) if ending in SUFFIXES else 0
-    beside = path.with_name(f"{path.name[: len(path.name) - known]}.toml")
+    suffix = len(ending + packed) if ending in SUFFIXES else 0
+    beside = path.with_name(f"{path.name[: len(path.name) - suffix]}.toml")
     if not beside.is_file():
         return {}
     try:
@@ -290,9 +290,9 @@ def read_items(
     layout = [table[key] for key in ("template_names", "families", "task_of", "items", "clusters")]
     sha256 = hashlib.sha256(json.dumps([*layout, [*attributes]]).encode()).hexdigest()
     # A task that some template lacks cannot be compared over templates.
-    there = ~np.isnan(table["cells"]).all(axis=1)
+    answered = ~np.isnan(table["cells"]).all(axis=1)
     columns = _columns(table["task_of"])
-    tasks = [task for task, own in columns.items() if there[:, own].any(axis=1).all()]
+    tasks = [task for task, own in columns.items() if answered[:, own].any(axis=1).all()]
     missing = tuple(task for task in columns if task not in set(tasks))
     if missing and len(tasks) < 2:
         raise DataFileError(

@@ -135,8 +135,8 @@ class TemplateSet:
             raise InputError(Argument("chat"), " has an empty turn, or one twice; remove it")
         contents = replace(self.contents, chat=tuple(given), system=system)
         made = _made(contents, file=self.file)
-        chosen = {name: getattr(self, name) for name in ("attributes", "tasks", "own_words")}
-        return replace(made, **chosen).with_words()
+        choices = {name: getattr(self, name) for name in ("attributes", "tasks", "own_words")}
+        return replace(made, **choices).with_words()
 
     def with_words(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None

@@ -173,10 +173,10 @@ class RecordedModel(ModelKind):
             notes.append(Note(NoteKind.SMOOTHED, text))
         notes += hardly_written(self.mass)
         if len(set(answers.families)) == 1:
-            one = "one template" if len(answers.families) == 1 else "one family of templates"
+            unit = "one template" if len(answers.families) == 1 else "one family of templates"
             text = (
-                f"{one} says nothing about other ones, whatever the number of answers; an interval "
-                "over the tasks alone is --resample tasks"
+                f"{unit} says nothing about other ones, whatever the number of answers; an "
+                "interval over the tasks alone is --resample tasks"
             )
             notes.append(Note(NoteKind.DATA, text))
         return tuple(notes)

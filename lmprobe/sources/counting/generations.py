@@ -92,14 +92,14 @@ class GenerationCounts:
     def notes(self) -> tuple[Note, ...]:
         """What to know of the texts before a number that is made of them is quoted."""
         prompts = self.table["template"].nunique() if "template" in self.table else 1
-        one = "; texts of one prompt say nothing about another prompt" if prompts == 1 else ""
+        of_one = "; texts of one prompt say nothing about another prompt" if prompts == 1 else ""
         groups = [name for name, _ in self.words]
         shares = (
             f"{name} {format_percent(self.table[name].sum() / self.texts)}" for name in groups
         )
         summary = (
             f"{plural(self.texts, 'text')} of {plural(len(self.texts_by_task), 'task')} and "
-            f"{plural(prompts, 'prompt')}{one}; by the rule {self.rule}: {', '.join(shares)}, "
+            f"{plural(prompts, 'prompt')}{of_one}; by the rule {self.rule}: {', '.join(shares)}, "
             f"without a group {format_percent(self.without_group)}"
         )
         notes = [Note(NoteKind.DATA, summary)]
@@ -199,7 +199,7 @@ def count_generations(
         def read(answer: Any) -> tuple[_Rows, Counter[str], Counter[str]]:
             """Count batch by batch; only counts stay in memory."""
             rows: _Rows = {}
-            every, counted = Counter[str](), Counter[str]()
+            texts_by_task, counted = Counter[str](), Counter[str]()
             for batch in answer.to_arrow_reader(_BATCH):
                 lists = (column.to_pylist() for column in batch.columns)
                 for *names, text in zip(*lists, strict=True):
@@ -208,12 +208,12 @@ def count_generations(
                     groups = choose(search.labels(text))
                     for group in groups:
                         counts[group] += 1
-                    every[key[0]] += 1
+                    texts_by_task[key[0]] += 1
                     counted[key[0]] += bool(groups)
-                progress(every.total(), number)
-            return rows, every, counted
+                progress(texts_by_task.total(), number)
+            return rows, texts_by_task, counted
 
-        rows, every, counted = source.query(
+        rows, texts_by_task, counted = source.query(
             [*labels, TEXT],
             lambda table: f"SELECT {cells} FROM {table.sql}",
             text=[*labels, TEXT],
@@ -229,7 +229,7 @@ def count_generations(
             )
         return GenerationCounts(
             _table(labels, [name for name, _ in words], rows), words, rule, language, source.name,
-            source.files.sha256 if source.files else None, every, counted,
+            source.files.sha256 if source.files else None, texts_by_task, counted,
         )  # fmt: skip
 
 
