@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -285,7 +286,9 @@ def life() -> str:
             "a row (`lmprobe amplify`)": ["amplify", str(table), *row.split()],
         }.items():
             command = [sys.executable, str(DOCS / "trace.py"), *words, "--quiet"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            # A model that was opened before is not looked at again.
+            cache = os.environ | {"LMPROBE_CACHE": f"{folder}/cache"}
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=cache)
             traced = json.loads(done.stdout.splitlines()[-1])
             rooms: dict[str, list[str]] = {}
             for module in traced["modules"]:
