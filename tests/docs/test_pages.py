@@ -233,7 +233,7 @@ def cells_of(book: Any) -> list[tuple[str, str]]:
 
 
 def test_the_notebook_is_what_its_generator_writes(generate: ModuleType) -> None:
-    nbformat = pytest.importorskip("nbformat")
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 
     book = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
     assert cells_of(book) == list(generate.NOTEBOOK), "run `python docs/generate.py notebook`"
@@ -248,7 +248,7 @@ def test_the_notebook_is_what_its_generator_writes(generate: ModuleType) -> None
 
 @pytest.mark.slow
 def test_the_notebook_runs(generate: ModuleType) -> None:
-    nbformat = pytest.importorskip("nbformat")
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 
     stored = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
     fresh = generate.executed_notebook()

@@ -172,8 +172,8 @@ def _checked(named: Named, role: str) -> Labelled:
         listed = (words,) if isinstance(words, str) else tuple(words)
         bad = [word for word in listed if not isinstance(word, str) or not word.strip()]
         if not isinstance(name, str) or not name or not listed or bad:
-            found = f", found {listed!r}" if bad else ""
-            raise invalid(role, f": {name!r} needs one or more words{found}")
+            detail = f", found {listed!r}" if bad else ""
+            raise invalid(role, f": {name!r} needs one or more words{detail}")
         for word in listed:
             # A sentence never holds these, so such a word could only ever count zero.
             if any(mark in word for mark in ".\n\r"):
