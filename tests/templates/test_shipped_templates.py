@@ -59,7 +59,7 @@ def test_fitbert_iclr_is_two_sentences_whose_article_goes_with_the_occupation() 
     assert second.sentence("she", "editor").text == "She was an editor."
 
 
-@pytest.mark.parametrize("name", ["everyday", "neutral"])
+@pytest.mark.parametrize("name", ["everyday", "neutral", "occupations"])
 def test_verbs_agree_with_every_pronoun(name: str) -> None:
     first = load_templates(name)
     for template in first.templates:
@@ -74,6 +74,14 @@ def test_neutral_verbs_have_no_number() -> None:
     for template in load_templates("neutral").templates:
         he, they = (template.sentence(pronoun, "cook").text for pronoun in ("he", "they"))
         assert he.removeprefix("He") == they.removeprefix("They")
+
+
+def test_the_set_of_many_occupations_asks_about_all_of_labor_2019() -> None:
+    many = load_templates("occupations")
+    assert many.attributes == ("he", "she")
+    assert many.tasks == load_base_rates("labor-2019").tasks
+    texts = [template.sentence("she", "umpire").text for template in many.templates]
+    assert texts[0] == "She became an umpire."
 
 
 def test_any_slot_can_be_the_attribute() -> None:
@@ -107,7 +115,7 @@ def check_sentences(template_set: TemplateSet, template: Template) -> None:
         assert re.search(r"[.?!。？]$", text), text
         assert not re.search(r"[{}]|  | [.,。，]|[.!?] [a-zà-ü]", text), text
         if template_set.language == "en":
-            assert not re.search(r"\ba [aeio]|\ban [^aeioAEIO]", text), text
+            assert not re.search(r"\ba ([aeio]|ump)|\ban (?!ump)[^aeioAEIO]", text), text
         pieces, done = [], 0
         for span in sentence.spans:
             assert done <= span.start <= span.word_start < span.end
