@@ -1,4 +1,4 @@
-"""`lmprobe convert`: converts annotation files or generated texts to a table."""
+"""`lmprobe convert`: converts annotations, generated texts or published items to a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from lmprobe.results.settings import INPUT
 def command(
     kind: Annotated[
         str,
-        typer.Argument(help="coco, celeba, imsitu, captions or generations.", metavar="DATASET"),
+        typer.Argument(
+            help="coco, celeba, imsitu, captions, generations, or the items of gest, crows-pairs, "
+            "winogender, winogenerated.",
+            metavar="DATASET",
+        ),
     ],
     paths: Annotated[
         list[Path],
@@ -26,7 +30,8 @@ def command(
             "coco: instances, captions. celeba: attributes, partition. imsitu: train, dev, ... "
             "captions: generated captions, a table that `convert coco` made. "
             "generations: a table with columns task, text and, if known, template (the prompt), "
-            "cluster.",
+            "cluster. gest: gest.csv. crows-pairs: crows_pairs_anonymized.csv. winogender: "
+            "all_sentences.tsv. winogenerated: winogenerated_examples.jsonl.",
         ),
     ],
     predictions: Annotated[
@@ -67,28 +72,46 @@ def command(
             metavar="CODE",
         ),
     ] = None,
+    frames: Annotated[
+        str | None,
+        option(
+            "gest: the frames for masked models, or for causal ones, which end at the word that "
+            "differs: masked (default), causal.",
+            INPUT,
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Convert COCO, CelebA, imSitu, generated captions or generated texts to a table.
+    """Convert annotations of images, generated texts or published items to a table.
 
-    Generated texts become an answer table for `lmprobe run`.
+    Generated texts become an answer table for `lmprobe run MODEL`, the sentences of a published
+    benchmark an item table for its `--templates`.
 
     Examples:
 
     [bold]lmprobe convert coco instances.json captions.json coco.parquet[/bold]
 
     [bold]lmprobe convert generations texts.jsonl answers.csv[/bold]
+
+    [bold]lmprobe convert crows-pairs crows_pairs_anonymized.csv items.csv[/bold]
     """
+    from shlex import join
+
     from lmprobe.cli.output import note, progress_bar
     from lmprobe.sources.counting.lexicon import read_words
     from lmprobe.tabular.annotations import convert
+    from lmprobe.tabular.item_sets import ITEM_SETS
 
     with progress_bar("reading", "texts", quiet=quiet) as bar:
         rows, notes = convert(
             kind, paths[:-1], paths[-1], predictions=predictions, rule=rule,
-            keep_unclear=keep_unclear, boxes=boxes, language=language, progress=bar,
+            keep_unclear=keep_unclear, boxes=boxes, language=language, frames=frames,
+            progress=bar,
             attributes=None if attributes is None else read_words(attributes, "attribute"),
         )  # fmt: skip
     for each in notes:
         note(each.text, quiet=quiet)
     note(f"wrote {plural(rows, 'row')} to {paths[-1]}", quiet=quiet)
+    if kind in ITEM_SETS:
+        command_line = join(["lmprobe", "run", "MODEL", "--templates", str(paths[-1])])
+        note(f"next: {command_line}", quiet=quiet)

@@ -57,7 +57,7 @@ def _print_wrapped(text: str) -> None:
 
 
 def _templates() -> list[Row]:
-    from lmprobe.templates import load_templates, template_names
+    from lmprobe.templates import load_template_set, template_names
 
     return [
         {
@@ -77,7 +77,7 @@ def _templates() -> list[Row]:
             "sha256": templates.sha256,
         }
         | ({"chat": list(templates.contents.chat)} if templates.contents.chat else {})
-        for name, templates in ((name, load_templates(name)) for name in template_names())
+        for name, templates in ((name, load_template_set(name)) for name in template_names())
     ]
 
 

@@ -19,7 +19,7 @@ def command(
     templates: Annotated[
         str,
         option(
-            "A template set of `lmprobe ls templates`, or a TOML file.",
+            "A template set of `lmprobe ls templates`, a TOML file, or an item table.",
             COMPARED,
             "--templates",
             "-t",
@@ -86,7 +86,7 @@ def command(
         if not every:
             note(
                 f"some of {plural(template_set.size, 'sentence')}: "
-                f"{plural(len(template_set.templates), 'template')}, "
+                f"{plural(len(template_set.template_names), 'template')}, "
                 f"{plural(len(template_set.attributes), 'attribute')}, "
                 f"{plural(len(template_set.tasks), 'task')}; print all with --all, write them with "
                 "--output items.csv",

@@ -39,7 +39,7 @@ from lmprobe.sources import align_base_rates, default_base, load_base_rates
 from lmprobe.stats.resampling import Replicates
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import interval_notes
-from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates import AnySet, load_templates
 
 
 def bayes_leakage(task_given_attribute: Floats) -> Floats:
@@ -65,7 +65,7 @@ def guess_rule(table: Floats, task_weight: Floats) -> Floats:
 
 def language_leakage(
     model: str | Path | LanguageModel,
-    templates: str | Path | TemplateSet | None = None,
+    templates: str | Path | AnySet | None = None,
     base: Any | None = None,
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
@@ -85,7 +85,7 @@ def language_leakage(
     from a task drawn from the model's P(task | attribute). The parameters are those of `probe`.
     """
     settings = from_mapping(ProbeSettings, locals())
-    if templates is not None and not isinstance(templates, TemplateSet):
+    if templates is not None:
         templates = load_templates(templates)
     loaded = as_model(model, device=device)
     template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)

@@ -47,7 +47,30 @@ class Metric(Protocol):
         ...
 
 
-metrics: Registry[Metric] = Registry("metrics", "lmprobe.metrics")
+class ItemMetric(Protocol):
+    """A published measure of item sets: a number of each item, combined over items and tasks.
+
+    In each task the candidate of the group that the lean names is compared with that of the group
+    that it names least.
+    """
+
+    reference: float
+    """The value of a model that prefers neither."""
+    is_share: bool
+    """Whether the value is a share of the items."""
+
+    def of_item(self, log_odds: Floats) -> Floats:
+        """Return the number of each item from the log odds of its candidate."""
+
+    def combined(self, means: Floats, sizes: Floats, group: Floats, weight: Floats) -> Floats:
+        """Return the value of each template, (W, K), under weights of the tasks (W, T).
+
+        `means` (K, T) are those of the items of each task, `sizes` (K, T) their numbers, and
+        `group` (T,) the number of the group that the lean names.
+        """
+
+
+metrics: Registry[Metric | type[ItemMetric]] = Registry("metrics", "lmprobe.metrics")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +89,24 @@ TableMetric = Callable[[PredictedTables], Floats]
 """Returns the value of each template, (K,)."""
 
 
+def row_metric(name: str) -> Metric:
+    """Return the metric of labelled rows of that name, or say which metrics there are."""
+    metric = metrics.get(name)
+    if isinstance(metric, type):
+        able = [other for other in metrics.names() if not isinstance(metrics.get(other), type)]
+        raise InputError(
+            f'the metric "{name}" is for item sets (`lmprobe run --templates items.csv`), not for '
+            f"labelled rows; those are: {', '.join(able)}"
+        )
+    return metric
+
+
+def item_metric(name: str) -> ItemMetric | None:
+    """Return the metric of item sets of that name; None if it is of another kind."""
+    metric = metrics.get(name)
+    return metric() if isinstance(metric, type) else None
+
+
 def table_form(metric: Callable[..., MetricResult]) -> Callable[[TableMetric], TableMetric]:
     """Return a decorator that makes a function the form of `metric` on tables."""
 
@@ -81,8 +122,9 @@ def table_metric(name: str) -> TableMetric:
     form: TableMetric | None = getattr(metrics.get(name), "of_tables", None)
     if form is None:
         able = [other for other in metrics.names() if hasattr(metrics.get(other), "of_tables")]
+        what = "item sets" if item_metric(name) else "labelled rows (`lmprobe amplify`)"
         raise InputError(
-            f'the metric "{name}" is for labelled rows (`lmprobe amplify`), not for tables of '
+            f'the metric "{name}" is for {what}, not for tables of '
             f"probabilities; those for a probe are: {', '.join(able)}"
         )
     return form

@@ -31,7 +31,7 @@ from lmprobe.models.language_model import (
 )
 from lmprobe.registry import Registry
 from lmprobe.results import Note
-from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates import AnySet, load_templates
 from lmprobe.templates.items import ItemTable
 
 if TYPE_CHECKING:
@@ -253,10 +253,10 @@ def default_templates(*names: str) -> str:
 
 def template_set_of(
     model: LanguageModel,
-    given: TemplateSet | None,
+    given: AnySet | None,
     attributes: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
-) -> TemplateSet | ItemTable:
+) -> AnySet:
     """Return the templates that a model is probed with: those given, or its own, or its kind's."""
     own = getattr(model, "template_set", None)
     if own is not None:

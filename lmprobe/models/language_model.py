@@ -35,7 +35,9 @@ class Cloze:
     before the word, where it was chosen to fit the word. `differing` are all spans in which
     this sentence differs from those of the other candidates: by default the word and its
     article. `prompt` is what a causal model reads before the sentence, if not the beginning of a
-    text: the turns of a chat as its template writes them; spans do not count it.
+    text: the turns of a chat as its template writes them; spans do not count it. `candidates` are
+    the sentences of all candidates, where each was finished on its own; a token that writes a part
+    of the word and of the text beside it is then hidden as a whole.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Cloze:
     article: Span | None = None
     differing: tuple[Span, ...] = ()
     prompt: str = ""
+    candidates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that every span holds a word of the text, and the article's comes first."""
@@ -100,6 +103,8 @@ class EncodedCloze:
     """The first token that a model reading from left to right can be asked for."""
     boundary: tuple[bool, bool] = (True, True)
     """Whether tokens show that a word begins before, and ends after, the first that differs."""
+    candidates: tuple[tuple[int, ...], ...] = ()
+    """The tokens of all candidates, for a masked model and finished sentences."""
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -304,13 +309,13 @@ class _WordProblems:
         # A span of a sentence is looked up for each direction, as the word and as what differs.
         self._tokens: dict[tuple[str, str, Span], Span] = {}
 
-    def tokens(self, text: TokenizedText, span: Span) -> Span:
+    def tokens(self, text: TokenizedText, span: Span, *, may_share: bool = False) -> Span:
         """Return the range of tokens of a word, noting a word that has none of its own."""
         key = text.prompt, text.text, span
         if key in self._tokens:
             return self._tokens[key]
         tokens, alone = text.tokens_of(span)
-        if tokens[0] == tokens[1] or not (alone or self.may_share):
+        if tokens[0] == tokens[1] or not (alone or self.may_share or may_share):
             self.glued[text.text[slice(*span)]] = text.shown(tokens)
         self._tokens[key] = tokens
         return tokens
@@ -319,7 +324,8 @@ class _WordProblems:
         self, cloze: Cloze, text: TokenizedText, unknown: int | None, mask: int = -1
     ) -> EncodedCloze:
         """Return the tokens of a cloze, noting the words that have none or unknown ones."""
-        word = self.tokens(text, (cloze.start, cloze.end))
+        may_share = bool(cloze.candidates)
+        word = self.tokens(text, (cloze.start, cloze.end), may_share=may_share)
         article = self.tokens(text, cloze.article) if cloze.article else word
         for span in ((cloze.start, cloze.end), *cloze.given):
             tokens = text.ids[slice(*self.tokens(text, span))]
@@ -328,7 +334,9 @@ class _WordProblems:
         return EncodedCloze(
             ids=text.ids,
             word=word,
-            differing=_joined(self.tokens(text, span) for span in cloze.differing),
+            differing=_joined(
+                self.tokens(text, span, may_share=may_share) for span in cloze.differing
+            ),
             phrase=(article[0], word[1]),
             words=text.words,
             mask=mask,
@@ -366,7 +374,9 @@ class _WordProblems:
 
 def encode_masked(tokenizer: Any, clozes: Sequence[Cloze]) -> list[EncodedCloze]:
     """Tokenize the sentences for a masked model; every word that cannot be found is named."""
-    texts = tokenize(tokenizer, [cloze.text for cloze in clozes])
+    texts = tokenize(
+        tokenizer, [text for cloze in clozes for text in (cloze.text, *cloze.candidates)]
+    )
     problems = _WordProblems(may_share=False)
     # Attributes of a tokenizer are slow to look up.
     unknown, mask = tokenizer.unk_token_id, tokenizer.mask_token_id
@@ -374,6 +384,9 @@ def encode_masked(tokenizer: Any, clozes: Sequence[Cloze]) -> list[EncodedCloze]
     for cloze in clozes:
         text = texts[cloze.text]
         sentence = problems.locate(cloze, text, unknown, mask)
+        if cloze.candidates:
+            candidates = tuple(texts[other].ids for other in cloze.candidates)
+            sentence = replace(sentence, candidates=candidates)
         hidden = [problems.tokens(text, span) for span in cloze.hidden]
         encoded.append(_collapsed(sentence, hidden))
     problems.raise_any()

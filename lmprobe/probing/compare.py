@@ -31,7 +31,7 @@ from lmprobe.stats.comparison import adjusted, task_differences
 from lmprobe.stats.verdicts import IntervalSettings
 
 if TYPE_CHECKING:
-    from lmprobe.templates import TemplateSet
+    from lmprobe.templates import AnySet
 
 Compared = Any
 """A `ProbeResult`, its JSON file or the folder of its run, or a model as `probe` takes it."""
@@ -39,7 +39,7 @@ Compared = Any
 
 def compare(
     models: Sequence[Compared],
-    templates: str | Path | TemplateSet | None = None,
+    templates: str | Path | AnySet | None = None,
     base: Base | Sequence[Base] | None = None,
     *,
     pairs: Pairs = CompareSettings.pairs,

@@ -44,7 +44,7 @@ from lmprobe.results.moves import Moves
 
 if TYPE_CHECKING:
     from lmprobe.probing.comparison import ComparisonRow
-    from lmprobe.probing.result import GroupedWord, ProbeResult, ProbeRow
+    from lmprobe.probing.result import DecidingItem, GroupedWord, ProbeResult, ProbeRow
 
 R = TypeVar("R", "ProbeRow", "ComparisonRow")
 
@@ -128,6 +128,21 @@ def words_table(words: tuple[GroupedWord, ...]) -> Table:
     )
     title = "words behind the groups, and the part of the group's probability that each carried"
     return table_of("words", words, columns, title=title)
+
+
+def deciding_table(items: Sequence[DecidingItem]) -> Table:
+    """Return the items that move the value most."""
+    several = len({item.base for item in items}) > 1
+    columns = (
+        *((_BASE,) if several else ()),
+        ColumnOf("task", "task"),
+        ColumnOf("sentence", "text"),
+        ColumnOf("group", "group"),
+        ColumnOf("base rate", "base_rate", ColumnKind.PERCENT),
+        ColumnOf("model", "share", ColumnKind.PERCENT),
+        ColumnOf("effect on the value", "effect", ColumnKind.SIGNED),
+    )
+    return table_of("deciding_items", items, columns)
 
 
 def interval_column(

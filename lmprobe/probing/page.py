@@ -13,6 +13,7 @@ from lmprobe.models.kinds.recorded import RECORDED
 from lmprobe.probing.exhibits import (
     SOURCE,
     by_direction,
+    deciding_table,
     interval_figure,
     margin_tables,
     pair_figure,
@@ -66,14 +67,20 @@ def probe_page(result: ProbeResult) -> Page:
     rows = by_direction([row for row in result.rows if row.unevenness is None])
     templates, tasks = len(result.templates), len(_unique(row.tasks for row in result.rows))
     turns = len(set(result.turns))
+    about = result.provenance["templates"]
+    own_frames = not about.get("framed", True)
     several = plural(templates // max(turns, 1), "template")
+    if "items" in about:
+        items = plural(about["items"], "item")
+        several = items if own_frames else f"{several} and {items}"
     after = f" after {'a turn' if turns == 1 else f'each of {turns} turns'}" if turns else ""
+    example, groups = result.templates[0], _unique(row.attributes for row in result.rows)
     return Page(
         title=f"Does {result.provenance['model']} exaggerate the base rates?",
         subtitle=(
-            f"{several} of {result.provenance['templates']['name']}{after}"
-            f"{', such as' if templates > 1 else ':'} “{result.templates[0]}”; "
-            f"{plural(tasks, 'task')}; {', '.join(_unique(row.attributes for row in result.rows))}"
+            f"{several} of {about['name']}{after}"
+            + ("" if own_frames else f"{', such as' if templates > 1 else ':'} “{example}”")
+            + f"; {plural(tasks, 'task')}; {', '.join(groups)}"
         ),
         headline=finding(result),
         sections=(
@@ -151,6 +158,16 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
         figures=tuple(template_figure(group, result.templates) for group in rows.values()),
         name="templates",
     )
+    if result.deciding_items:
+        yield Section(
+            "Items that decide the result",
+            (
+                "Those that move the value most, up and down. Read them: one that does not say "
+                "what it should is a reason to doubt the set, not the model.",
+            ),
+            tables=(deciding_table(result.deciding_items),),
+            name="items",
+        )
     measured = [row for row in result.rows if row.unevenness is None]
     yield Section(
         "Pair by pair",
@@ -220,9 +237,6 @@ def _measured(result: ProbeResult) -> Section:
     """Return the words, the templates and the sources that took part."""
     tables: Mapping[str, Any] = result.provenance["bases"]
     bases = _unique([row.base] for row in result.rows)
-    templates = result.templates[:_MOST_LISTED]
-    if more := len(result.templates) - len(templates):
-        templates = (*templates, f"and {more:,} more, which the JSON document has")
     return Section(
         "What was measured",
         parts=(
@@ -232,11 +246,7 @@ def _measured(result: ProbeResult) -> Section:
                 tables=(words_table(result.words),) if result.words else (),
             ),
             *(_chat(result) if result.turns else ()),
-            Section(
-                f"Templates of {result.provenance['templates']['name']}",
-                items=templates,
-                collapsed=len(result.templates) > 40,
-            ),
+            *_templates(result),
             # The bases in their order, then what only the lean comes from.
             *(
                 Section(
@@ -249,6 +259,19 @@ def _measured(result: ProbeResult) -> Section:
         ),
         name="measured",
     )
+
+
+def _templates(result: ProbeResult) -> Iterator[Section]:
+    """Yield the templates, and what is known of the items of a table."""
+    about = result.provenance["templates"]
+    if facts := about.get("about"):
+        yield Section(f"Items of {about['name']}", facts={k: str(v) for k, v in facts.items()})
+    if about.get("framed", True):
+        templates = result.templates[:_MOST_LISTED]
+        if more := len(result.templates) - len(templates):
+            templates = (*templates, f"and {more:,} more, which the JSON document has")
+        title, folded = f"Templates of {about['name']}", len(result.templates) > 40
+        yield Section(title, items=templates, collapsed=folded)
 
 
 def _chat(result: ProbeResult) -> Iterator[Section]:

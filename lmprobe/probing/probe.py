@@ -16,13 +16,27 @@ from lmprobe import __version__
 from lmprobe.errors import InputError
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing, Resample
-from lmprobe.metrics.metric import PredictedTables, TableMetric, table_metric
+from lmprobe.metrics.metric import (
+    ItemMetric,
+    PredictedTables,
+    TableMetric,
+    item_metric,
+    table_metric,
+)
 from lmprobe.models import as_model
 from lmprobe.models.kind import kinds, template_set_of
 from lmprobe.models.kinds.recorded import RecordedModel
 from lmprobe.models.scorers import AUTO, scorers
 from lmprobe.probing.result import Margin, ProbeResult, ProbeRow
-from lmprobe.probing.rows import Baseline, baseline, group_notes, grouped_words, margins, probe_rows
+from lmprobe.probing.rows import (
+    Baseline,
+    baseline,
+    deciding_items,
+    group_notes,
+    grouped_words,
+    margins,
+    probe_rows,
+)
 from lmprobe.probing.scores import Scores, score_directions
 from lmprobe.probing.settings import ProbeSettings, RunSettings
 from lmprobe.results import Note, NoteKind
@@ -31,8 +45,9 @@ from lmprobe.results.format import plural
 from lmprobe.results.metric_values import MetricValue
 from lmprobe.results.settings import from_mapping
 from lmprobe.sources import Source, default_base, load_base_rates
+from lmprobe.stats.item_metrics import item_metric_estimate
 from lmprobe.stats.method import intervals
-from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates import AnySet, TemplateSet, load_templates
 from lmprobe.templates.items import ItemTable
 from lmprobe.templates.own_words import too_few
 
@@ -45,7 +60,7 @@ Base = Any
 
 def probe(
     model: Any,
-    templates: str | Path | TemplateSet | None = None,
+    templates: str | Path | AnySet | None = None,
     base: Base | Sequence[Base] | None = None,
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
@@ -79,12 +94,13 @@ def probe(
         transformers in memory, the URL of a server, a table of recorded answers), or a loaded
         model.
     templates
-        A template set, or its name or path; by default `fitbert` for a masked model,
-        `everyday` for a causal one, and their own for recorded answers.
+        A template set or an item table, or its name or path; by default `fitbert` for a masked
+        model, `everyday` for a causal one, and their own for recorded answers.
     base
         The base rates to compare with: a name, the path of a table, a DataFrame, an object with
         the `Source` protocol, or a list of these. The model is run once for all bases. By default
-        "labor", or "uniform" if it lacks the groups or all tasks.
+        what the TOML beside an item table names, else "labor", or "uniform" if that lacks the
+        groups or all tasks.
     attributes, tasks
         The words to compare; by default those of the template set. Others are added where the
         templates can take them, see `TemplateSet.with_words`.
@@ -97,7 +113,7 @@ def probe(
         with, or those of the template set. `system` is the text of a system turn before them.
     lean
         The base rates that determine the lean; by default the base itself, and for `uniform`,
-        which has none, the majorities of WinoBias.
+        which has none, what the TOML beside an item table names, or the majorities of WinoBias.
     lean_weighting
         `joint` (Eq. 2 of the paper) or `paper` (its published code).
     scorer, prior
@@ -125,15 +141,23 @@ def probe(
     """
     choices = locals() | {"lean": lean if isinstance(lean, str) else None}
     settings: RunSettings = from_mapping(RunSettings, choices)
-    table_metrics = {name: table_metric(name) for name in settings.metrics}
-    if templates is not None and not isinstance(templates, TemplateSet):
+    if templates is not None:
         templates = load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
     template_set = template_set_of(loaded, templates, settings.attributes, settings.tasks)
+    if (named := defaults_of(template_set).get("metric")) and not settings.metrics:
+        settings = replace(settings, metrics=(str(named),))
+    measures = [_metric(name, template_set) for name in settings.metrics]
     lean_from = None if lean is None else load_base_rates(lean, model=loaded)
     settings, template_set = resolved(with_turns_of(loaded, settings), template_set, lean_from)
     # The base rates come first: a mistake in a table should not wait for the model's answers.
-    baselines = _baselines(base, loaded, lean_from, settings)
+    baselines = _baselines(
+        base_for(template_set) if base is None else base,
+        loaded,
+        lean_from,
+        defaults_of(template_set).get("lean"),
+        settings,
+    )
     scores = score_directions(
         loaded,
         template_set,
@@ -156,7 +180,11 @@ def probe(
         families=template_set.families,
         turns=template_set.turns,
         provenance=_provenance(loaded, template_set, baselines, settings, any_direction),
+        deciding_items=tuple(
+            item for row in rows for item in deciding_items(row, scores[row.direction])
+        ),
         notes=(
+            *_known_notes(template_set),
             *_split_notes(any_direction.scorer, split),
             *group_notes(any_direction, template_set),
             *any_direction.notes,
@@ -169,12 +197,27 @@ def probe(
             for name, merged, merged_scores in margins(baselines, scores, template_set)
             for row in probe_rows(merged, merged_scores, *groups)
         ),
-        metrics=_metric_values(table_metrics, baselines, rows),
+        metrics=tuple(
+            _metric_value(name, measure, row, scores[row.direction], baselines, settings)
+            for name, measure in zip(settings.metrics, measures, strict=True)
+            for row in rows
+        ),
     )
 
 
 S = TypeVar("S", bound=ProbeSettings)
-AnySet = TypeVar("AnySet", TemplateSet, ItemTable, TemplateSet | ItemTable)
+Chosen = TypeVar("Chosen", TemplateSet, ItemTable, AnySet)
+
+
+def defaults_of(templates: AnySet) -> Mapping[str, Any]:
+    """Return what the TOML beside an item table says: `base`, `lean` and `metric` are defaults."""
+    return templates.facts if isinstance(templates, ItemTable) else {}
+
+
+def base_for(templates: AnySet) -> str:
+    """Return the base rates that are compared with if none are named."""
+    named = defaults_of(templates).get("base")
+    return str(named) if named else default_base(templates.attributes, templates.tasks)
 
 
 def with_turns_of(model: LanguageModel, settings: S) -> S:
@@ -190,7 +233,7 @@ def with_turns_of(model: LanguageModel, settings: S) -> S:
     )
 
 
-def resolved(settings: S, templates: AnySet, lean_from: Source | None = None) -> tuple[S, AnySet]:
+def resolved(settings: S, templates: Chosen, lean_from: Source | None = None) -> tuple[S, Chosen]:
     """Return the settings with the words that are compared and the lean, and the set of these.
 
     An interval or a scorer that does not exist is an error before the model is asked.
@@ -210,14 +253,13 @@ def resolved(settings: S, templates: AnySet, lean_from: Source | None = None) ->
 
 
 def _baselines(
-    base: Base | Sequence[Base] | None,
+    base: Base | Sequence[Base],
     model: LanguageModel,
     lean_from: Source | None,
+    default_lean: str | None,
     settings: ProbeSettings,
 ) -> list[Baseline]:
     """Return what to compare with; raise if two bases have the same name and groups."""
-    if base is None:
-        base = default_base(settings.attributes or (), settings.tasks or ())
     bases = list(base) if isinstance(base, list | tuple) else [base]
     if not bases:
         raise InputError("`base` is empty; name at least one source, such as uniform")
@@ -228,6 +270,7 @@ def _baselines(
             settings.attributes or (),
             settings.tasks or (),
             lean_from=lean_from,
+            default_lean=default_lean,
             missing=settings.missing,
             pseudo_count=settings.pseudo_count,
         )
@@ -240,21 +283,48 @@ def _baselines(
     return list(baselines.values())
 
 
-def _metric_values(
-    table_metrics: Mapping[str, TableMetric],
+def _metric(name: str, templates: AnySet) -> TableMetric | ItemMetric:
+    """Return a metric of that name for these templates, or say why there is none."""
+    measure = item_metric(name)
+    if measure is not None and not isinstance(templates, ItemTable):
+        text = f'the metric "{name}" is for item tables, and {templates.name} is a template set'
+        raise InputError(text)
+    return measure or table_metric(name)
+
+
+def _metric_value(
+    name: str,
+    metric: TableMetric | ItemMetric,
+    row: ProbeRow,
+    scores: Scores,
     baselines: Sequence[Baseline],
-    rows: Sequence[ProbeRow],
-) -> tuple[MetricValue, ...]:
-    """Return the mean over templates of each metric, for every base and direction."""
+    settings: ProbeSettings,
+) -> MetricValue:
+    """Return the value of a metric for one base and direction; item sets have an interval too."""
+    if not callable(metric):
+        items = scores.all_items(row.attributes, row.tasks, logs=True)
+        tables = row.tables(settings.seed)
+        estimate = item_metric_estimate(metric, items, row.lean, tables, settings, row.obstacle)
+        return MetricValue(
+            name, row.direction.value, to_json(estimate.value), row.base, estimate.interval,
+            estimate.verdict,
+        )  # fmt: skip
     bases = {(base.name, base.rates.association.attributes): base for base in baselines}
-    values = []
-    for name, metric in table_metrics.items():
-        for row in rows:
-            world = bases[row.base, row.attributes].rates.association
-            tables = PredictedTables(row.direction, row.predicted, world, row.lean)
-            value = to_json(float(metric(tables).mean()))
-            values.append(MetricValue(name, row.direction.value, value, row.base))
-    return tuple(values)
+    world = bases[row.base, row.attributes].rates.association
+    tables_of = PredictedTables(row.direction, row.predicted, world, row.lean)
+    value = to_json(float(metric(tables_of).mean()))
+    return MetricValue(name, row.direction.value, value, row.base)
+
+
+# Of the TOML beside an item table: what the settings and the bases have.
+_CHOICES = ("name", "base", "lean", "metric")
+
+
+def _known_notes(templates: AnySet) -> tuple[Note, ...]:
+    """Return what the TOML beside an item table says is wrong with its sentences."""
+    if not isinstance(templates, ItemTable) or not (text := templates.facts.get("notes")):
+        return ()
+    return (Note(NoteKind.DATA, f"known of the items of {templates.name}: {text}"),)
 
 
 def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
@@ -272,17 +342,20 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     return (Note(NoteKind.SCORER, f"{text}: {words}"),)
 
 
-def _own_templates(templates: TemplateSet | ItemTable) -> dict[str, Any]:
-    """Return that the templates belong to recorded answers, with the words there are."""
-    if isinstance(templates, TemplateSet) or not templates.of_model:
+def _of_table(templates: AnySet) -> dict[str, Any]:
+    """Return the number of items, and that of templates of recorded answers the words there are."""
+    if isinstance(templates, TemplateSet):
         return {}
+    if not templates.of_model:
+        facts = {key: fact for key, fact in templates.facts.items() if key not in _CHOICES}
+        return {"items": len(templates.items), "framed": templates.framed, "about": facts}
     words = {"attributes": templates.all_attributes, "tasks": templates.all_tasks}
     return {"of_model": True} | {name: list(labels) for name, labels in words.items()}
 
 
 def _provenance(
     model: LanguageModel,
-    templates: TemplateSet | ItemTable,
+    templates: AnySet,
     baselines: list[Baseline],
     settings: ProbeSettings,
     scores: Scores,
@@ -309,7 +382,7 @@ def _provenance(
         }
         | ({"file": templates.file} if templates.file else {})
         | ({"own_words": templates.own_words} if templates.own_words else {})
-        | _own_templates(templates),
+        | _of_table(templates),
         "bases": leans | bases,
         "settings": settings.to_dict(),
         "versions": {"lmprobe": __version__}

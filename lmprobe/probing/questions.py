@@ -27,6 +27,8 @@ from lmprobe.models.language_model import (
 )
 from lmprobe.models.scorers import ChosenScorer, choose_scorer, mass_queries, sums
 from lmprobe.templates import Sentence, TemplateSet, differing_slots
+from lmprobe.templates.differences import differences
+from lmprobe.templates.items import ItemTable
 from lmprobe.templates.template import UNSPACED
 
 _SEED = 0
@@ -61,12 +63,13 @@ class Words:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """The clozes of some templates, and the control questions about them."""
+    """The clozes of some templates, or rows of items, and the control questions about them."""
 
     templates: int
-    """How many templates there are."""
+    """How many templates or rows there are."""
     clozes: Mapping[Direction, Sequence[Cloze]]
-    """Of every template, attribute and task, tasks fastest; the same pairs in each direction."""
+    """Of every template, attribute and task, tasks fastest; the same pairs in each direction. Of
+    items, every row and attribute."""
     conditions: Mapping[Direction, Sequence[Sequence[int]]]
     """Candidates of a blank beside which random words are asked for: numbers of clozes."""
     sentences: Sequence[int]
@@ -116,6 +119,7 @@ class Chunk:
                         cloze.article,
                         cloze.differing,
                         *([cloze.prompt] if cloze.prompt else ()),
+                        *([cloze.candidates] if cloze.candidates else ()),
                     )
                     for cloze in clozes
                 ]
@@ -218,6 +222,55 @@ def chunks(
             )
         )
     return made
+
+
+def item_chunks(items: ItemTable, kind: str, prompts: Mapping[str, str]) -> list[Chunk]:
+    """Return everything that a model of that kind is asked about the rows of an item table."""
+    rows, attributes = items.rows, len(items.attributes)
+    turns = items.turns or ("",) * len(items.template_names)
+    asked = Direction.TASK_TO_ATTRIBUTE
+    sampled = _sampled(len(rows) * attributes, _sample_size(len(rows) * attributes, kind))
+    candidates, conditions = _sampled(attributes, _CANDIDATES), _sampled(len(rows), _CONDITIONS)
+    made = []
+    each = max(1, kinds.get(kind).chunk_sentences // attributes)
+    for begin in range(0, len(rows), each):
+        part = rows[begin : begin + each]
+        first, end = begin * attributes, (begin + len(part)) * attributes
+        made.append(
+            Chunk(
+                len(part),
+                {
+                    asked: [
+                        cloze
+                        for k, n in part
+                        for cloze in _item_clozes(items.cells[k, :, n].tolist(), prompts, turns[k])
+                    ]
+                },
+                {
+                    asked: [
+                        [row * attributes + place - first for place in candidates]
+                        for row in conditions
+                        if begin <= row < begin + len(part)
+                    ]
+                },
+                [place - first for place in sampled if first <= place < end],
+            )
+        )
+    return made
+
+
+def _item_clozes(sentences: list[str], prompts: Mapping[str, str], turn: str) -> list[Cloze]:
+    """Return one cloze per candidate; the first difference is the word to guess."""
+    return [
+        Cloze(
+            text,
+            *spans[0],
+            differing=spans,
+            prompt=prompts.get(turn, ""),
+            candidates=tuple(sentences),
+        )
+        for text, spans in zip(sentences, differences(sentences), strict=True)
+    ]
 
 
 def _clozes(

@@ -263,6 +263,24 @@ class GroupedWord:
     """When the group is guessed: the mean over templates and what is given."""
 
 
+@dataclass(frozen=True, slots=True)
+class DecidingItem:
+    """An item of an item table, and how far it alone moves the value."""
+
+    base: str
+    task: str
+    item: str
+    text: str
+    """The sentence in the first template that has it, with its candidates in brackets."""
+    group: str
+    """The group that the task leans to."""
+    base_rate: float
+    share: float
+    """Of the group in the answers, the mean over templates."""
+    effect: float
+    """What the item adds to the value; over all items that is the value."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Margin:
     """One of several crossed attributes by itself, such as race without gender."""
@@ -279,7 +297,7 @@ class ProbeResult(Result):
     limits: ClassVar[tuple[str, ...]] = LIMITS
     json_keys: ClassVar[tuple[str, ...]] = (
         "rows", "templates", "families", "turns", "split_words", "perplexity", "words", "margins",
-        "metrics", "notes", "limits", "provenance",
+        "metrics", "deciding_items", "notes", "limits", "provenance",
     )  # fmt: skip
 
     rows: tuple[ProbeRow, ...]
@@ -299,6 +317,8 @@ class ProbeResult(Result):
     """What the user of a chat said before each template, where there was a chat."""
     metrics: tuple[MetricValue, ...] = json_field(default=(), optional=True)
     """What other metrics give for the same tables, where they were asked for."""
+    deciding_items: tuple[DecidingItem, ...] = json_field(default=(), optional=True)
+    """Of an item table: the items that move the value most, up and down."""
 
     def row(self, base: str, direction: Direction | str) -> ProbeRow:
         """Return the row of that base and direction (`T->A` and `A->T` are accepted)."""

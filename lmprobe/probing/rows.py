@@ -10,9 +10,10 @@ import numpy as np
 from lmprobe.errors import Argument, InputError, invalid
 from lmprobe.metrics.association import Floats, lean as lean_of_association
 from lmprobe.metrics.direction import Direction, LeanWeighting, Missing
+from lmprobe.metrics.directional import amplification
 from lmprobe.models.kind import kinds
 from lmprobe.models.scorers import scorers
-from lmprobe.probing.result import GroupedWord, ProbeRow
+from lmprobe.probing.result import DecidingItem, GroupedWord, ProbeRow
 from lmprobe.probing.scores import Scores, is_informed, tiny_mass_notes
 from lmprobe.probing.settings import ProbeSettings
 from lmprobe.results import Estimate, Interval, Note, NoteKind, Obstacle
@@ -21,8 +22,7 @@ from lmprobe.sources import AlignedBaseRates, Source, align_base_rates, load_bas
 from lmprobe.stats.planning import sentences_needed
 from lmprobe.stats.row_tables import RowTables
 from lmprobe.stats.verdicts import RowEstimates, estimate_rows, unevenness
-from lmprobe.templates import TemplateSet
-from lmprobe.templates.items import ItemTable
+from lmprobe.templates import AnySet
 
 NO_LEAN = "none"
 """The name of the lean's source in results that have none."""
@@ -103,10 +103,14 @@ def baseline(
     tasks: Sequence[str],
     *,
     lean_from: Source | None = None,
+    default_lean: str | None = None,
     missing: Missing = "drop",
     pseudo_count: float = 0.5,
 ) -> Baseline:
-    """Return the base rates of `source`, with the lean of `lean_from` or the source's own."""
+    """Return the base rates of `source`, with the lean of `lean_from` or the source's own.
+
+    `default_lean` serves a source that has none, in place of the one that it names itself.
+    """
     rates = align_base_rates(source, attributes, tasks, missing=missing, pseudo_count=pseudo_count)
     declared = getattr(source, "lean_source", None)
     by_default = lean_from is None
@@ -114,7 +118,7 @@ def baseline(
         text = f": {lean_from.name} has no lean; name base rates that have one, such as labor"
         raise invalid("lean", text)
     if lean_from is None and declared is not None:
-        lean_from = load_base_rates(declared)
+        lean_from = load_base_rates(default_lean or declared)
     if lean_from is None:
         return Baseline(source.name, rates, source.name, rates)
     labels = rates.association
@@ -133,9 +137,7 @@ def baseline(
     return Baseline(source.name, rates, lean_from.name, lean_rates)
 
 
-def grouped_words(
-    scores: Mapping[Direction, Scores], templates: TemplateSet | ItemTable
-) -> tuple[GroupedWord, ...]:
+def grouped_words(scores: Mapping[Direction, Scores], templates: AnySet) -> tuple[GroupedWord, ...]:
     """Return the words of every label that is not its own only word, with their shares."""
     words: list[GroupedWord] = []
     for direction, table in scores.items():
@@ -143,7 +145,7 @@ def grouped_words(
         members = (templates.attribute_words, templates.task_words)[direction.axis]
         if all(members[label] == (label,) for label in labels):
             continue
-        if table.recorded and all(len(members[label]) == 1 for label in labels):
+        if table.layout is not None and all(len(members[label]) == 1 for label in labels):
             # The only item of a task carries all there is, and its name may be a number.
             continue
         by_word = replace(
@@ -164,10 +166,10 @@ def grouped_words(
     return tuple(words)
 
 
-def group_notes(scores: Scores, templates: TemplateSet | ItemTable) -> tuple[Note, ...]:
+def group_notes(scores: Scores, templates: AnySet) -> tuple[Note, ...]:
     """Return a note about the attributes, or the tasks, if they have different numbers of words."""
     notes: list[Note] = []
-    if scores.recorded and scores.direction is Direction.TASK_TO_ATTRIBUTE:
+    if scores.layout is not None and scores.direction is Direction.TASK_TO_ATTRIBUTE:
         # Items of a task that is given: a cell is their mean.
         return ()
     for role, labels, words in (
@@ -185,10 +187,45 @@ def group_notes(scores: Scores, templates: TemplateSet | ItemTable) -> tuple[Not
     return tuple(notes)
 
 
+# Items that are shown because they move the value most, up and down.
+_DECIDING = 5
+
+
+def deciding_items(row: ProbeRow, scores: Scores) -> tuple[DecidingItem, ...]:
+    """Return the items that move the value of a row most; nothing for words or recorded answers."""
+    table = scores.layout
+    if table is None or not table.finished or row.unevenness is not None:
+        return ()
+    table = table.selected(row.attributes, row.tasks)
+    items = scores.all_items(row.attributes, row.tasks)
+    cells = amplification(items.shares, row.base_rate[:, items.task], row.lean[:, items.task])
+    sizes = items.sizes[:, 0][:, items.task]
+    pairs = (~np.isnan(row.by_pair)).sum()
+    each = np.nansum(np.nansum(cells, axis=1) / np.where(sizes > 0, sizes, 1), axis=0)
+    effects = each / (pairs * len(cells))
+    order = np.argsort(effects, kind="stable")
+    most = dict.fromkeys([*order[::-1][:_DECIDING].tolist(), *order[:_DECIDING][::-1].tolist()])
+    group = np.nan_to_num(row.lean).argmax(axis=0)
+    return tuple(
+        DecidingItem(
+            row.base,
+            table.task_of[place],
+            table.items[place],
+            table.shown(place),
+            row.attributes[group[task]],
+            float(row.base_rate[group[task], task]),
+            float(np.nanmean(items.shares[:, group[task], place])),
+            float(effects[place]),
+        )
+        for place, task in ((place, items.task[place]) for place in most)
+        if effects[place]
+    )
+
+
 def margins(
     baselines: Sequence[Baseline],
     scores: Mapping[Direction, Scores],
-    templates: TemplateSet | ItemTable,
+    templates: AnySet,
 ) -> Iterator[tuple[str, list[Baseline], dict[Direction, Scores]]]:
     """Yield each crossed attribute with the bases and the guesses of its values alone."""
     for place, name in enumerate(templates.crossed if len(templates.crossed) > 1 else ()):

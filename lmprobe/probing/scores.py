@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -15,17 +15,26 @@ from lmprobe.errors import Argument, InputError, did_you_mean
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.association import Floats, ratio
 from lmprobe.metrics.direction import DIRECTIONS, Direction
+from lmprobe.metrics.directional import defined_mean
 from lmprobe.models.cache import CacheEntry, Computation, cached_answers
 from lmprobe.models.kind import kinds
 from lmprobe.models.kinds.recorded import COUNT, RecordedModel
 from lmprobe.models.language_model import LanguageModel
 from lmprobe.models.scorers import AUTO, choose_scorer, warn_of_split
-from lmprobe.probing.questions import CANDIDATES, PERPLEXITY, RANDOM, Words, chunks
+from lmprobe.probing.questions import (
+    CANDIDATES,
+    PERPLEXITY,
+    RANDOM,
+    Chunk,
+    Words,
+    chunks,
+    item_chunks,
+)
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
 from lmprobe.stats.items import Items
-from lmprobe.templates import TemplateSet
-from lmprobe.templates.items import ItemTable
+from lmprobe.templates import AnySet, TemplateSet
+from lmprobe.templates.items import ItemTable, missing_notes
 
 LEAST_RATIO = 2.0
 """Below this the candidates are not expected more than random words.
@@ -85,15 +94,15 @@ class Scores:
     """What the model read before the sentences, for each turn of a chat."""
     threads: int = 1
     """How many threads the answers were computed with, the most of any template."""
-    answers: ItemTable | None = None
-    """The items behind the columns of recorded answers, which have no words."""
+    layout: ItemTable | None = None
+    """The items behind the columns, where the table of tasks has no words."""
     notes: tuple[Note, ...] = ()
-    """What to know of answers that were recorded or served."""
+    """What to know of answers that were recorded or served, and what is left out."""
 
     @property
     def recorded(self) -> bool:
         """Whether the answers come from a table, and not from a model that was asked."""
-        return self.answers is not None
+        return self.layout is not None and not self.layout.finished
 
     def probabilities(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
@@ -148,33 +157,43 @@ class Scores:
         words split.
         """
         probability = np.exp(self.log_mass_table[self._places(*self._members(None, None))])
-        mass: Floats = probability.sum(axis=self.direction.axis).mean(axis=1)
-        return mass
+        # A template may lack an item; that recorded answers have no mass is not to be hidden.
+        sums = probability.sum(axis=self.direction.axis)
+        return np.asarray(sums.mean(axis=1) if self.recorded else defined_mean(sums, axis=1))
 
     def items(self, attributes: Sequence[str], tasks: Sequence[str]) -> Items | None:
         """Return the items behind the cells, where they are a sample or a count is zero."""
-        if self.answers is None:
+        if self.layout is None:
             return None
+        items = self.all_items(attributes, tasks)
+        if self.scorer == COUNT and self.recorded:
+            counts = np.exp(self._log_value(*self._members(attributes, tasks)))
+            items = replace(items, texts=np.nansum(counts, axis=1))
+        # The words of a task that is guessed are all there are.
+        sampled = (items.varied and (items.clustered or not items.summed)) or not items.framed
+        zeros = self.recorded and (items.shares == 0).any()
+        return items if sampled or items.texts is not None or zeros else None
+
+    def all_items(
+        self, attributes: Sequence[str], tasks: Sequence[str], *, logs: bool = False
+    ) -> Items:
+        """Return the items of some tasks: shares, or the logarithms of the candidates."""
+        assert self.layout is not None
         rows, columns = self._members(attributes, tasks)
-        shares, flat = self._shares(rows, columns), [place for own in columns for place in own]
-        names = self.answers.clusters
+        flat = [place for own in columns for place in own]
+        layout = self.layout
+        names = layout.clusters
         unit = np.unique(names, return_inverse=True)[1] if names else np.arange(len(self.task_of))
-        texts = None
-        if self.scorer == COUNT:
-            texts = np.nansum(np.exp(self._log_value(rows, columns)), axis=1)
-        layout = (self.answers.task_of, self.answers.items, names)
-        items = Items(
-            shares=shares,
+        return Items(
+            shares=(self._log_value if logs else self._shares)(rows, columns),
             task=np.repeat(np.arange(len(columns)), [len(own) for own in columns]),
             unit=unit[flat].astype(np.int64),
-            texts=texts,
-            key=sha256(repr(layout).encode()).hexdigest()[:16],
+            texts=None,
+            key=sha256(repr((layout.task_of, layout.items, names)).encode()).hexdigest()[:16],
             summed=self.direction.axis == -1,
             clustered=bool(names),
+            framed=layout.framed,
         )
-        # The words of a task that is guessed are all there are.
-        sampled = items.varied and (items.clustered or not items.summed)
-        return items if sampled or texts is not None or (shares == 0).any() else None
 
     @property
     def log_mass_table(self) -> Floats:
@@ -263,7 +282,7 @@ def _grouped(table: Floats, members: _Members, *, axis: int, mean: bool) -> Floa
 
 def score_templates(
     model: LanguageModel,
-    templates: TemplateSet | ItemTable,
+    templates: AnySet,
     direction: Direction | str,
     **options: Any,
 ) -> Scores:
@@ -277,7 +296,7 @@ def score_templates(
 
 def score_directions(
     model: LanguageModel,
-    templates: TemplateSet | ItemTable,
+    templates: AnySet,
     directions: Sequence[Direction] = DIRECTIONS,
     *,
     attributes: Sequence[str] | None = None,
@@ -292,7 +311,7 @@ def score_directions(
     `attributes` and `tasks` choose among the set's. `prior` divides by the word's probability
     when the other word is masked too (Kurita et al. 2019). `progress` counts sentences.
     """
-    if isinstance(templates, ItemTable):
+    if isinstance(templates, ItemTable) and not templates.finished:
         return _recorded(model, templates.with_words(attributes, tasks), directions, scorer, prior)
     chosen_scorer = choose_scorer(scorer, model.kind)
     if prior and not kinds.get(model.kind).masks:
@@ -301,14 +320,17 @@ def score_directions(
     tasks = tuple(templates.tasks if tasks is None else tasks)
     if not attributes or not tasks:
         raise InputError("scoring needs at least one attribute and one task")
-    # The label of every word, in the order of the labels.
-    attribute_of = {word: name for name in attributes for word in templates.attribute_words[name]}
-    task_of = {word: name for name in tasks for word in templates.task_words[name]}
-    words = Words(tuple(attribute_of), tuple(task_of))
-    # In alphabetical order: the order in which words are listed is no reason to ask again.
-    ordered = Words(tuple(sorted(words.attributes)), tuple(sorted(words.tasks)))
     prompts = _prompts(model, templates)
-    requests = chunks(templates, ordered, directions, model.kind, prompts)
+    left_out: tuple[Note, ...] = ()
+    if isinstance(templates, ItemTable):
+        items = templates.with_words(attributes, tasks)
+        directions, left_out = _item_directions(items, directions, prior=prior)
+        requests = item_chunks(items, model.kind, prompts)
+        tables = partial(_item_tables, items, requests)
+    else:
+        words = _words(templates, attributes, tasks)
+        requests = chunks(templates, words.ordered, directions, model.kind, prompts)
+        tables = partial(_word_tables, templates, words)
     entries, cached = cached_answers(
         model,
         [
@@ -327,22 +349,18 @@ def score_directions(
         way: _ratio(numbers[f"{way} {CANDIDATES}"], numbers[f"{way} {RANDOM}"])
         for way in directions
     }
-    notes = kinds.get(model.kind).caveats
-    if notes and None in ratios.values():
+    notes = (*kinds.get(model.kind).caveats, *left_out)
+    if kinds.get(model.kind).caveats and None in ratios.values():
         text = "the model gave no random words to compare with: whether it is informed is not known"
         notes = (*notes, Note(NoteKind.DATA, text))
     sampled_words = sum(chunk.sampled_words for chunk in requests)
     scores = {
         direction: Scores(
             direction=direction,
-            templates=tuple(template.name for template in templates.templates),
+            templates=templates.template_names,
             attributes=attributes,
             tasks=tasks,
-            attribute_of=tuple(attribute_of.values()),
-            task_of=tuple(task_of.values()),
-            attribute_words=words.attributes,
-            task_words=words.tasks,
-            **_tables(direction, words, ordered, numbers),
+            **tables(direction, numbers),
             articles=tuple(sorted(set().union(*(chunk.articles(direction) for chunk in requests)))),
             one_word=all(chunk.one_word(direction) for chunk in requests),
             scorer=chosen_scorer.name,
@@ -361,7 +379,7 @@ def score_directions(
     return scores
 
 
-def _prompts(model: LanguageModel, templates: TemplateSet) -> dict[str, str]:
+def _prompts(model: LanguageModel, templates: AnySet) -> dict[str, str]:
     """Return what the model reads before the sentences, for each turn of a chat."""
     turns = list(dict.fromkeys(templates.turns))
     write = getattr(model, "chat_prompt", None)
@@ -405,7 +423,7 @@ def _recorded(
             task_of=answers.task_of,
             task_words=answers.items,
             threads=model.threads,
-            answers=answers,
+            layout=answers,
             notes=model.notes(answers, tuple(directions)),
         )
         for direction in able
@@ -420,12 +438,39 @@ def _joined(entries: Sequence[CacheEntry]) -> dict[str, Floats]:
     }
 
 
-def _tables(
-    direction: Direction, words: Words, ordered: Words, numbers: Mapping[str, Floats]
+@dataclass(frozen=True, slots=True)
+class _LabelledWords:
+    """The words of a set, with the attribute or the task of each."""
+
+    attribute_of: Mapping[str, str]
+    task_of: Mapping[str, str]
+
+    @property
+    def ordered(self) -> Words:
+        """The words in alphabetical order: the order in which they are listed asks nothing new."""
+        return Words(tuple(sorted(self.attribute_of)), tuple(sorted(self.task_of)))
+
+
+def _words(
+    templates: TemplateSet, attributes: Sequence[str], tasks: Sequence[str]
+) -> _LabelledWords:
+    """Return the words of the labels, in their order."""
+    return _LabelledWords(
+        {word: name for name in attributes for word in templates.attribute_words[name]},
+        {word: name for name in tasks for word in templates.task_words[name]},
+    )
+
+
+def _word_tables(
+    templates: TemplateSet,
+    words: _LabelledWords,
+    direction: Direction,
+    numbers: Mapping[str, Floats],
 ) -> dict[str, Any]:
-    """Return the tables of one direction in the order of `words`, by the names of the fields."""
-    rows = [ordered.attributes.index(word) for word in words.attributes]
-    columns = [ordered.tasks.index(word) for word in words.tasks]
+    """Return the tables of one direction, words in the order of their labels, by field."""
+    ordered, who, what = words.ordered, tuple(words.attribute_of), tuple(words.task_of)
+    rows = [ordered.attributes.index(word) for word in who]
+    columns = [ordered.tasks.index(word) for word in what]
     tables: dict[str, Any] = {}
     for name in ("log_probability", "log_prior", "log_mass", "pieces"):
         flat = numbers.get(f"{direction} {name}")
@@ -434,10 +479,66 @@ def _tables(
             flat = np.ascontiguousarray(table[:, rows][:, :, columns])
         tables[name] = flat
     most = tables["pieces"].max(axis=(0, direction.given_axis))
-    guessed = (words.attributes, words.tasks)[direction.axis]
     return tables | {
-        "pieces": {word: int(n) for word, n in zip(guessed, most, strict=True) if n > 1}
+        "pieces": _split(zip((who, what)[direction.axis], most, strict=True)),
+        "attribute_of": tuple(words.attribute_of.values()),
+        "task_of": tuple(words.task_of.values()),
+        "attribute_words": who,
+        "task_words": what,
     }
+
+
+def _item_directions(
+    items: ItemTable, wanted: Sequence[Direction], *, prior: bool
+) -> tuple[tuple[Direction, ...], tuple[Note, ...]]:
+    """Return the direction that items can tell, and what is left out."""
+    able = tuple(way for way in wanted if way is Direction.TASK_TO_ATTRIBUTE)
+    why = "the sentences of an item compare groups, and not tasks"
+    if not able:
+        raise InputError(f"{items.source} cannot answer {Direction.ATTRIBUTE_TO_TASK}: {why}")
+    if prior:
+        raise InputError(
+            Argument("prior"), f" hides the word of the task, and a sentence of {items.source} has "
+            "none; use a template set, or leave it out",
+        )  # fmt: skip
+    notes = missing_notes(items)
+    if len(wanted) > len(able):
+        text = f"{Direction.ATTRIBUTE_TO_TASK} is left out: {why}"
+        notes = (Note(NoteKind.LEFT_OUT, text), *notes)
+    return able, notes
+
+
+def _item_tables(
+    items: ItemTable,
+    requests: Sequence[Chunk],
+    direction: Direction,
+    numbers: Mapping[str, Floats],
+) -> dict[str, Any]:
+    """Return the tables (K, A, N) of the items, by field; NaN where a template lacks an item."""
+    templates, places = np.array(items.rows).T
+    tables: dict[str, Any] = {"log_prior": None, "log_mass": None}
+    for name in ("log_probability", "log_mass"):
+        if (flat := numbers.get(f"{direction} {name}")) is not None:
+            table = np.full(items.cells.shape, np.nan)
+            table[templates, :, places] = flat.reshape(len(places), -1)
+            tables[name] = table
+    clozes = (cloze.word for chunk in requests for cloze in chunk.clozes[direction])
+    pieces = _split(zip(clozes, numbers[f"{direction} pieces"], strict=True))
+    return tables | {
+        "pieces": pieces,
+        "task_of": items.task_of,
+        "task_words": items.items,
+        "layout": items,
+    }
+
+
+def _split(pieces: Iterable[tuple[str, float]]) -> dict[str, int]:
+    """Return the words of several pieces, with their largest number."""
+    most: dict[str, int] = {}
+    for word, number in pieces:
+        if number > 1:
+            most[word] = max(int(number), most.get(word, 0))
+    return most
 
 
 def _ratio(candidates: Floats, random: Floats) -> float | None:

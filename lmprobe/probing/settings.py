@@ -27,7 +27,7 @@ from lmprobe.results.settings import (
 from lmprobe.sources import names as source_names
 from lmprobe.stats import REMOVED
 from lmprobe.stats.verdicts import IntervalSettings
-from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates import TemplateSet, load_template_set
 
 if TYPE_CHECKING:
     from lmprobe.probing.result import ProbeResult
@@ -257,7 +257,7 @@ def _as_given(labels: tuple[str, ...] | None, own: Mapping[str, str]) -> tuple[s
 
 def _templates(name: str) -> TemplateSet | None:
     try:
-        return load_templates(name)
+        return load_template_set(name)
     except LmprobeError:
         return None
 

@@ -52,7 +52,7 @@ def flips_between(first: RowTables, second: RowTables, settings: IntervalSetting
     whole = flipped(first, second, np.ones((1, len(first.tasks))))
     changed = flipped(first, second, task_weights(first.units, times), step)
     all_flips, clear = (
-        _share(first.replicates_of(own[0], weighted, times), settings)
+        share_with_interval(first.replicates_of(own[0], weighted, times), settings)
         for own, weighted in zip(whole, changed, strict=True)
     )
     # A clear flip is a flip: no more of them than of all.
@@ -88,7 +88,7 @@ def _favoured(tables: RowTables, weight: Floats, step: int) -> tuple[Floats, Flo
     return shares.argmax(axis=2), (largest[:, :, -1] - largest[:, :, -2]) / 2
 
 
-def _share(number: Replicates, settings: IntervalSettings) -> FlipShare:
+def share_with_interval(number: Replicates, settings: IntervalSettings) -> FlipShare:
     """Return a share with its interval within [0, 1]; an approximate one becomes Wilson's (1927).
 
     Student's is too short upwards where a share is small. Where no cell flips, or every one,

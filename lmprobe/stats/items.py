@@ -46,6 +46,8 @@ class Items:
     """Whether a cell is the sum over its items: the probability of a task that is guessed."""
     clustered: bool = False
     """Whether the units are clusters."""
+    framed: bool = True
+    """Whether tasks share the templates, which then vary too; else each item has its own frame."""
 
     @property
     def name(self) -> str:
@@ -104,7 +106,12 @@ class Items:
     def cells(self) -> Floats:
         """(K, A, T): the means over the items, or the sums."""
         totals = self._totals(np.nan_to_num(self.shares))
-        return totals if self.summed else totals / self._totals(~np.isnan(self.shares))
+        return totals if self.summed else totals / self.sizes
+
+    @property
+    def sizes(self) -> NDArray[Any]:
+        """(K, A, T): the numbers of items."""
+        return self._totals(~np.isnan(self.shares))
 
     @property
     def texts_of_cells(self) -> Floats:

@@ -191,6 +191,8 @@ class Replicates:
     """The turn of a chat before each template, where there is a chat."""
     sampled: Mapping[str, SampledUnits] = field(default_factory=dict)
     """What else was sampled, items or clusters of them, and is in no other part."""
+    framed: bool = True
+    """Whether the templates are a sample; else every item has a frame of its own."""
 
     @classmethod
     def of_templates(
@@ -278,7 +280,7 @@ class Replicates:
         parts: dict[str, Share] = {}
         if resample != "tasks":
             for part, each in (("families", sizes), ("turns", self.turn_sums[1])):
-                if part == "families" or len(each):
+                if self.framed if part == "families" else len(each):
                     variance = _jackknife(self.influence[part])
                     parts[part] = Share(variance, effective_number(each), len(each))
         if resample != "templates":
@@ -289,7 +291,7 @@ class Replicates:
         for name, units in self.sampled.items():
             variance = float(np.nanvar(units.changes, ddof=1))
             parts[name] = Share(variance, units.effective, units.number)
-        return Spread(self.value, parts)
+        return Spread(self.value, parts or {"items": Share(0.0, 0.0, 0)})
 
     @property
     def extra(self) -> Floats:
@@ -487,7 +489,8 @@ def _errors_by_unit(numbers: Sequence[Replicates], place: int, resample: str) ->
     defined = ~np.isnan(number.by_template)
     parts = []
     if resample != "tasks":
-        for part in ("families", "turns") if number.turns else ("families",):
+        named = {"families": number.framed, "turns": bool(number.turns)}
+        for part in (part for part, shown in named.items() if shown):
             names = sorted({name for other in numbers for name in getattr(other, part)})
             own = np.unique(np.array(getattr(number, part), dtype=str)[defined])
             # A single one has no influence.

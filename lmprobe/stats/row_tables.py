@@ -95,6 +95,11 @@ class RowTables:
     """The items behind the cells of recorded answers, where they are a sample."""
 
     @property
+    def framed(self) -> bool:
+        """Whether the templates are a sample; else every item has a frame of its own."""
+        return self.items is None or self.items.framed
+
+    @property
     def sampled(self) -> bool:
         """Whether the base has noise that must be corrected for: its own lean, and known errors.
 
@@ -263,6 +268,7 @@ class RowTables:
             resampled,
             times,
             turns=self.turns,
+            framed=self.framed,
             **options,
         )
 

@@ -283,7 +283,8 @@ def _text_notes(row: RowTables, bias: Mapping[str, float]) -> tuple[Note, ...]:
 def _standard_errors(number: Replicates) -> dict[str, float]:
     parts = {name: math.sqrt(part.variance) for name, part in number.spread().parts.items()}
     both = math.hypot(*parts.values())
-    return {"templates": parts.pop("families"), "tasks": parts.pop("tasks"), "both": both} | parts
+    templates = parts.pop("families", 0.0)
+    return {"templates": templates, "tasks": parts.pop("tasks"), "both": both} | parts
 
 
 def _strength(
@@ -340,12 +341,15 @@ def interval_notes(
     words = {name: plural(n, unit, name) for name, (unit, n, _) in counts.items()}
     if tasks < len(number.units):
         words["tasks"] = f"{plural(len(number.units), 'task')} in {plural(tasks, 'unit')}"
-    sentences = f"{words[many]} after each of {words['turns']}" if turns else words[many]
+    sentences = words[many] if number.framed else "sentences of their own"
+    sentences = f"{sentences} after each of {words['turns']}" if turns else sentences
     how = {
         "templates": f"{sentences}, the tasks are taken as fixed",
         "tasks": f"{words['tasks']}, the templates are taken as fixed",
         "both": f"{sentences} crossed with {words['tasks']}",
     }[settings.drawn]
+    if not number.framed and settings.drawn != "templates":
+        how = f"{words['tasks']} with {sentences} (no template is shared by several tasks)"
     for name, sampled in number.sampled.items():
         how += f", with {plural(sampled.number, name.removesuffix('s'))}"
     traits, spread = traits_of(settings.interval), number.spread(settings.drawn)

@@ -16,8 +16,7 @@ from lmprobe.io.files import refuse_pipe
 from lmprobe.models.load import evident_kind
 from lmprobe.results.settings import EXPERT, MODEL, Settings, setting
 from lmprobe.sources.load import find_source
-from lmprobe.templates import TemplateSet
-from lmprobe.templates.items import ItemTable
+from lmprobe.templates import AnySet
 
 # checkpoint-500, step_500, 500: what a folder of checkpoints is called ends in its step.
 _FOLDER_STEP = re.compile(r"(\d+)$")
@@ -196,9 +195,7 @@ def file_states(name: str) -> list[tuple[str, int, int]]:
     return [(file, state.st_size, state.st_mtime_ns) for file, state in states]
 
 
-def longest_first(
-    jobs: Sequence[ProbeJob], sets: Mapping[str, TemplateSet | ItemTable]
-) -> list[ProbeJob]:
+def longest_first(jobs: Sequence[ProbeJob], sets: Mapping[str, AnySet]) -> list[ProbeJob]:
     """Return the jobs by the size of their model, then of their set, so that none is long at last.
 
     The jobs of a model stay together. One of the hub, whose files are not known here, has no size.

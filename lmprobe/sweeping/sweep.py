@@ -20,11 +20,11 @@ from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates, template_set_of
 from lmprobe.models.kinds.served import SERVED
 from lmprobe.models.load import evident_kind, own_choices
-from lmprobe.probing.probe import resolved
+from lmprobe.probing.probe import base_for, resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
-from lmprobe.sources.load import default_base, find_source
+from lmprobe.sources.load import find_source
 from lmprobe.sweeping.engines import SweepEngine, sweep_engines
 from lmprobe.sweeping.jobs import (
     ProbeJob,
@@ -40,12 +40,11 @@ from lmprobe.sweeping.jobs import (
 from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.summary import SubjectProbe, summarise
 from lmprobe.sweeping.worker import probe_path
-from lmprobe.templates import TemplateSet, load_templates
+from lmprobe.templates import AnySet, load_templates
 from lmprobe.templates.items import ItemTable
 
 OWN = ""
 """The template set of a job whose model has templates of its own."""
-AnySet = TemplateSet | ItemTable
 PROBES = "probes"
 """The sub-folder of a sweep's output that has the probes."""
 
@@ -117,10 +116,7 @@ def sweep(
         loaded = dict(zip(sets, _template_sets(sets, probing), strict=True))
     cache = bool(options.get("cache", True))
     named = None if base is None else _listed(base)
-    bases = {
-        name: named or [default_base(words.attributes, words.tasks)]
-        for name, words in loaded.items()
-    }
+    bases = {name: named or [base_for(template_set)] for name, template_set in loaded.items()}
     jobs = _jobs(members, loaded, bases, probing, loading, cache=cache)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output) / PROBES
@@ -188,7 +184,7 @@ def _default_templates(models: Sequence[Subject], kind: str) -> str:
     return default_templates(*names)
 
 
-def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[TemplateSet]:
+def _template_sets(names: Sequence[str], probing: ProbeSettings) -> list[AnySet]:
     """Return the sets of the words to compare; raise if one is given twice or lacks a word."""
     sets = [resolved(probing, load_templates(name))[1] for name in names]
     refuse_twice("template set", [template_set.name for template_set in sets])
@@ -210,6 +206,11 @@ def _own_templates(
         name = names.setdefault(own.sha256, f"{own.name}{f' {len(names) + 1}' if names else ''}")
         sets[subject.model] = replace(resolved(probing, own)[1], name=name)
     return sets
+
+
+def _is_of_model(templates: AnySet) -> bool:
+    """Tell whether these are the templates of recorded answers, and not a set for all models."""
+    return isinstance(templates, ItemTable) and templates.of_model
 
 
 def _set_of(job: ProbeJob, sets: Mapping[str, AnySet]) -> AnySet:
@@ -242,7 +243,7 @@ def _jobs(
     return [
         ProbeJob(
             subject,
-            OWN if isinstance(template_set, ItemTable) else name,
+            OWN if _is_of_model(template_set) else name,
             tuple(bases[name]),
             {**probing.to_dict(), "cache": cache},
             own[subject],
@@ -250,7 +251,7 @@ def _jobs(
         )
         for subject in models
         for name, template_set in sets.items()
-        if not isinstance(template_set, ItemTable) or name == subject.model
+        if not _is_of_model(template_set) or name == subject.model
     ]
 
 

@@ -19,7 +19,7 @@ from lmprobe.errors import Argument, DataFileError, InputError, invalid
 from lmprobe.io.tables import LackingRows, TableSource
 from lmprobe.io.work import Progress, silent
 from lmprobe.metrics.direction import MissingCells
-from lmprobe.metrics.metric import metrics as known_metrics
+from lmprobe.metrics.metric import row_metric
 from lmprobe.metrics.thresholds import Threshold
 from lmprobe.registry import versions
 from lmprobe.results import Note, NoteKind
@@ -367,7 +367,7 @@ def _other_values(
     groups, truth = table.groups, _task_labels(table.tasks, table, tasks)
     values: list[MetricValue] = []
     for name in names:
-        metric = known_metrics.get(name)
+        metric = row_metric(name)
         takes_train = "train_attribute_labels" in inspect.signature(metric).parameters
         train_options = leaning if takes_train else {}
         try:

@@ -1,6 +1,6 @@
 """Published annotation files of pictures, made into tables for `lmprobe.amplify`.
 
-What `lmprobe convert` reads is listed here, generated texts among it.
+What `lmprobe convert` reads is listed here, generated texts and published items among it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from lmprobe.results import Note
 from lmprobe.sources.counting.generations import count_generations
 from lmprobe.sources.counting.lexicon import Named
 from lmprobe.sources.csv_file import check_free
+from lmprobe.tabular.item_sets import ITEM_SETS, convert_items
 
 IMAGE = "image_id"
 _KINDS: dict[type, str] = {list: "list", str: "text", int: "whole number"}
@@ -403,6 +404,10 @@ SOURCES = {
     "imsitu": (("annotations",), range(1, 100), {"predictions"}),
     "captions": (("generated captions", "labels"), range(2, 3), {"rule", "keep_unclear"}),
     "generations": (("texts",), range(1, 2), {"rule", "attributes", "language"}),
+    "gest": (("gest.csv",), range(1, 2), {"frames"}),
+    "crows-pairs": (("crows_pairs_anonymized.csv",), range(1, 2), set()),
+    "winogender": (("all_sentences.tsv",), range(1, 2), set()),
+    "winogenerated": (("winogenerated_examples.jsonl",), range(1, 2), set()),
 }
 """Which files each data set is made of, how many there may be, and what else can be given."""
 
@@ -418,6 +423,7 @@ def convert(
     boxes: bool = False,
     attributes: Named | None = None,
     language: str | None = None,
+    frames: str | None = None,
     progress: Progress = silent,
 ) -> tuple[int, tuple[Note, ...]]:
     """Write the table of a data set; return how many rows it has, and what to know of them."""
@@ -431,15 +437,18 @@ def convert(
         )
     given = {
         "predictions": predictions, "rule": rule, "keep_unclear": keep_unclear, "boxes": boxes,
-        "attributes": attributes, "language": language,
+        "attributes": attributes, "language": language, "frames": frames,
     }  # fmt: skip
     for name in sorted({name for name, value in given.items() if value} - options):
         raise InputError(f"{kind} does not take ", Argument(name))
     check_target(table)
-    if kind == "generations":
+    if kind == "generations" or kind in ITEM_SETS:
         check_free(table.with_suffix(".toml"))
         if table.exists() and sources[0].exists() and table.samefile(sources[0]):
             raise InputError(f"{table} holds the texts; choose another name for the table")
+    if kind in ITEM_SETS:
+        return convert_items(kind, sources[0], table, **({"frames": frames} if frames else {}))
+    if kind == "generations":
         counts = count_generations(
             sources[0], attributes=attributes, language=language or "en", rule=rule or "first",
             progress=progress,

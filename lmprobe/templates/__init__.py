@@ -6,7 +6,9 @@ from lmprobe.templates.lexicon import (
     load_lexicon as load_lexicon,
 )
 from lmprobe.templates.sets import (
+    AnySet as AnySet,
     TemplateSet as TemplateSet,
+    load_template_set as load_template_set,
     load_templates as load_templates,
     template_names as template_names,
 )

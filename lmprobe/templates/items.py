@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,15 +27,18 @@ from lmprobe.io.tables import INFINITE, Mistake, TableSource
 from lmprobe.metrics.labels import is_frame
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent, listed
+from lmprobe.templates.differences import differences
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmprobe.templates.sets import TemplateSet
 
 ITEM_COLUMNS = ("task", "template", "family", "item", "cluster")
 """The columns of an item table that are no attribute."""
 _TEXTS = (
     "name", "values", "title", "description", "source", "year", "licence", "language", "method",
-    "sha256", "rule", "notes",
+    "sha256", "rule", "notes", "lean", "base", "metric",
 )  # fmt: skip
 _NUMBERS, _TABLES = ("texts", "without_group"), ("words", "without_group_by_task")
 _KINDS: Mapping[str, tuple[Any, str]] = {
@@ -45,20 +49,39 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
 # What a table takes over from the set whose templates it answers.
 _OF_SET = (
     "name", "sha256", "template_names", "families", "attribute_slot", "task_slot", "file",
-    "crossed", "attribute_values", "own_words", "turns",
+    "crossed", "attribute_values", "own_words", "turns", "facts", "framed",
 )  # fmt: skip
 # Numbers held at a time: templates times attributes times items.
 _MOST_CELLS = 100_000_000
 # With a smaller share of texts that have a group, a warning says so.
 _HARDLY_ANY = 0.1
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?|[-+]?inf|nan")
+ANSWERS = "answers"
+"""The name of a table of answers that has none."""
 # What a table without the column calls its only template.
-NO_TEMPLATE = "answers"
+ITEMS = "items"
 
 NOT_A_NUMBER: Mistake = (
     lambda table, name: f"{table.number(name)} IS NULL",
     '{row}: {value!r} in the column "{column}" is not a number; every column but '
     f"{', '.join(ITEM_COLUMNS)} is an attribute, unless some are chosen",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSentence:
+    """A finished sentence of a set, with what it is about."""
+
+    template: str
+    family: str
+    task: str
+    task_word: str
+    """The word of the task, or the name of the item."""
+    attribute: str
+    attribute_word: str
+    text: str
+    turn: str = ""
+    """What the user of a chat says before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +99,7 @@ class ItemTable:
     tasks: tuple[str, ...]
     """Those for which every template has an item."""
     cells: NDArray[Any] = field(repr=False)
-    """(K, A, N): what stands in the rows of each template; NaN or None where it has no such row."""
+    """(K, A, N): the sentences or numbers of each template; None or NaN where it lacks an item."""
     task_of: tuple[str, ...] = field(repr=False)
     """(N,): the task of each item."""
     items: tuple[str, ...] = field(repr=False)
@@ -100,6 +123,22 @@ class ItemTable:
     """Tasks that are left out, because a template has no item for them."""
     empty: int = 0
     """Rows of zeros, which say nothing."""
+    framed: bool = True
+    """Whether several tasks share a template. Without the column, each item has its own frame."""
+    facts: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What the TOML beside the table says."""
+    system: str | None = None
+    """What a system turn says before those of the user."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the cells are sentences, and not numbers."""
+        return self.cells.dtype == object
+
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """Return template and item, by number, of every row."""
+        return [(int(k), int(n)) for k, n in np.argwhere(_present(self.cells))]
 
     @property
     def attribute_words(self) -> dict[str, tuple[str, ...]]:
@@ -120,7 +159,7 @@ class ItemTable:
     @property
     def complete(self) -> bool:
         """Whether every template has every item."""
-        return not np.isnan(self.cells).any()
+        return bool(_present(self.cells).all())
 
     def with_words(
         self, attributes: Sequence[str] | None = None, tasks: Sequence[str] | None = None
@@ -128,9 +167,49 @@ class ItemTable:
         """Return the table with these attributes and tasks; by default those that it has."""
         who = self._chosen("attribute", attributes, self.attributes)
         what = self._chosen("task", tasks, self.tasks)
-        return self._selected(range(len(self.template_names)), who, what)
+        chosen = self.selected(who, what)
+        if chosen.finished:
+            chosen._check_sentences()
+        return chosen
 
-    def on(self, templates: TemplateSet) -> ItemTable:
+    def selected(self, attributes: Sequence[str], tasks: Sequence[str]) -> ItemTable:
+        """Return the items of these tasks, with the sentences or numbers of these attributes."""
+        return self._selected(range(len(self.template_names)), attributes, tasks)
+
+    def shown(self, item: int) -> str:
+        """Return the sentence of an item in its first template, its candidates in brackets."""
+        template = int(_present(self.cells)[:, item].argmax())
+        sentences = self.cells[template, :, item].tolist()
+        spans = differences(sentences)
+        first: str = sentences[0]
+        text, end = "", 0
+        for number, (start, stop) in enumerate(spans[0]):
+            words = (s[slice(*own[number])] for s, own in zip(sentences, spans, strict=True))
+            text += f"{first[end:start]}[{' | '.join(words)}]"
+            end = stop
+        return text + first[end:]
+
+    def _check_sentences(self) -> None:
+        """Raise if an item lacks a sentence, or has the same one for every attribute."""
+        for k, n in self.rows:
+            sentences = self.cells[k, :, n].tolist()
+            item = f'the item "{self.items[n]}" of the task "{self.task_of[n]}"'
+            item += f' in the template "{self.template_names[k]}"' if self.framed else ""
+            if None in sentences:
+                lacking = self.attributes[sentences.index(None)]
+                raise DataFileError(
+                    f'{self.source}: {item} has no sentence in the column "{lacking}"; write it, '
+                    "take the row out, or choose the columns that are attributes (",
+                    Argument("attributes"),
+                    ")",
+                )
+            if len({" ".join(text.split()) for text in sentences}) == 1:
+                raise DataFileError(
+                    f"{self.source}: {item} has the same sentence for {listed(self.attributes)}, "
+                    f"{sentences[0]!r}; write what differs, or take the row out"
+                )
+
+    def on(self, templates: TemplateSet | ItemTable) -> ItemTable:
         """Return the table on the templates of a set, found by their names, in the set's order."""
         for role, own, wanted in (
             ("template", self.template_names, templates.template_names),
@@ -148,17 +227,62 @@ class ItemTable:
         return replace(
             self._selected(places, templates.attributes, templates.tasks),
             of_model=False,
-            **{name: getattr(templates, name) for name in _OF_SET},
+            **{name: getattr(templates, name) for name in _OF_SET if hasattr(templates, name)},
         )
 
     def with_chat(self, turns: Sequence[str] | None = None, system: str | None = None) -> ItemTable:
-        """Return the table; raise if turns are given, because what was asked is recorded."""
+        """Return the table with every sentence after each of the turns.
+
+        Recorded answers take no turns, because what was asked is recorded.
+        """
         for name, given in (("chat", turns), ("system", system)):
-            if given is not None:
+            if given is not None and not self.finished:
                 raise InputError(
                     Argument(name), f" is for models that are asked; {self.source} was recorded"
                 )
-        return self
+        if turns is None and system is None:
+            return self
+        said = checked_turns(turns or ())
+        number = len(self.template_names)
+        return replace(
+            self,
+            template_names=tuple(f"{turn} > {own}" for turn in said for own in self.template_names),
+            families=self.families * len(said),
+            cells=np.concatenate([self.cells] * len(said)),
+            turns=tuple(turn for turn in said for _ in range(number)),
+            system=system,
+        )
+
+    def sentences(self) -> Iterator[FilledSentence]:
+        """Yield every sentence: by template, then item, then attribute."""
+        yield from self._filled(self.rows)
+
+    def some_sentences(self, most: int = 16) -> Iterator[FilledSentence]:
+        """Yield a few sentences, from all parts of the table."""
+        rows = self.rows
+        count = min(len(rows), max(1, most // len(self.attributes)))
+        yield from self._filled([rows[place * len(rows) // count] for place in range(count)])
+
+    def _filled(self, rows: Iterable[tuple[int, int]]) -> Iterator[FilledSentence]:
+        turns = self.turns or ("",) * len(self.template_names)
+        for k, n in rows:
+            about = self.template_names[k], self.families[k], self.task_of[n], self.items[n]
+            for attribute, text in zip(self.attributes, self.cells[k, :, n], strict=True):
+                yield FilledSentence(*about, attribute, attribute, text, turns[k])
+
+    def item_table(self) -> pd.DataFrame:
+        """Return the table as it would be written: a row for each template and item."""
+        import pandas as pd
+
+        rows = []
+        for k, n in self.rows:
+            labels = {"task": self.task_of[n], "item": self.items[n]}
+            if self.framed:
+                labels |= {"template": self.template_names[k], "family": self.families[k]}
+            if self.clusters:
+                labels["cluster"] = self.clusters[n]
+            rows.append(labels | dict(zip(self.attributes, self.cells[k, :, n], strict=True)))
+        return pd.DataFrame(rows)
 
     def _chosen(self, role: str, given: Sequence[str] | None, own: Sequence[str]) -> list[str]:
         if given is None:
@@ -195,6 +319,22 @@ def _columns(task_of: Sequence[str]) -> dict[str, list[int]]:
     for place, task in enumerate(task_of):
         columns.setdefault(task, []).append(place)
     return columns
+
+
+def _present(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which templates have which items, (K, N)."""
+    if cells.dtype == object:
+        return np.asarray((cells != None).any(axis=1))  # noqa: E711 - of each cell
+    return np.asarray(~np.isnan(cells).all(axis=1))
+
+
+def checked_turns(turns: Sequence[str]) -> list[str]:
+    """Return the turns of the user, or say what is wrong with them."""
+    if not turns:
+        raise InputError("a chat begins with a turn of the user: give one (", Argument("chat"), ")")
+    if any(not turn.strip() for turn in turns) or len(set(turns)) < len(turns):
+        raise InputError(Argument("chat"), " has an empty turn, or one twice; remove it")
+    return list(turns)
 
 
 def is_item_table(given: Any) -> bool:
@@ -241,6 +381,8 @@ def describe_items(path: Path) -> dict[str, Any]:
             raise problem_in(beside, f"{key} must be {what}, found {value!r}")
     if entries.get("without_group", 0) >= 1:
         raise problem_in(beside, "without_group must be a share from 0 to less than 1")
+    if "lean" in entries:
+        entries["lean"] = str(path.parent / entries["lean"])
     return entries
 
 
@@ -252,6 +394,16 @@ def hardly_written(mass: float) -> list[Note]:
     return [Note(NoteKind.MASS, f"{text}: the counts are about texts hardly written")]
 
 
+def missing_notes(table: ItemTable) -> tuple[Note, ...]:
+    """Return which tasks are left out, because a template has no item for them."""
+    if not table.missing:
+        return ()
+    what = "a sentence" if table.finished else "an answer"
+    tasks = plural(len(table.missing), "task")
+    text = f"{tasks} without {what} in every template: {', '.join(table.missing)}"
+    return (Note(NoteKind.LEFT_OUT, text),)
+
+
 def read_items(
     source: TableSource,
     attributes: Sequence[str],
@@ -259,6 +411,7 @@ def read_items(
     name: str,
     mistakes: Sequence[Mistake] = (),
     amounts: bool = False,
+    facts: Mapping[str, Any] | None = None,
 ) -> ItemTable:
     """Return the numbers of an answer table; `mistakes` are what its cells may not have.
 
@@ -277,46 +430,94 @@ def read_items(
         source.refuse_missing(labels, attributes, ("fill it in, or take such rows out",))
     for column in attributes:
         source.refuse(column, INFINITE, *mistakes)
+    values = frame[list(attributes)].to_numpy(np.float64, copy=True)
+    empty = (values == 0).all(axis=1) & amounts
+    values[empty] = np.nan
+    if int(empty.sum()) == len(values):
+        raise DataFileError(f"{source.name}: every number is zero")
+    own = {"empty": int(empty.sum()), "facts": facts or {}}
+    return _table(source, frame, labels, values, tuple(attributes), name, **own)
+
+
+def read_item_set(given: Any) -> ItemTable:
+    """Return the sentences of an item table, with what the TOML beside it says.
+
+    Every column but those of the layout is an attribute, until some are chosen.
+    """
+    path = Path(given) if isinstance(given, str | Path) else None
+    facts = {} if path is None else describe_items(path)
+    with TableSource(given) as source:
+        attributes = attribute_columns(source.name, source.columns)
+        labels = [column for column in ITEM_COLUMNS if column in source.columns]
+        frame = source.read([*labels, *attributes], text=[*labels, *attributes])
+        source.refuse_missing(labels, remedy=("fill it in, or take such rows out",))
+        sentences = frame[list(attributes)].to_numpy(dtype=object)
+        written = [
+            text if isinstance(text, str) and text.strip() else None for text in sentences.flat
+        ]
+        if all(text is None or _NUMBER.fullmatch(text.strip()) for text in written):
+            raise DataFileError(
+                f"{source.name}: an item table has sentences in the columns {listed(attributes)}, "
+                "and these hold numbers; a table of answers is given as MODEL"
+            )
+        sentences = np.array(written, dtype=object).reshape(sentences.shape)
+        name = "items" if path is None else path.name.removesuffix("".join(endings(path)))
+        table = _table(
+            source, frame, labels, sentences, attributes, facts.get("name", name), facts=facts,
+            framed="template" in labels, of_model=False,
+            file="ITEMS.csv" if path is None else path.name,
+        )  # fmt: skip
+    text = json.dumps([table.sha256, table.cells.tolist()])
+    return replace(table, sha256=hashlib.sha256(text.encode()).hexdigest())
+
+
+def _table(
+    source: TableSource,
+    frame: pd.DataFrame,
+    labels: Sequence[str],
+    values: NDArray[Any],
+    attributes: tuple[str, ...],
+    name: str,
+    **facts: Any,
+) -> ItemTable:
+    """Return the rows, (rows, A), as a table of the tasks that every template has."""
     names = {
         column: np.array([normalize("NFC", str(word)) for word in frame[column]], dtype=object)
         for column in labels
     }
-    values = frame[list(attributes)].to_numpy(np.float64, copy=True)
-    empty = (values == 0).all(axis=1) & amounts
-    values[empty] = np.nan
     table = _arranged(source.name, names, values)
-    if int(empty.sum()) == len(values):
-        raise DataFileError(f"{source.name}: every number is zero")
     layout = [table[key] for key in ("template_names", "families", "task_of", "items", "clusters")]
     sha256 = hashlib.sha256(json.dumps([*layout, [*attributes]]).encode()).hexdigest()
     # A task that some template lacks cannot be compared over templates.
-    answered = ~np.isnan(table["cells"]).all(axis=1)
+    answered = _present(table["cells"])
     columns = _columns(table["task_of"])
     tasks = [task for task, own in columns.items() if answered[:, own].any(axis=1).all()]
     missing = tuple(task for task in columns if task not in set(tasks))
     if missing and len(tasks) < 2:
+        numbers = values.dtype != object
+        lack, zeros = ("answer", " (a row of zeros is none)") if numbers else ("sentence", "")
         raise DataFileError(
-            f"{source.name}: {listed(missing)} {'has' if len(missing) == 1 else 'have'} no answer "
-            "in some template (a row of zeros is none), and fewer than two tasks are left; the "
-            'column "template" names frames in which all tasks occur'
+            f"{source.name}: {listed(missing)} {'has' if len(missing) == 1 else 'have'} no {lack} "
+            f"in some template{zeros}, and fewer than two tasks are left; the column "
+            '"template" names frames in which all tasks occur'
         )
     whole = ItemTable(
         name=name,
         source=source.name,
         sha256=sha256,
-        attributes=tuple(attributes),
+        attributes=attributes,
         tasks=tuple(columns),
         all_attributes=attribute_columns(source.name, source.columns),
         all_tasks=tuple(tasks),
         missing=missing,
-        empty=int(empty.sum()),
         **table,
+        **facts,
     )
-    return whole.with_words(tasks=tasks) if missing else whole
+    return whole.selected(attributes, tasks) if missing else whole
 
 
 def _arranged(
-    table: str, names: Mapping[str, NDArray[Any]], values: NDArray[np.float64]
+    table: str, names: Mapping[str, NDArray[Any]], values: NDArray[Any]
 ) -> dict[str, Any]:
     """Return the rows (rows, A) as cells, with the names of templates, families and items.
 
@@ -325,7 +526,7 @@ def _arranged(
     import pandas as pd
 
     number = len(values)
-    template = names.get("template", np.full(number, NO_TEMPLATE, dtype=object))
+    template = names.get("template", np.full(number, ITEMS, dtype=object))
     frame, templates = pd.factorize(template)
     position = pd.DataFrame({"k": frame, "t": names["task"]}).groupby(["k", "t"]).cumcount() + 1
     item = names.get("item", position.astype(str).to_numpy(dtype=object))
@@ -351,7 +552,8 @@ def _arranged(
             "cells; give the same items in every template the same name, or leave the column "
             '"item" out'
         )
-    cells = np.full((len(templates), values.shape[1], len(members)), np.nan)
+    none = None if values.dtype == object else np.nan
+    cells = np.full((len(templates), values.shape[1], len(members)), none, dtype=values.dtype)
     cells[frame, :, place] = values
     tasks, items, clusters = (tuple(members.get_level_values(level)) for level in range(3))
     order = np.argsort(pd.factorize(np.array(tasks, dtype=object))[0], kind="stable").tolist()

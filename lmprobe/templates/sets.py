@@ -7,13 +7,21 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from unicodedata import normalize
 
-from lmprobe.errors import Argument, DataFileError, InputError
+from lmprobe.errors import DataFileError, InputError
 from lmprobe.io.files import find_shipped, shipped_folder, shipped_names
+from lmprobe.io.table_files import FORMAT_NAMES
 from lmprobe.templates.checks import check_sentences
-from lmprobe.templates.items import ITEM_COLUMNS
+from lmprobe.templates.items import (
+    ITEM_COLUMNS,
+    FilledSentence,
+    ItemTable,
+    checked_turns,
+    is_item_table,
+    read_item_set,
+)
 from lmprobe.templates.lexicon import Findings, read_document
 from lmprobe.templates.own_words import choose_words
 from lmprobe.templates.reader import Contents, Line, read_set
@@ -37,21 +45,6 @@ Role = Literal["attribute", "task"]
 
 # Keys of a template set that no other file has.
 _KEYS = {"sentences", "slots"}
-
-
-@dataclass(frozen=True, slots=True)
-class FilledSentence:
-    """A finished sentence of a set, with what it is about."""
-
-    template: str
-    family: str
-    task: str
-    task_word: str
-    attribute: str
-    attribute_word: str
-    text: str
-    turn: str = ""
-    """What the user of a chat says before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +119,7 @@ class TemplateSet:
         """
         if turns is None and system is None:
             return self
-        given = list(self.contents.chat if turns is None else turns)
-        if not given:
-            raise InputError(
-                "a chat begins with a turn of the user: give one (", Argument("chat"), ")"
-            )
-        if any(not turn.strip() for turn in given) or len(set(given)) < len(given):
-            raise InputError(Argument("chat"), " has an empty turn, or one twice; remove it")
+        given = checked_turns(self.contents.chat if turns is None else turns)
         contents = replace(self.contents, chat=tuple(given), system=system)
         made = _made(contents, file=self.file)
         choices = {name: getattr(self, name) for name in ("attributes", "tasks", "own_words")}
@@ -264,16 +251,28 @@ def _spread(items: Sequence[T], count: int) -> list[T]:
     return [items[place * len(items) // count % len(items)] for place in range(count)]
 
 
-def load_templates(name_or_path: str | Path) -> TemplateSet:
-    """Load a bundled template set by name, or one of your own by path.
+AnySet = TemplateSet | ItemTable
+"""Sentences to probe with: made from templates and words, or finished in a table."""
+
+
+def load_templates(given: Any) -> AnySet:
+    """Load a bundled template set by name, or one of your own by path: a TOML or an item table.
 
     >>> load_templates("fitbert").templates[0].sentence("she", "nurse").text
     'She is a new nurse.'
     """
+    if isinstance(given, TemplateSet | ItemTable):
+        return given
+    return read_item_set(given) if is_item_table(given) else load_template_set(given)
+
+
+def load_template_set(name_or_path: str | Path) -> TemplateSet:
+    """Load a template set that is no item table."""
     path = find_shipped(name_or_path, "templates", ".toml")
     if path.is_file() and path.suffix.lower() != ".toml":
         raise DataFileError(
-            f"{path}: a template set is a .toml file, or one that lmprobe ls templates lists"
+            f"{path}: a template set is a .toml file, an item table ({FORMAT_NAMES}), or one that "
+            "lmprobe ls templates lists"
         )
     contents, findings = check_set(path)
     findings.raise_any()

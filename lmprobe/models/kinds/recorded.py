@@ -19,14 +19,15 @@ from lmprobe.metrics.direction import Direction
 from lmprobe.models.kind import AUTO, ModelKind, kinds
 from lmprobe.models.language_model import Cloze, EncodedCloze, Origin, Place, TokenQuery, WordTokens
 from lmprobe.results import Note, NoteKind
-from lmprobe.templates import TemplateSet
+from lmprobe.templates import AnySet
 from lmprobe.templates.items import (
-    NO_TEMPLATE,
+    ANSWERS,
     ItemTable,
     attribute_columns,
     describe_items,
     hardly_written,
     is_item_table,
+    missing_notes,
     read_items,
 )
 
@@ -91,7 +92,7 @@ class RecordedModel(ModelKind):
 
     def template_set(
         self,
-        given: TemplateSet | None = None,
+        given: AnySet | None = None,
         attributes: Sequence[str] | None = None,
         tasks: Sequence[str] | None = None,
     ) -> ItemTable:
@@ -103,9 +104,10 @@ class RecordedModel(ModelKind):
                 self._read[key] = read_items(
                     source,
                     key,
-                    name=self.description.get("name", NO_TEMPLATE),
+                    name=self.description.get("name", ANSWERS),
                     mistakes=_MISTAKES.get(self.values, ()),
                     amounts=self.values in _MISTAKES,
+                    facts=self.description,
                 )
         answers = self._read[key]
         return answers if given is None else answers.on(given)
@@ -156,10 +158,7 @@ class RecordedModel(ModelKind):
         if why:
             text = f"{Direction.ATTRIBUTE_TO_TASK} is left out: {why}"
             notes.append(Note(NoteKind.LEFT_OUT, text))
-        if answers.missing:
-            tasks = plural(len(answers.missing), "task")
-            text = f"{tasks} without an answer in every template: {', '.join(answers.missing)}"
-            notes.append(Note(NoteKind.LEFT_OUT, text))
+        notes += missing_notes(answers)
         if answers.empty:
             rows = plural(answers.empty, "row")
             notes.append(Note(NoteKind.LEFT_OUT, f"{rows} of zeros, which say nothing"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lmprobe.errors import Argument, DataFileError, InputError, invalid
 from lmprobe.sources.counting.languages import language_of
-from lmprobe.templates import lexicon_names, load_lexicon, load_templates, words_by_label
+from lmprobe.templates import lexicon_names, load_lexicon, load_template_set, words_by_label
 from lmprobe.templates.sets import Role, is_template_set
 from lmprobe.templates.template import english
 
@@ -144,7 +144,7 @@ def built_in_attributes(language: str, tasks: Named) -> Named:
 def _words_and_forms(name: str, role: Role = "task") -> dict[str, Words]:
     """Return the words of a lexicon, or those that a template set has in a role."""
     if name not in lexicon_names() and is_template_set(name):
-        return load_templates(name).words_and_forms(role)
+        return load_template_set(name).words_and_forms(role)
     return words_by_label(load_lexicon(name).entries, forms=True)
 
 

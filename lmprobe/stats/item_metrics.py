@@ -1,0 +1,76 @@
+"""The published measures of item sets, with the intervals that a probe's numbers have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from lmprobe.metrics.association import Floats
+from lmprobe.metrics.metric import ItemMetric
+from lmprobe.results import Estimate, Interval, Obstacle, Verdict, decide
+from lmprobe.stats.flips import share_with_interval
+from lmprobe.stats.items import DRAWS, Items
+from lmprobe.stats.method import traits_of
+from lmprobe.stats.resampling import SampledUnits, task_weights
+from lmprobe.stats.row_tables import MOST_TEMPLATES, RowTables
+from lmprobe.stats.verdicts import IntervalSettings
+
+
+def item_metric_estimate(
+    metric: ItemMetric,
+    items: Items,
+    lean: Floats,
+    row: RowTables,
+    settings: IntervalSettings,
+    obstacle: Obstacle | None,
+) -> Estimate:
+    """Return the measure, with the tasks, items and templates of the row resampled.
+
+    `items` has the logarithms of the candidates (K, A, N), and `lean` (A, T) names the group
+    that each task is about; a task without one is left out.
+    """
+    named = ~np.isnan(lean).any(axis=0) & (np.ptp(np.nan_to_num(lean), axis=0) > 0)
+    most, least = (pick(np.nan_to_num(lean), axis=0) for pick in (np.argmax, np.argmin))
+    places = np.arange(len(items.task))
+    log_odds = (
+        items.shares[:, most[items.task], places] - items.shares[:, least[items.task], places]
+    )
+    numbers = np.where(named[items.task], metric.of_item(log_odds), 0.0)
+    own = replace(items, shares=numbers[:, None])
+    sizes = own.sizes[:, 0] * named
+    none = np.ones((1, len(named)))
+
+    def combined(means: Floats, weight: Floats, step: int = 1) -> Floats:
+        return metric.combined(means, sizes[::step], most, weight)
+
+    means = own.cells[:, 0]
+    if not named.any():
+        ends = Interval.undefined(settings.confidence, settings.interval)
+        return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
+    times = settings.draws_of(row)
+    step = math.ceil(len(means) / MOST_TEMPLATES)
+    sampled = {}
+    if items.varied and (settings.tasks_fixed or items.spans):
+        moved = means[::step] + own.changes(DRAWS, settings.seed, step=step)[:, :, 0]
+        changes = np.array([combined(draw, none, step).mean() for draw in moved])
+        sampled = {items.name: SampledUnits(items.effective, items.number, changes)}
+    number = row.replicates_of(
+        combined(means, none)[0],
+        combined(means[::step], task_weights(row.units, times), step),
+        times,
+        sampled=sampled,
+    )
+    if metric.is_share:
+        ends = share_with_interval(number, settings).interval
+    elif traits_of(settings.interval).approximate:
+        ends = settings.interval_of(number, settings.confidence).clipped(0.0, math.inf)
+    else:
+        # A rate has no upper bound, which a guaranteed interval needs.
+        ends = Interval.undefined(settings.confidence, settings.interval)
+    verdict = decide(
+        ends, reference=metric.reference, above=Verdict.FOLLOWS, below=Verdict.OPPOSES,
+        obstacle=obstacle,
+    )  # fmt: skip
+    return Estimate(number.value, ends, verdict, obstacle=obstacle)

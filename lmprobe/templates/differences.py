@@ -1,0 +1,90 @@
+"""Where finished sentences differ: the words that are guessed when one of them is the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from unicodedata import category
+
+from lmprobe.templates.template import UNSPACED
+
+Places = tuple[tuple[int, int], ...]
+"""Character offsets of the parts of a sentence, in its order."""
+
+# A word with its apostrophes ("don't"), a letter of a script without spaces, or a sign.
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’][^\W{UNSPACED}]+)*|[^\w\s]")
+
+
+def differences(sentences: Sequence[str]) -> list[Places]:
+    """Return where each of the sentences differs from the others; nothing where none does.
+
+    Whole words count. All sentences have equally many differences, and each writes something: a
+    word that one of them lacks is taken with the word after it, or else before it. The order of
+    the sentences makes no difference.
+
+    >>> he, she = "He said that his car broke.", "She said that her old car broke."
+    >>> [[text[slice(*span)] for span in spans]
+    ...  for text, spans in zip((he, she), differences([he, she]))]
+    [['He', 'his'], ['She', 'her old']]
+    >>> differences(["a man in town", "man in town"])
+    [((0, 5),), ((0, 3),)]
+    """
+    ordered = sorted(set(sentences))
+    words = {text: [match.span() for match in _WORD.finditer(_plain(text))] for text in ordered}
+    common = _common([[text[slice(*span)] for span in words[text]] for text in ordered])
+    lengths = tuple(len(words[text]) for text in ordered)
+    parts = {
+        text: tuple(
+            (words[text][left[row] + 1][0], words[text][right[row] - 1][1])
+            for left, right in pairwise(_bounds(common, lengths))
+            if left[row] + 1 < right[row]
+        )
+        for row, text in enumerate(ordered)
+    }
+    return [parts[text] for text in sentences]
+
+
+def _plain(text: str) -> str:
+    """Return the text with a letter for each mark that belongs to one, as vowels in Hindi do."""
+    if text.isascii():
+        return text
+    return "".join("x" if category(sign)[0] == "M" else sign for sign in text)
+
+
+def _common(sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+    """Return the places of the words that all sentences share, in order, one in each sentence.
+
+    Between two of them, either every sentence has other words or none has.
+    """
+    first = sentences[0]
+    common: list[tuple[int, ...]] = [(place,) for place in range(len(first))]
+    for other in sentences[1:]:
+        shared = [first[places[0]] for places in common]
+        blocks = SequenceMatcher(None, shared, other, autojunk=False).get_matching_blocks()
+        common = [
+            (*common[left + step], right + step)
+            for left, right, size in blocks
+            for step in range(size)
+        ]
+    lengths = tuple(map(len, sentences))
+    number = 0
+    while number < len(bounds := _bounds(common, lengths)) - 1:
+        pairs = zip(bounds[number], bounds[number + 1], strict=True)
+        empty = [left + 1 == right for left, right in pairs]
+        if all(empty) or not any(empty):
+            number += 1
+        elif number < len(common):
+            del common[number]
+        elif common:
+            number -= 1
+            del common[number]
+        else:
+            break
+    return common
+
+
+def _bounds(common: Sequence[tuple[int, ...]], lengths: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the places of the common words, with those before the first and after the last."""
+    return [tuple(-1 for _ in lengths), *common, lengths]
