@@ -1,4 +1,4 @@
-"""`lmprobe validate`: checks template sets, lexicons and base-rate tables."""
+"""`lmprobe validate`: checks template sets, lexicons, base-rate tables and item tables."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def command(
         list[Path] | None,
         typer.Argument(
             metavar="FILE...",
-            help="Template sets and lexicons (.toml), base-rate tables (.csv); "
+            help="Template sets and lexicons (.toml), base-rate tables (.csv), item tables; "
             "by default all that come with lmprobe.",
         ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check template sets, lexicons and base-rate tables; print every mistake.
+    """Check template sets, lexicons, base-rate tables and item tables; print every mistake.
 
     A mistake is printed as file:line: key: what is wrong and how to fix it; the exit code is then
     2. A warning is about a sentence whose visible text depends on a hidden word.
@@ -57,7 +57,8 @@ def command(
         if mistakes or warnings:
             counts = f"mistakes: {mistakes}, warnings: {warnings}, files checked: {len(checked)}"
             note(counts, quiet=quiet)
-        sets = [file.path for file in checked if file.kind == "template set" and not file.mistakes]
+        kinds = ("template set", "item table")
+        sets = [file.path for file in checked if file.kind in kinds and not file.mistakes]
         if paths and sets:
             shown = join(["lmprobe", "sentences", "--templates", str(sets[0])])
             note(f"read its sentences too: {shown}", quiet=quiet)

@@ -228,7 +228,7 @@ def item_chunks(items: ItemTable, kind: str, prompts: Mapping[str, str]) -> list
     """Return everything that a model of that kind is asked about the rows of an item table."""
     rows, attributes = items.rows, len(items.attributes)
     turns = items.turns or ("",) * len(items.template_names)
-    asked = Direction.TASK_TO_ATTRIBUTE
+    direction = Direction.TASK_TO_ATTRIBUTE
     sampled = _sampled(len(rows) * attributes, _sample_size(len(rows) * attributes, kind))
     candidates, conditions = _sampled(attributes, _CANDIDATES), _sampled(len(rows), _CONDITIONS)
     made = []
@@ -240,14 +240,14 @@ def item_chunks(items: ItemTable, kind: str, prompts: Mapping[str, str]) -> list
             Chunk(
                 len(part),
                 {
-                    asked: [
+                    direction: [
                         cloze
                         for k, n in part
                         for cloze in _item_clozes(items.cells[k, :, n].tolist(), prompts, turns[k])
                     ]
                 },
                 {
-                    asked: [
+                    direction: [
                         [row * attributes + place - first for place in candidates]
                         for row in conditions
                         if begin <= row < begin + len(part)

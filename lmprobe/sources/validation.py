@@ -1,14 +1,15 @@
-"""Checks data files of every kind: template sets, lexicons, base-rate tables."""
+"""Checks data files of every kind: template sets, lexicons, base-rate tables, item tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmprobe.errors import LmprobeError
 from lmprobe.io.files import FileProblems, Problem, shipped_folder
 from lmprobe.sources.csv_file import read_table
+from lmprobe.templates.items import holds_sentences, read_item_set
 from lmprobe.templates.lexicon import read_document, read_lexicon
 from lmprobe.templates.sets import check_set, is_template_set
 
@@ -46,11 +47,15 @@ def _checked(path: Path) -> CheckedFile:
     if not path.is_file():
         message = "is a folder; name the files in it" if path.is_dir() else "no such file"
         return CheckedFile(path, "missing", (Problem(path, "", message),))
+    if holds_sentences(path):
+        return CheckedFile(
+            path, "item table", _problems(path, lambda: read_item_set(path).with_words())
+        )
     if path.suffix == ".csv":
-        return CheckedFile(path, "base rates", _base_rate_problems(path))
+        return CheckedFile(path, "base rates", _problems(path, lambda: read_table(path)))
     if path.suffix == ".toml":
         return _checked_toml(path)
-    message = "is neither a .toml (template set, lexicon) nor a .csv (base rates)"
+    message = "is neither a .toml (template set, lexicon), a .csv (base rates) nor an item table"
     return CheckedFile(path, "unknown", (Problem(path, "", message),))
 
 
@@ -65,16 +70,18 @@ def _checked_toml(path: Path) -> CheckedFile:
         return CheckedFile(path, "lexicon", tuple(read_lexicon(path)[1].problems))
     rates = path.with_suffix(".csv")
     if rates.is_file():
-        return CheckedFile(path, "about base rates", _base_rate_problems(rates))
+        about = _checked(rates)
+        return CheckedFile(path, f"about {about.kind}", about.problems)
     findings.add("", "has neither sentences (a template set) nor entries (a lexicon); add one")
     return CheckedFile(path, "unknown", tuple(findings.problems))
 
 
-def _base_rate_problems(path: Path) -> tuple[Problem, ...]:
+def _problems(path: Path, read: Callable[[], object]) -> tuple[Problem, ...]:
+    """Return what is wrong with a file that is read so."""
     try:
-        read_table(path)
+        read()
     except FileProblems as error:
         return error.problems
     except LmprobeError as problem:
-        return (Problem(path, "", str(problem)),)
+        return (Problem(path, "", str(problem).removeprefix(f"{path}: ")),)
     return ()

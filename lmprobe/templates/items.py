@@ -20,10 +20,10 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from lmprobe.errors import Argument, DataFileError, InputError, did_you_mean, plural
+from lmprobe.errors import Argument, DataFileError, InputError, LmprobeError, did_you_mean, plural
 from lmprobe.io.files import parse_toml, problem_in
 from lmprobe.io.table_files import SUFFIXES, endings
-from lmprobe.io.tables import INFINITE, Mistake, TableSource
+from lmprobe.io.tables import INFINITE, Mistake, Relation, TableSource, quoted
 from lmprobe.metrics.labels import is_frame
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent, listed
@@ -167,10 +167,10 @@ class ItemTable:
         """Return the table with these attributes and tasks; by default those that it has."""
         who = self._chosen("attribute", attributes, self.attributes)
         what = self._chosen("task", tasks, self.tasks)
-        chosen = self.selected(who, what)
-        if chosen.finished:
-            chosen._check_sentences()
-        return chosen
+        selected = self.selected(who, what)
+        if selected.finished:
+            selected._check_sentences()
+        return selected
 
     def selected(self, attributes: Sequence[str], tasks: Sequence[str]) -> ItemTable:
         """Return the items of these tasks, with the sentences or numbers of these attributes."""
@@ -344,13 +344,39 @@ def is_item_table(given: Any) -> bool:
     return is_frame(given) or hasattr(given, "__arrow_c_stream__")
 
 
+def holds_sentences(path: Path) -> bool:
+    """Tell whether a file is a table of tasks with two columns or more of texts, not numbers."""
+    if not is_item_table(path):
+        return False
+    try:
+        with TableSource(path) as source:
+            others = [name for name in source.columns if name not in ITEM_COLUMNS]
+            texts = [
+                name
+                for name in others
+                if source.first_row(name, _several_words) and not source.first_row(name, _number)
+            ]
+            return "task" in source.columns and len(texts) > 1
+    except LmprobeError:
+        return False
+
+
+def _several_words(table: Relation, name: str) -> str:
+    # In some scripts no space separates words.
+    return f"regexp_matches({quoted(name)}::VARCHAR, '\\s|[^\\x00-\\x7f]')"
+
+
+def _number(table: Relation, name: str) -> str:
+    return f"{table.number(name)} IS NOT NULL"
+
+
 def attribute_columns(name: str, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that are attributes; raise where the layout is another."""
     if "task" not in columns:
         raise DataFileError(
-            f'{name}: no column "task"; {did_you_mean("task", columns)}. A table of answers has '
-            "the columns task, he, she, or other attributes, and may have template, family, item "
-            "and cluster"
+            f'{name}: no column "task"; {did_you_mean("task", columns)}. A table of items or '
+            "answers has the columns task, he, she, or other attributes, and may have template, "
+            "family, item and cluster"
         )
     attributes = tuple(column for column in columns if column not in ITEM_COLUMNS)
     if len(attributes) < 2:

@@ -52,7 +52,7 @@ def test_one_line(words: list[str], message: str, command: Callable[..., Run]) -
         ("run --batch-size 0", '--batch-size must be "auto" or at least 1'),
         ("run --task ,", "--task is empty"),
         ("run --lean uniform", "--lean: uniform has no lean"),
-        ("run --templates TABLE", "a template set is a .toml file"),
+        ("run --templates TABLE", 'no column "task"'),
         ("run TEXT", "is a file; a model is a hub id"),
         ("run TABLE", 'no column "task"'),
         ("sweep a --revision x --revisions y,z", "give --revision or --revisions, not both"),
