@@ -45,8 +45,8 @@ Verbose = Annotated[
 Templates = Annotated[
     list[str] | None,
     option(
-        "A template set of `lmprobe ls templates`, or a TOML file; by default fitbert, or "
-        "everyday for causal models.",
+        "A template set of `lmprobe ls templates`, a TOML file, or an item table; by default "
+        "fitbert, or everyday for causal models.",
         COMPARED,
         "--templates",
         "-t",

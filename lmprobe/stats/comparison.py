@@ -14,7 +14,6 @@ import numpy as np
 
 from lmprobe.errors import InputError, did_you_mean, invalid
 from lmprobe.metrics.association import Floats
-from lmprobe.metrics.directional import defined_mean
 from lmprobe.results import Interval, Note
 from lmprobe.stats.resampling import Replicates, Spread
 from lmprobe.stats.row_tables import RowTables
@@ -67,7 +66,7 @@ class TableComparison:
     middle: Interval
     """Of the mean of both: its side of zero says which way is away from the base."""
     tasks: dict[str, Spread]
-    """The difference of each task, and how much it varies between families."""
+    """The difference of each task, and how much it varies between families, and items."""
     number: Replicates
     bound: float
     """The largest size that the difference can have."""
@@ -90,8 +89,7 @@ def compare_tables(
     interval = settings.interval_of(number, settings.confidence, bound)
     spread = number.spread(settings.drawn)
     values = [float(np.nanmean(table.published()["value"])) for table in (first, second)]
-    # (K, T): the mean over the attributes of each task.
-    by_task = np.asarray(defined_mean(second.claimed_cells() - first.claimed_cells(), axis=1))
+    tasks, others = second.numbers_by_task(), first.numbers_by_task()
     return TableComparison(
         values=(values[0], values[1]),
         corrected=number.value if first.sampled or second.sampled else None,
@@ -100,8 +98,8 @@ def compare_tables(
         p_equivalence=None if margin is None else equivalence_p_value(spread, margin),
         middle=settings.interval_of(middle, settings.confidence, bound),
         tasks={
-            task: Replicates.of_templates(values, first.families, first.turns).spread("templates")
-            for task, values in zip(first.tasks, by_task.T, strict=True)
+            task: own.combined(1.0, others[task], -1.0).spread("templates")
+            for task, own in tasks.items()
         },
         number=number,
         bound=bound,

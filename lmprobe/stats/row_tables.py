@@ -422,6 +422,27 @@ class RowTables:
             for part, changes in self._changed_numbers(moved, step, value_alone).items()
         }
 
+    def numbers_by_task(self) -> dict[str, Replicates]:
+        """Return the mean amplification of each task, and how it changes with its items."""
+        values = np.asarray(defined_mean(self.claimed_cells(), axis=1))
+        items, moved = self.items, np.zeros((DRAWS, 1, 1, len(self.tasks)))
+        units = [0] * len(self.tasks)
+        if items is not None and items.varied:
+            step = math.ceil(len(self.predicted) / MOST_TEMPLATES)
+            moved = items.changes(DRAWS, self.seed, step=step) * self.lean
+            units = [len(np.unique(items.unit[items.task == task])) for task in range(items.tasks)]
+        changes = np.asarray(defined_mean(moved, axis=(1, 2)))
+        return {
+            task: replace(
+                Replicates.of_templates(values[:, place], self.families, self.turns),
+                framed=self.framed,
+                sampled={"items": SampledUnits(number, number, changes[:, place])}
+                if (number := units[place]) > 1
+                else {},
+            )
+            for place, task in enumerate(self.tasks)
+        }
+
     def _changed_numbers(self, moved: Floats, step: int, value_alone: bool) -> dict[str, Floats]:
         """Return the mean over templates of each number for cells that moved, (R,)."""
         assert self.items is not None

@@ -168,7 +168,7 @@ class ItemTable:
         who = self._chosen("attribute", attributes, self.attributes)
         what = self._chosen("task", tasks, self.tasks)
         selected = self.selected(who, what)
-        if selected.finished:
+        if selected.finished and len(who) > 1:
             selected._check_sentences()
         return selected
 
