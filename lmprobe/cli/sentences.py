@@ -60,6 +60,7 @@ def command(
     from lmprobe.io.table_files import write_table
     from lmprobe.results.format import plural
     from lmprobe.templates import load_templates
+    from lmprobe.templates.items import ItemTable
 
     template_set = load_templates(templates).with_words(settings.attributes, settings.tasks)
     table = None if output is None else template_set.item_table()
@@ -84,9 +85,12 @@ def command(
             turn = f"{sentence.turn} > " if sentence.turn else ""
             typer.echo(printable(turn + sentence.text))
         if not every:
+            items = template_set.items if isinstance(template_set, ItemTable) else ()
+            counted = plural(len(template_set.template_names), "template")
+            counted = plural(len(items), "item") if items else counted
             note(
                 f"some of {plural(template_set.size, 'sentence')}: "
-                f"{plural(len(template_set.template_names), 'template')}, "
+                f"{counted}, "
                 f"{plural(len(template_set.attributes), 'attribute')}, "
                 f"{plural(len(template_set.tasks), 'task')}; print all with --all, write them with "
                 "--output items.csv",

@@ -155,7 +155,9 @@ def _sections(result: ProbeResult, rows: Rows) -> Iterator[Section]:
             else "Each dot is one template, the bar is their mean. If a few sentences decide the "
             "result, it is visible here.",
         ),
-        figures=tuple(template_figure(group, result.templates) for group in rows.values()),
+        figures=tuple(template_figure(group, result.templates) for group in rows.values())
+        if result.provenance["templates"].get("framed", True)
+        else (),
         name="templates",
     )
     if result.deciding_items:

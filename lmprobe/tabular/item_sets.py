@@ -124,7 +124,7 @@ def crows_pairs(source: TableSource) -> ItemSet:
     source.refuse("stereo_antistereo", _mismatch("stereo|antistereo", about))
     violates = rows["stereo_antistereo"] == "antistereo"
     table = pd.DataFrame({"task": rows["bias_type"]})
-    table.loc[violates, "task"] += ", antistereotype"
+    table.loc[violates, "task"] += " (anti)"
     table["item"] = rows.get(index, rows.index.astype(str))
     if writer in rows:
         table["cluster"] = rows[writer]

@@ -33,12 +33,11 @@ def differences(sentences: Sequence[str]) -> list[Places]:
     """
     ordered = sorted(set(sentences))
     words = {text: [match.span() for match in _WORD.finditer(_plain(text))] for text in ordered}
-    common = _common([[text[slice(*span)] for span in words[text]] for text in ordered])
-    lengths = tuple(len(words[text]) for text in ordered)
+    shared = _shared([[text[slice(*span)] for span in words[text]] for text in ordered])
     parts = {
         text: tuple(
             (words[text][left[row] + 1][0], words[text][right[row] - 1][1])
-            for left, right in pairwise(_bounds(common, lengths))
+            for left, right in pairwise(shared)
             if left[row] + 1 < right[row]
         )
         for row, text in enumerate(ordered)
@@ -53,38 +52,34 @@ def _plain(text: str) -> str:
     return "".join("x" if category(sign)[0] == "M" else sign for sign in text)
 
 
-def _common(sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+def _shared(sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
     """Return the places of the words that all sentences share, in order, one in each sentence.
 
-    Between two of them, either every sentence has other words or none has.
+    Between two of them, either every sentence has other words or none has. They begin with the
+    places before the first words, and end with those after the last.
     """
     first = sentences[0]
     common: list[tuple[int, ...]] = [(place,) for place in range(len(first))]
     for other in sentences[1:]:
-        shared = [first[places[0]] for places in common]
-        blocks = SequenceMatcher(None, shared, other, autojunk=False).get_matching_blocks()
+        words = [first[places[0]] for places in common]
+        blocks = SequenceMatcher(None, words, other, autojunk=False).get_matching_blocks()
         common = [
             (*common[left + step], right + step)
             for left, right, size in blocks
             for step in range(size)
         ]
-    lengths = tuple(map(len, sentences))
+    shared = [tuple(-1 for _ in sentences), *common, tuple(map(len, sentences))]
     number = 0
-    while number < len(bounds := _bounds(common, lengths)) - 1:
-        pairs = zip(bounds[number], bounds[number + 1], strict=True)
+    while number < len(shared) - 1:
+        pairs = zip(shared[number], shared[number + 1], strict=True)
         empty = [left + 1 == right for left, right in pairs]
         if all(empty) or not any(empty):
             number += 1
-        elif number < len(common):
-            del common[number]
-        elif common:
+        elif number < len(shared) - 2:
+            del shared[number + 1]
+        elif number:
+            del shared[number]
             number -= 1
-            del common[number]
         else:
             break
-    return common
-
-
-def _bounds(common: Sequence[tuple[int, ...]], lengths: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return the places of the common words, with those before the first and after the last."""
-    return [tuple(-1 for _ in lengths), *common, lengths]
+    return shared

@@ -202,16 +202,16 @@ def test_crows_pairs_are_sorted_by_group_and_direction(tmp_path: Path) -> None:
     assert [*table] == ["task", "item", "cluster", "disadvantaged", "advantaged"]
     assert table.to_numpy().tolist() == [
         ["folk", "0", "a0", "Elves steal.", "Dwarves steal."],
-        ["age, antistereotype", "1", "a1", "Old cats hunt.", "Young cats hunt."],
+        ["age (anti)", "1", "a1", "Old cats hunt.", "Young cats hunt."],
         ["folk", "2", "a0", "Elves lie in caves.", "Dwarves lie in huts."],
-        ["folk, antistereotype", "3", "a0", "Elves are brave.", "Dwarves are brave."],
+        ["folk (anti)", "3", "a0", "Elves are brave.", "Dwarves are brave."],
     ]
     # What the authors mean is always the group of `sent_more`.
     lean = pd.read_csv(tmp_path / "items-lean.csv").set_index("task")
     assert lean["disadvantaged"].to_dict() == {
         "folk": 1,
-        "age, antistereotype": 0,
-        "folk, antistereotype": 0,
+        "age (anti)": 0,
+        "folk (anti)": 0,
     }
     assert (lean["advantaged"] == 1 - lean["disadvantaged"]).all()
     facts = tomllib.loads((tmp_path / "items.toml").read_text())
@@ -240,6 +240,7 @@ def test_winogender_keeps_what_is_about_the_occupation(tmp_path: Path, run: Run)
         [
             occupation,
             other,
+            occupation,
             *(
                 f"{other.capitalize()} paid the {occupation} since {pronoun} had finished."
                 for pronoun in ("he", "she", "they")
@@ -248,7 +249,7 @@ def test_winogender_keeps_what_is_about_the_occupation(tmp_path: Path, run: Run)
         for occupation in ("diver", "baker")
         for other in ("guest", "someone")
     ]
-    assert [*table] == ["task", "item", "he", "she", "they"]
+    assert [*table] == ["task", "item", "cluster", "he", "she", "they"]
     _, _, err = run("winogender", tmp_path / "all_sentences.tsv", tmp_path / "again.csv")
     assert "12 of 24 sentences left out" in err
 
