@@ -20,7 +20,7 @@ from lmprobe.models import find_kind, load_model
 from lmprobe.models.kind import default_templates, template_set_of
 from lmprobe.models.kinds.served import SERVED
 from lmprobe.models.load import evident_kind, own_choices
-from lmprobe.probing.probe import base_for, resolved
+from lmprobe.probing.probe import base_for, defaults_of, resolved
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import ModelSettings, ProbeSettings
 from lmprobe.results.settings import from_mapping, options_of, refuse_unknown
@@ -232,10 +232,11 @@ def _jobs(
     """
     for names in bases.values():
         refuse_twice("base", [find_source(name).name for name in names])
-    sources = {
-        name: [base_facts(source) for source in (*names, *filter(None, [probing.lean]))]
-        for name, names in bases.items()
-    }
+    sources: dict[str, list[Any]] = {}
+    for name, names in bases.items():
+        facts = defaults_of(sets[name])
+        named = filter(None, (*names, probing.lean, facts.get("lean")))
+        sources[name] = [*map(base_facts, named), *([dict(facts)] if facts else [])]
     tokenizer = file_states(loading.tokenizer) if loading.tokenizer else []
     load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
     own = {subject: own_choices(subject.model, load) for subject in models}
