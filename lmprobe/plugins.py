@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lmprobe.metrics.association import Association as Association
     from lmprobe.metrics.direction import Direction as Direction
     from lmprobe.metrics.metric import (
+        ItemMetric as ItemMetric,
         Metric as Metric,
         MetricResult as MetricResult,
         PredictedTables as PredictedTables,

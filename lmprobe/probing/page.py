@@ -295,7 +295,9 @@ def _words(result: ProbeResult) -> dict[str, str]:
         if dropped := (*row.dropped_attributes, *row.dropped_tasks):
             facts[f"left out, {row.base}"] = ", ".join(dropped)
     if result.split_words:
-        pieces = (f"{word} ({number} pieces)" for word, number in result.split_words.items())
+        pieces = [f"{word} ({number} pieces)" for word, number in result.split_words.items()]
+        if len(pieces) > _MOST_LISTED:
+            pieces[_MOST_LISTED:] = [f"and {len(pieces) - _MOST_LISTED:,} more"]
         facts["split by the tokenizer"] = ", ".join(pieces)
     return facts
 

@@ -327,10 +327,16 @@ def _known_notes(templates: AnySet) -> tuple[Note, ...]:
     return (Note(NoteKind.DATA, f"known of the items of {templates.name}: {text}"),)
 
 
+# Split words that a note lists.
+_MOST_SPLIT = 40
+
+
 def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
     if not split:
         return ()
-    words = ", ".join(f"{word} ({count})" for word, count in sorted(split.items()))
+    shown = [f"{word} ({count})" for word, count in sorted(split.items())[:_MOST_SPLIT]]
+    more = len(split) - len(shown)
+    words = ", ".join([*shown, *([f"and {more:,} more"] if more else [])])
     number = plural(len(split), "word")
     if scorers.get(scorer).whole_word:
         text = f"the tokenizer splits {number} into pieces; {scorer} scores them as whole words"

@@ -28,8 +28,8 @@ def item_metric_estimate(
 ) -> Estimate:
     """Return the measure, with the tasks, items and templates of the row resampled.
 
-    `items` has the logarithms of the candidates (K, A, N), and `lean` (A, T) names the group
-    that each task is about; a task without one is left out.
+    `items` has the logarithms of the candidates (K, A, N). The group that the lean (A, T) of a
+    task names is compared with the one that it names least; a task without both is left out.
     """
     named = ~np.isnan(lean).any(axis=0) & (np.ptp(np.nan_to_num(lean), axis=0) > 0)
     most, least = (pick(np.nan_to_num(lean), axis=0) for pick in (np.argmax, np.argmin))
@@ -65,7 +65,12 @@ def item_metric_estimate(
     if metric.is_share:
         ends = share_with_interval(number, settings).interval
     elif traits_of(settings.interval).approximate:
-        ends = settings.interval_of(number, settings.confidence).clipped(0.0, math.inf)
+        # On the scale of logarithms, because a rate is never negative.
+        ends = settings.interval_of(number, settings.confidence)
+        low, high = (
+            number.value * math.exp(end / number.value - 1) for end in (ends.low, ends.high)
+        )
+        ends = replace(ends, low=low, high=high)
     else:
         # A rate has no upper bound, which a guaranteed interval needs.
         ends = Interval.undefined(settings.confidence, settings.interval)

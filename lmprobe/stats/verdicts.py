@@ -36,8 +36,8 @@ RESAMPLES = 120
 # The share of the variance from which the skewness of a part matters.
 _COUNTS = 0.2
 _COVERS = (
-    "the interval describes templates and tasks like these; it covers neither people nor other "
-    "training runs of the model"
+    "the interval describes {} and tasks like these; it covers neither people nor other training "
+    "runs of the model"
 )
 
 
@@ -353,7 +353,8 @@ def interval_notes(
     for name, sampled in number.sampled.items():
         how += f", with {plural(sampled.number, name.removesuffix('s'))}"
     traits, spread = traits_of(settings.interval), number.spread(settings.drawn)
-    notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {_COVERS}")]
+    covers = _COVERS.format("templates" if number.framed else "items")
+    notes = [Note(NoteKind.ASSUMPTION, f"{ends.method}: the sample is {how}; {covers}")]
     if len(set(number.turns)) == 1:
         text = "with one turn of the user the interval does not cover the choice of the turn"
         notes.append(Note(NoteKind.ASSUMPTION, text))

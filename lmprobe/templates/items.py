@@ -407,8 +407,10 @@ def describe_items(path: Path) -> dict[str, Any]:
             raise problem_in(beside, f"{key} must be {what}, found {value!r}")
     if entries.get("without_group", 0) >= 1:
         raise problem_in(beside, "without_group must be a share from 0 to less than 1")
-    if "lean" in entries:
-        entries["lean"] = str(path.parent / entries["lean"])
+    for key in {"base", "lean"} & set(entries):
+        # A file beside the table, or else the name of a source.
+        if (beside := path.parent / entries[key]).is_file():
+            entries[key] = str(beside)
     return entries
 
 
