@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lmprobe.models.kind import default_templates
 from lmprobe.models.kinds.recorded import RECORDED
 from lmprobe.models.load import evident_kind
 from lmprobe.probing.comparison import ComparisonResult, ComparisonRow, PairedRow, compare_results
-from lmprobe.probing.probe import Base, probe
+from lmprobe.probing.probe import Base, Templates, probe
 from lmprobe.probing.result import ProbeResult
 from lmprobe.probing.settings import CompareSettings, ProbeSettings, source_option, templates_option
 from lmprobe.results import Note, NoteKind
@@ -30,16 +30,13 @@ from lmprobe.results.settings import refuse_unknown
 from lmprobe.stats.comparison import adjusted, task_differences
 from lmprobe.stats.verdicts import IntervalSettings
 
-if TYPE_CHECKING:
-    from lmprobe.templates import AnySet
-
 Compared = Any
 """A `ProbeResult`, its JSON file or the folder of its run, or a model as `probe` takes it."""
 
 
 def compare(
     models: Sequence[Compared],
-    templates: str | Path | AnySet | None = None,
+    templates: Templates | None = None,
     base: Base | Sequence[Base] | None = None,
     *,
     pairs: Pairs = CompareSettings.pairs,

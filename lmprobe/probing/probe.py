@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmprobe import __version__
@@ -56,11 +55,13 @@ if TYPE_CHECKING:
 
 Base = Any
 """The name of a source, the path of a table, a DataFrame, or an object with `association`."""
+Templates = Any
+"""The name of a template set, the path of one or of an item table, a DataFrame, or a loaded set."""
 
 
 def probe(
     model: Any,
-    templates: str | Path | AnySet | None = None,
+    templates: Templates | None = None,
     base: Base | Sequence[Base] | None = None,
     *,
     attributes: Sequence[str] | None = ProbeSettings.attributes,
@@ -94,8 +95,8 @@ def probe(
         transformers in memory, the URL of a server, a table of recorded answers), or a loaded
         model.
     templates
-        A template set or an item table, or its name or path; by default `fitbert` for a masked
-        model, `everyday` for a causal one, and their own for recorded answers.
+        A template set or an item table, its name or path, or a DataFrame; by default `fitbert` for
+        a masked model, `everyday` for a causal one, and their own for recorded answers.
     base
         The base rates to compare with: a name, the path of a table, a DataFrame, an object with
         the `Source` protocol, or a list of these. The model is run once for all bases. By default
@@ -349,14 +350,14 @@ def _split_notes(scorer: str, split: dict[str, int]) -> tuple[Note, ...]:
 
 
 def _of_table(templates: AnySet) -> dict[str, Any]:
-    """Return the number of items, and that of templates of recorded answers the words there are."""
+    """Return the words that a table has, and what is known of its items."""
     if isinstance(templates, TemplateSet):
         return {}
-    if not templates.of_model:
-        facts = {key: fact for key, fact in templates.facts.items() if key not in _CHOICES}
-        return {"items": len(templates.items), "framed": templates.framed, "about": facts}
-    words = {"attributes": templates.all_attributes, "tasks": templates.all_tasks}
-    return {"of_model": True} | {name: list(labels) for name, labels in words.items()}
+    words = {"attributes": list(templates.all_attributes), "tasks": list(templates.all_tasks)}
+    if templates.of_model:
+        return {"of_model": True} | words
+    about = {key: fact for key, fact in templates.facts.items() if key not in _CHOICES}
+    return {"items": len(templates.items), "framed": templates.framed, "about": about} | words
 
 
 def _provenance(

@@ -167,11 +167,13 @@ def grouped_words(scores: Mapping[Direction, Scores], templates: AnySet) -> tupl
 
 
 def group_notes(scores: Scores, templates: AnySet) -> tuple[Note, ...]:
-    """Return a note about the attributes, or the tasks, if they have different numbers of words."""
+    """Return a note about groups of different numbers of words, or about candidates read alike."""
     notes: list[Note] = []
     if scores.layout is not None and scores.direction is Direction.TASK_TO_ATTRIBUTE:
         # Items of a task that is given: a cell is their mean.
-        return ()
+        even = int((np.ptp(scores.log_probability, axis=1) == 0).sum())
+        text = f"in {plural(even, 'row')} the model gives all candidates the same probability"
+        return (Note(NoteKind.DATA, text),) if even and not scores.recorded else ()
     for role, labels, words in (
         ("groups", scores.attributes, templates.attribute_words),
         ("tasks", scores.tasks, templates.task_words),

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from lmprobe.errors import Argument, InputError, LmprobeError
+from lmprobe.errors import Argument, InputError, LmprobeError, shortened
 from lmprobe.io.files import check_folder, remove_leftovers
 from lmprobe.io.work import Progress, silent
 from lmprobe.models import find_kind, load_model
@@ -159,7 +159,8 @@ def _listed(given: str | Path | Sequence[str | Path]) -> list[str]:
     for name in several:
         if not isinstance(name, str | Path):
             raise InputError(
-                f"a sweep takes names and paths, which its workers can read; found {name!r}"
+                f"a sweep takes names and paths, which its workers can read; found "
+                f"{shortened(repr(name), 60)}"
             )
     return [str(name) for name in several]
 

@@ -13,8 +13,10 @@ from lmprobe.templates.template import UNSPACED
 Places = tuple[tuple[int, int], ...]
 """Character offsets of the parts of a sentence, in its order."""
 
+# What stands for a mark that belongs to the letter before it.
+_MARK = "\u02c0"
 # A word with its apostrophes ("don't"), a letter of a script without spaces, or a sign.
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’][^\W{UNSPACED}]+)*|[^\w\s]")
+_WORD = re.compile(rf"[{UNSPACED}]{_MARK}*|[^\W{UNSPACED}]+(?:['’][^\W{UNSPACED}]+)*|[^\w\s]")
 
 
 def differences(sentences: Sequence[str]) -> list[Places]:
@@ -46,10 +48,10 @@ def differences(sentences: Sequence[str]) -> list[Places]:
 
 
 def _plain(text: str) -> str:
-    """Return the text with a letter for each mark that belongs to one, as vowels in Hindi do."""
+    """Return the text with a letter of its own for each mark, such as a vowel in Hindi or Thai."""
     if text.isascii():
         return text
-    return "".join("x" if category(sign)[0] == "M" else sign for sign in text)
+    return "".join(_MARK if category(sign)[0] == "M" else sign for sign in text)
 
 
 def _shared(sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
