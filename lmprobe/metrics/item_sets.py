@@ -23,6 +23,10 @@ class StereotypeShare:
         """Return 1 where the stereotypical candidate is likelier."""
         return np.where(np.isnan(log_odds), np.nan, log_odds > 0)
 
+    def strata(self, sizes: Floats, group: Floats) -> list[Floats]:
+        """Return the mean number of items of each task."""
+        return [sizes.mean(axis=0)]
+
     def combined(self, means: Floats, sizes: Floats, group: Floats, weight: Floats) -> Floats:
         """Return the mean over all items."""
         return ratio(weight @ (means * sizes).T, weight @ sizes.T)
@@ -43,10 +47,16 @@ class StereotypeRate:
         """Return the score of the item."""
         return log_odds / math.log(10)
 
+    def strata(self, sizes: Floats, group: Floats) -> list[Floats]:
+        """Return the tasks of either half."""
+        tasks = sizes.any(axis=0)
+        return [(tasks & (group == half)).astype(float) for half in np.unique(group[tasks])]
+
     def combined(self, means: Floats, sizes: Floats, group: Floats, weight: Floats) -> Floats:
-        """Return the product of the rates of the tasks that lean to each group."""
-        halves = []
-        for number in np.unique(group[sizes.any(axis=0)]):
-            tasks = weight * (group == number)
-            halves.append(ratio(tasks @ (means * (sizes > 0)).T, tasks @ (sizes > 0).T))
+        """Return the product of the rates of both halves."""
+        counted = sizes > 0
+        halves = [
+            ratio((weight * tasks) @ (means * counted).T, (weight * tasks) @ counted.T)
+            for tasks in self.strata(sizes, group)
+        ]
         return np.asarray(np.exp(sum(halves, np.zeros((len(weight), len(means))))))

@@ -62,6 +62,9 @@ class ItemMetric(Protocol):
     def of_item(self, log_odds: Floats) -> Floats:
         """Return the number of each item from the log odds of its candidate."""
 
+    def strata(self, sizes: Floats, group: Floats) -> list[Floats]:
+        """Return the weights of the tasks, (T,), for each set of tasks that is drawn by itself."""
+
     def combined(self, means: Floats, sizes: Floats, group: Floats, weight: Floats) -> Floats:
         """Return the value of each template, (W, K), under weights of the tasks (W, T).
 

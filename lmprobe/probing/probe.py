@@ -202,6 +202,7 @@ def probe(
             _metric_value(name, measure, row, scores[row.direction], baselines, settings)
             for name, measure in zip(settings.metrics, measures, strict=True)
             for row in rows
+            if callable(measure) or row.direction is Direction.TASK_TO_ATTRIBUTE
         ),
     )
 

@@ -8,14 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from lmprobe.metrics.association import Floats
+from lmprobe.metrics.directional import defined_mean
 from lmprobe.metrics.metric import ItemMetric
 from lmprobe.results import Estimate, Interval, Obstacle, Verdict, decide
 from lmprobe.stats.flips import share_with_interval
 from lmprobe.stats.items import DRAWS, Items
 from lmprobe.stats.method import traits_of
-from lmprobe.stats.resampling import SampledUnits, task_weights
+from lmprobe.stats.resampling import Replicates, SampledUnits, draws, effective_number
 from lmprobe.stats.row_tables import MOST_TEMPLATES, RowTables
 from lmprobe.stats.verdicts import IntervalSettings
+
+_DRAWS_OF_TASKS = 1000
 
 
 def item_metric_estimate(
@@ -49,27 +52,36 @@ def item_metric_estimate(
     if not named.any():
         ends = Interval.undefined(settings.confidence, settings.interval)
         return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
-    times = settings.draws_of(row)
     step = math.ceil(len(means) / MOST_TEMPLATES)
     sampled = {}
     if items.varied and (settings.tasks_fixed or items.spans):
         moved = means[::step] + own.changes(DRAWS, settings.seed, step=step)[:, :, 0]
         changes = np.array([combined(draw, none, step).mean() for draw in moved])
         sampled = {items.name: SampledUnits(items.effective, items.number, changes)}
-    number = row.replicates_of(
-        combined(means, none)[0],
-        combined(means[::step], task_weights(row.units, times), step),
-        times,
-        sampled=sampled,
-    )
+    unit = np.unique(np.array(row.units, dtype=str), return_inverse=True)[1]
+    rng = np.random.default_rng(settings.seed)
+    for number, weight in enumerate([] if settings.tasks_fixed else metric.strata(sizes, most)):
+        units, places = np.unique(unit[weight > 0], return_inverse=True)
+        times = np.ones((_DRAWS_OF_TASKS, len(named)))
+        times[:, weight > 0] = draws(_DRAWS_OF_TASKS, len(units), rng)[:, places]
+        values = np.asarray(defined_mean(combined(means[::step], times, step), axis=1))
+        # Drawing n units loses a factor (n - 1) / n of the variance.
+        changes = values * math.sqrt(len(units) / max(len(units) - 1, 1))
+        effective = effective_number(np.bincount(places, weight[weight > 0]).astype(np.float64))
+        sampled[f"tasks {number}"] = SampledUnits(effective, len(units), changes)
+    whole = Replicates.of_templates(combined(means, none)[0], row.families, row.turns)
+    if settings.drawn == "tasks":
+        whole = replace(whole, framed=False, turns=(), sampled=sampled)
+    else:
+        whole = replace(whole, framed=row.framed, sampled=sampled)
+    # The tasks are among what was sampled.
+    settings = replace(settings, resample="templates")
     if metric.is_share:
-        ends = share_with_interval(number, settings).interval
+        ends = share_with_interval(whole, settings).interval
     elif traits_of(settings.interval).approximate:
         # On the scale of logarithms, because a rate is never negative.
-        ends = settings.interval_of(number, settings.confidence)
-        low, high = (
-            number.value * math.exp(end / number.value - 1) for end in (ends.low, ends.high)
-        )
+        ends = settings.interval_of(whole, settings.confidence)
+        low, high = (whole.value * math.exp(end / whole.value - 1) for end in (ends.low, ends.high))
         ends = replace(ends, low=low, high=high)
     else:
         # A rate has no upper bound, which a guaranteed interval needs.
@@ -78,4 +90,4 @@ def item_metric_estimate(
         ends, reference=metric.reference, above=Verdict.FOLLOWS, below=Verdict.OPPOSES,
         obstacle=obstacle,
     )  # fmt: skip
-    return Estimate(number.value, ends, verdict, obstacle=obstacle)
+    return Estimate(whole.value, ends, verdict, obstacle=obstacle)

@@ -9,6 +9,7 @@ their noise, and so does that over tasks.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ DRAWS = 200
 """Draws of the items from which a standard error is computed: it varies by 5 %."""
 LEAST_TEXTS = 3
 """With fewer texts of a group in a cell, the logarithm of their share says too little."""
+# Items of the tasks with several that show how those vary that are alone.
+_POOL = 500
 # What a count of zero stands for in logarithms, in texts.
 _HALF = 0.5
 _ROUNDING = 1e-6
@@ -150,12 +153,15 @@ class Items:
 
         Each unit moves every cell by its part of the cell's variance times a normal number of its
         own, so items of a cluster move together (the multiplier bootstrap). With the factor
-        m / (m - 1) of m units, the variance is unbiased.
+        m / (m - 1) of m units, the variance is unbiased. Of a task with one unit it is not known:
+        the mean of those of the others takes its place.
         """
         shares = self.shares[::step]
         defined = ~np.isnan(shares[:, 0])
         moved = np.empty((draws, *shares.shape[:2], self.tasks))
         numbers = np.unique(self.unit, return_inverse=True)[1]
+        alone: list[int] = []
+        known: list[Floats] = []
         rng = np.random.default_rng([seed, zlib.crc32(self.key.encode())])
         # Of every unit of the whole table, so that the same unit moves alike in every choice.
         normal = rng.standard_normal((int(self.unit.max()) + 1, draws))[np.unique(self.unit)]
@@ -166,8 +172,19 @@ class Items:
             away = np.nan_to_num(shares[..., own] - mean)
             several = np.array([len(np.unique(units[row])) for row in defined[:, own]])
             factor = np.sqrt(several / np.maximum(several - 1, 1)) * (several > 1)
-            each = away * (factor / (1.0 if self.summed else size))[:, None, None]
+            each = away * factor[:, None, None]
+            if several.max() > 1:
+                known.append(each)
+            else:
+                alone.append(task)
+            each = each / (1.0 if self.summed else size[:, None, None])
             moved[..., task] = np.moveaxis(each @ normal[units], -1, 0)
+        if alone and known:
+            pool = np.concatenate(known, axis=-1)
+            pool = pool[..., :: math.ceil(pool.shape[-1] / _POOL)]
+            for task in alone:
+                drawn = rng.standard_normal((pool.shape[-1], draws))
+                moved[..., task] = np.moveaxis(pool @ drawn, -1, 0) / math.sqrt(len(drawn))
         if not self.summed:
             return moved
         # The probabilities of the tasks add up to one whatever is drawn.

@@ -171,7 +171,7 @@ class RecordedModel(ModelKind):
             )
             notes.append(Note(NoteKind.SMOOTHED, text))
         notes += hardly_written(self.mass)
-        if len(set(answers.families)) == 1:
+        if len(set(answers.families)) == 1 and answers.framed:
             unit = "one template" if len(answers.families) == 1 else "one family of templates"
             text = (
                 f"{unit} says nothing about other ones, whatever the number of answers; an "
