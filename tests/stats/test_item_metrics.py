@@ -350,7 +350,9 @@ def test_clusters_that_share_noise_do_not_narrow_the_interval() -> None:
         pytest.param(CLUSTERED, "templates", id="clusters"),
         pytest.param(Drawn((30,) * 16, frames=4, frame=0.2), "both", id="frames"),
         pytest.param(Drawn(tuple(range(1, 11)) * 6), "both", id="60 tasks of 1 to 10 items"),
-        pytest.param(Drawn(tuple(range(4, 14)) * 6), "templates", id="60 tasks of 4 to 13 items"),
+        pytest.param(Drawn(tuple(range(1, 11)) * 6), "templates", id="1 to 10 items, tasks fixed"),
+        pytest.param(Drawn((1,) * 30 + (10,) * 30), "templates", id="items that are alone"),
+        pytest.param(Drawn(tuple(range(3, 480, 28))), "both", id="as uneven as CrowS-Pairs"),
     ],
 )
 def test_coverage(drawn: Drawn, resample: str, name: str) -> None:

@@ -60,6 +60,16 @@ def test_the_error_by_items_is_that_of_a_stratified_mean() -> None:
     assert "items" not in both.standard_errors
 
 
+def test_an_item_that_is_alone_in_its_task_varies_as_the_others_do() -> None:
+    share = drawn(np.random.default_rng(1))
+    frame = table(share)
+    alone = frame.task.isin(TASKS[::2])
+    row = probe(frame[~alone | (frame.item == "0")], resample="templates")
+    variances = share.mean(axis=0)[1::2].var(axis=1, ddof=1)
+    expected = math.sqrt((variances / share.shape[2]).sum() + 6 * variances.mean()) / len(TASKS)
+    assert row.standard_errors["items"] == pytest.approx(expected, rel=0.15)
+
+
 def test_clusters_add_what_their_items_share() -> None:
     share = drawn(np.random.default_rng(2), shared=0.05)
     clusters = np.tile(np.arange(8), (len(TASKS), 1))
