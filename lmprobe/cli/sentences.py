@@ -60,7 +60,6 @@ def command(
     from lmprobe.io.table_files import write_table
     from lmprobe.results.format import plural
     from lmprobe.templates import load_templates
-    from lmprobe.templates.items import ItemTable
 
     template_set = load_templates(templates).with_words(settings.attributes, settings.tasks)
     table = None if output is None else template_set.item_table()
@@ -85,9 +84,10 @@ def command(
             turn = f"{sentence.turn} > " if sentence.turn else ""
             typer.echo(printable(turn + sentence.text))
         if not every:
-            items = template_set.items if isinstance(template_set, ItemTable) else ()
-            counted = plural(len(template_set.template_names), "template")
-            counted = plural(len(items), "item") if items else counted
+            items = getattr(template_set, "items", ())
+            counted = plural(
+                len(items or template_set.template_names), "item" if items else "template"
+            )
             note(
                 f"some of {plural(template_set.size, 'sentence')}: "
                 f"{counted}, "

@@ -33,7 +33,7 @@ from lmprobe.probing.questions import (
 from lmprobe.results import Note, NoteKind
 from lmprobe.results.format import format_percent
 from lmprobe.stats.items import Items
-from lmprobe.templates import AnySet, TemplateSet
+from lmprobe.templates import AnySet
 from lmprobe.templates.items import ItemTable, missing_notes
 
 LEAST_RATIO = 2.0
@@ -328,9 +328,13 @@ def score_directions(
         requests = item_chunks(items, model.kind, prompts)
         tables = partial(_item_tables, items, requests)
     else:
-        words = _words(templates, attributes, tasks)
-        requests = chunks(templates, words.ordered, directions, model.kind, prompts)
-        tables = partial(_word_tables, templates, words)
+        # The label of every word, in the order of the labels.
+        labels = (attributes, templates.attribute_words), (tasks, templates.task_words)
+        who, what = ({word: own for own in names for word in words[own]} for names, words in labels)
+        # In alphabetical order: the order in which words are listed is no reason to ask again.
+        ordered = Words(tuple(sorted(who)), tuple(sorted(what)))
+        requests = chunks(templates, ordered, directions, model.kind, prompts)
+        tables = partial(_word_tables, who, what, ordered)
     entries, cached = cached_answers(
         model,
         [
@@ -438,37 +442,15 @@ def _joined(entries: Sequence[CacheEntry]) -> dict[str, Floats]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelledWords:
-    """The words of a set, with the attribute or the task of each."""
-
-    attribute_of: Mapping[str, str]
-    task_of: Mapping[str, str]
-
-    @property
-    def ordered(self) -> Words:
-        """The words in alphabetical order: the order in which they are listed asks nothing new."""
-        return Words(tuple(sorted(self.attribute_of)), tuple(sorted(self.task_of)))
-
-
-def _words(
-    templates: TemplateSet, attributes: Sequence[str], tasks: Sequence[str]
-) -> _LabelledWords:
-    """Return the words of the labels, in their order."""
-    return _LabelledWords(
-        {word: name for name in attributes for word in templates.attribute_words[name]},
-        {word: name for name in tasks for word in templates.task_words[name]},
-    )
-
-
 def _word_tables(
-    templates: TemplateSet,
-    words: _LabelledWords,
+    attribute_of: Mapping[str, str],
+    task_of: Mapping[str, str],
+    ordered: Words,
     direction: Direction,
     numbers: Mapping[str, Floats],
 ) -> dict[str, Any]:
     """Return the tables of one direction, words in the order of their labels, by field."""
-    ordered, who, what = words.ordered, tuple(words.attribute_of), tuple(words.task_of)
+    who, what = tuple(attribute_of), tuple(task_of)
     rows = [ordered.attributes.index(word) for word in who]
     columns = [ordered.tasks.index(word) for word in what]
     tables: dict[str, Any] = {}
@@ -481,8 +463,8 @@ def _word_tables(
     most = tables["pieces"].max(axis=(0, direction.given_axis))
     return tables | {
         "pieces": _split(zip((who, what)[direction.axis], most, strict=True)),
-        "attribute_of": tuple(words.attribute_of.values()),
-        "task_of": tuple(words.task_of.values()),
+        "attribute_of": tuple(attribute_of.values()),
+        "task_of": tuple(task_of.values()),
         "attribute_words": who,
         "task_words": what,
     }

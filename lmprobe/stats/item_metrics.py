@@ -35,24 +35,22 @@ def item_metric_estimate(
     task names is compared with the one that it names least; a task without both is left out.
     """
     named = ~np.isnan(lean).any(axis=0) & (np.ptp(np.nan_to_num(lean), axis=0) > 0)
+    if not named.any():
+        ends = Interval.undefined(settings.confidence, settings.interval)
+        return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
     most, least = (pick(np.nan_to_num(lean), axis=0) for pick in (np.argmax, np.argmin))
-    places = np.arange(len(items.task))
-    log_odds = (
-        items.shares[:, most[items.task], places] - items.shares[:, least[items.task], places]
+    above, below = (
+        np.take_along_axis(items.shares, group[items.task][None, None], axis=1)[:, 0]
+        for group in (most, least)
     )
-    numbers = np.where(named[items.task], metric.of_item(log_odds), 0.0)
+    numbers = np.where(named[items.task], metric.of_item(above - below), 0.0)
     own = replace(items, shares=numbers[:, None])
-    sizes = own.sizes[:, 0] * named
-    none = np.ones((1, len(named)))
+    means, sizes, none = own.cells[:, 0], own.sizes[:, 0] * named, np.ones((1, len(named)))
+    step = math.ceil(len(means) / MOST_TEMPLATES)
 
     def combined(means: Floats, weight: Floats, step: int = 1) -> Floats:
         return metric.combined(means, sizes[::step], most, weight)
 
-    means = own.cells[:, 0]
-    if not named.any():
-        ends = Interval.undefined(settings.confidence, settings.interval)
-        return Estimate(math.nan, ends, Verdict.UNDECIDED, obstacle=obstacle)
-    step = math.ceil(len(means) / MOST_TEMPLATES)
     sampled = {}
     if items.varied and (settings.tasks_fixed or items.spans):
         moved = means[::step] + own.changes(DRAWS, settings.seed, step=step)[:, :, 0]
@@ -70,10 +68,9 @@ def item_metric_estimate(
         effective = effective_number(np.bincount(places, weight[weight > 0]).astype(np.float64))
         sampled[f"tasks {number}"] = SampledUnits(effective, len(units), changes)
     whole = Replicates.of_templates(combined(means, none)[0], row.families, row.turns)
+    whole = replace(whole, framed=row.framed, sampled=sampled)
     if settings.drawn == "tasks":
-        whole = replace(whole, framed=False, turns=(), sampled=sampled)
-    else:
-        whole = replace(whole, framed=row.framed, sampled=sampled)
+        whole = replace(whole, framed=False, turns=())
     # The tasks are among what was sampled.
     settings = replace(settings, resample="templates")
     if metric.is_share:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from lmprobe.io.files import csv_text, replacing, toml_text
 from lmprobe.io.table_files import check_target, write_table
 from lmprobe.io.tables import Mistake, TableSource, quoted
 from lmprobe.results import Note, NoteKind
+from lmprobe.templates.differences import differences
 from lmprobe.templates.items import ITEM_COLUMNS
 
 
@@ -136,7 +136,7 @@ def crows_pairs(source: TableSource) -> ItemSet:
     table = table[~same]
     left_out = [f"{plural(int(same.sum()), 'pair', of=len(rows))} left out: equal sentences"]
     pairs = table[["disadvantaged", "advantaged"]]
-    several = sum(_differences(*pair) > 1 for pair in pairs.itertuples(index=False))
+    several = sum(len(differences(pair)[0]) > 1 for pair in pairs.to_numpy().tolist())
     problems = [
         "the authors warn of significant issues with noise and reliability: CrowS-Pairs may not be "
         "a good indicator of social biases in language models",
@@ -154,12 +154,6 @@ def crows_pairs(source: TableSource) -> ItemSet:
         "year": "2020", "licence": "CC BY-SA 4.0", "base": "uniform", "metric": "stereotype-share",
     }  # fmt: skip
     return ItemSet(table, facts, problems, lean, left_out if same.any() else ())
-
-
-def _differences(first: str, second: str) -> int:
-    """Return at how many places two sentences differ, word by word."""
-    edits = SequenceMatcher(None, first.split(), second.split(), autojunk=False).get_opcodes()
-    return sum(kind != "equal" for kind, *_ in edits)
 
 
 _SENTID = r"([^.]+)\.([^.]+)\.([01])\.(male|female|neutral)\.txt"
