@@ -84,13 +84,11 @@ def command(
             turn = f"{sentence.turn} > " if sentence.turn else ""
             typer.echo(printable(turn + sentence.text))
         if not every:
-            items = getattr(template_set, "items", ())
-            counted = plural(
-                len(items or template_set.template_names), "item" if items else "template"
-            )
+            items = len(getattr(template_set, "items", ()))
+            of_set = plural(len(template_set.template_names), "template")
             note(
                 f"some of {plural(template_set.size, 'sentence')}: "
-                f"{counted}, "
+                f"{plural(items, 'item') if items else of_set}, "
                 f"{plural(len(template_set.attributes), 'attribute')}, "
                 f"{plural(len(template_set.tasks), 'task')}; print all with --all, write them with "
                 "--output items.csv",
