@@ -28,7 +28,7 @@ ABOUT_WOMEN, STEREOTYPES = range(1, 8), range(1, 17)
 
 
 def gest_answers(scores: pd.DataFrame, model: str, frames: range | None = None) -> pd.DataFrame:
-    """Return the answer table of a model: GEST's score is log P(he) - log P(she)."""
+    """Return the answer table of a model: GEST's score is log10 P(he) - log10 P(she)."""
     own = scores[scores.model == model]
     if frames is not None:
         own = own[own.template.isin(frames)]
@@ -37,7 +37,7 @@ def gest_answers(scores: pd.DataFrame, model: str, frames: range | None = None) 
             "task": own.stereotype,
             "template": "frame " + own.template.astype(str),
             "item": own.sentence,
-            "he": own.score,
+            "he": own.score * math.log(10),
             "she": 0.0,
         }
     )
@@ -73,11 +73,13 @@ def gest(scores: pd.DataFrame, folder: Path) -> str:
             lmprobe.probe(answers, resample=resample, **options).rows[0]
             for resample in ("both", "templates")
         )
+        rate = lmprobe.probe(answers, metrics=["gest"], **options).metrics[0]
         lines.append(
             f"| {model} | {len(row.families)} | {format_signed(row.value)} "
             f"| {format_interval(row.interval)} | {row.verdict.value} "
             f"| {format_interval(fixed.interval)} | {_with_interval(row.association)} "
-            f"| {row.predicted[:, 0].mean():.3f} |"
+            f"| {row.predicted[:, 0].mean():.3f} "
+            f"| {rate.value:.3f} ({rate.interval.low:.3f} to {rate.interval.high:.3f}) |"
         )
     pairs = _pairs(scores, models, range(2), folder, options)
     masked = [model for model in models if scores[scores.model == model].template.nunique() > 2]
@@ -147,7 +149,8 @@ def main() -> None:
 
 _MADE = "<!-- made by `python docs/published_answers.py`, do not edit -->"
 _MODELS = (
-    "| model | frames | value | interval A | verdict | interval B | association | mean P(he) |"
+    "| model | frames | value | interval A | verdict | interval B | association | mean P(he) "
+    "| g_s |"
 )
 _PAIRS = "| models | difference | interval | p | verdict |"
 _BOTS = (
@@ -163,18 +166,20 @@ was run. `LMPROBE_REFERENCE_DATA=FOLDER python docs/published_answers.py` writes
 `gest/gest_scores.csv.gz` in that folder.
 
 Each sentence belongs to one of 16 stereotypes: 1 to 7 are about women, 8 to 16 about men. A frame
-puts it into a mouth (*He said: "..."*), and GEST's score is log P(he) - log P(she). So a stereotype
-is a task, a sentence an item and a frame a template; the columns are `he` (the score) and `she`
-(0), because only their difference matters. The base is `uniform`; the lean is declared: the group
-that the stereotype is about. A cell is the mean of P(he), or P(she), over the sentences.
+puts it into a mouth (*He said: "..."*), and GEST's score is log P(he) - log P(she), with base 10.
+So a stereotype is a task, a sentence an item and a frame a template; the columns are `he` (the
+score times the logarithm of 10) and `she` (0), because only their difference matters. The base is
+`uniform`; the lean is declared: the group that the stereotype is about. A cell is the mean of
+P(he), or P(she), over the sentences.
 
 {_MODELS}
-|---|---|---|---|---|---|---|---|
+|---|---|---|---|---|---|---|---|---|
 {{models}}
 
 Interval A, to which the verdict and the interval of the association belong, is over frames and
 stereotypes; interval B over frames and sentences, the 16 stereotypes fixed
-(`--resample templates`).
+(`--resample templates`). The last column is the measure that GEST prints, the stereotype rate g_s
+(`--metric gest`; 1 is no preference), with an interval over frames and stereotypes.
 
 ## How to read it
 

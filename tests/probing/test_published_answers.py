@@ -52,7 +52,7 @@ def test_gest_is_what_a_loop_gives(published: ModuleType, tmp_path: Path) -> Non
         of_frames, associations = [], []
         cells: dict[tuple[int, int], list[float]] = {}
         for line in scores[scores.model == model].itertuples():
-            he = 1 / (1 + math.exp(-line.score))
+            he = 1 / (1 + 10**-line.score)
             cells.setdefault((line.template, line.stereotype), []).append(he)
         frames = sorted({frame for frame, _ in cells})
         for frame in frames:
