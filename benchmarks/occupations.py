@@ -1,6 +1,6 @@
 """What a probe of 200 occupations takes beside one of 32, and how much narrower its interval is.
 
-    python benchmarks/occupations.py [--rounds 2] [--draws 40] [--narrowing]
+    python benchmarks/occupations.py [--rounds 1] [--draws 40] [--narrowing]
 
 Time and memory: a random model of bert-base's size is asked the 20 sentences of `fitbert` about the
 first 32 and 200 occupations of `labor-2019`, he and she, in both directions, without the cache, in
@@ -37,7 +37,7 @@ BASE, PAIR, WAYS = "labor-2019", ("he", "she"), ("both", "tasks")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--draws", type=int, default=40)
     parser.add_argument("--narrowing", action="store_true", help="the widths alone")
     parser.add_argument("--json", type=Path)
@@ -91,7 +91,7 @@ def widths(draws: int) -> dict[str, dict[str, float]]:
     away = np.nanmean(row.lean * (row.predicted.mean(axis=0) - row.base_rate), axis=0)
     print(f"standard deviation over {len(away)} tasks of the model: {away.std(ddof=1):.4f}")
     print(f"{'occupations':>11}{'both':>9}{'narrower':>10}{'tasks':>9}{'narrower':>10}")
-    rng, found = np.random.default_rng(0), {}
+    rng, mean_widths = np.random.default_rng(0), {}
     frames = [f"sentence {place}" for place in range(len(row.predicted))]
     for number in DRAWN:
         names, each = [f"occupation {place}" for place in range(number)], []
@@ -105,11 +105,11 @@ def widths(draws: int) -> dict[str, dict[str, float]]:
             probed = partial(lmprobe.probe, model, base=base, direction="T->A")
             each.append([probed(resample=way).rows[0].interval.width for way in WAYS])
         width = np.mean(each, axis=0)
-        found[str(number)] = dict(zip(WAYS, width.tolist(), strict=True))
-        ratios = np.array([found[str(DRAWN[0])][way] for way in WAYS]) / width
+        mean_widths[str(number)] = dict(zip(WAYS, width.tolist(), strict=True))
+        ratios = np.array([mean_widths[str(DRAWN[0])][way] for way in WAYS]) / width
         parts = (f"{w:9.4f}{r:8.2f} x" for w, r in zip(width, ratios, strict=True))
         print(f"{number:>11}{''.join(parts)}", flush=True)
-    return found
+    return mean_widths
 
 
 if __name__ == "__main__":
