@@ -78,8 +78,9 @@ def item_metric_estimate(
     elif traits_of(settings.interval).approximate:
         # On the scale of logarithms, because a rate is never negative.
         ends = settings.interval_of(whole, settings.confidence)
-        low, high = (whole.value * math.exp(end / whole.value - 1) for end in (ends.low, ends.high))
-        ends = replace(ends, low=low, high=high)
+        if ends.bounded:
+            low, high = np.exp(np.minimum(np.array([ends.low, ends.high]) / whole.value - 1, 700))
+            ends = replace(ends, low=float(whole.value * low), high=float(whole.value * high))
     else:
         # A rate has no upper bound, which a guaranteed interval needs.
         ends = Interval.undefined(settings.confidence, settings.interval)

@@ -79,11 +79,19 @@ class Items:
 
     @property
     def effective(self) -> float:
-        """How many units the variance within the tasks is estimated from, plus one."""
+        """The degrees of freedom of the variance within the tasks, plus one.
+
+        They are Satterthwaite's for items that vary alike in all tasks. A task with one unit has
+        the variance of the others.
+        """
         if self.spans:
             sizes = np.unique(self.unit, return_counts=True)[1]
             return float(sizes.sum() ** 2 / (sizes**2).sum())
-        return float(self.number - self.tasks + 1)
+        units = np.bincount(np.unique(np.stack([self.unit, self.task]), axis=1)[1])
+        several = units[units > 1].astype(np.float64)
+        alone = float((units == 1).sum())
+        below = (1 / (several**2 * (several - 1))).sum() + alone**2 / (several - 1).sum()
+        return float((1 / units).sum() ** 2 / below) + 1.0
 
     @property
     def varied(self) -> bool:
