@@ -125,9 +125,8 @@ def table_metric(name: str) -> TableMetric:
     form: TableMetric | None = getattr(metrics.get(name), "of_tables", None)
     if form is None:
         able = [other for other in metrics.names() if hasattr(metrics.get(other), "of_tables")]
-        what = "item sets" if item_metric(name) else "labelled rows (`lmprobe amplify`)"
         raise InputError(
-            f'the metric "{name}" is for {what}, not for tables of '
+            f'the metric "{name}" is for labelled rows (`lmprobe amplify`), not for tables of '
             f"probabilities; those for a probe are: {', '.join(able)}"
         )
     return form

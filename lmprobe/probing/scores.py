@@ -324,7 +324,8 @@ def score_directions(
     left_out: tuple[Note, ...] = ()
     if isinstance(templates, ItemTable):
         items = templates.with_words(attributes, tasks)
-        directions, left_out = _item_directions(items, directions, prior=prior)
+        left_out = _item_notes(items, directions, prior=prior)
+        directions = (Direction.TASK_TO_ATTRIBUTE,)
         requests = item_chunks(items, model.kind, prompts)
         tables = partial(_item_tables, items, requests)
     else:
@@ -470,24 +471,21 @@ def _word_tables(
     }
 
 
-def _item_directions(
-    items: ItemTable, wanted: Sequence[Direction], *, prior: bool
-) -> tuple[tuple[Direction, ...], tuple[Note, ...]]:
-    """Return the direction that items can tell, and what is left out."""
-    able = tuple(way for way in wanted if way is Direction.TASK_TO_ATTRIBUTE)
+def _item_notes(
+    items: ItemTable, directions: Sequence[Direction], *, prior: bool
+) -> tuple[Note, ...]:
+    """Return what is left out of what was asked of items, or raise if that is all."""
     why = "the sentences of an item compare groups, and not tasks"
-    if not able:
+    if Direction.TASK_TO_ATTRIBUTE not in directions:
         raise InputError(f"{items.source} cannot answer {Direction.ATTRIBUTE_TO_TASK}: {why}")
     if prior:
         raise InputError(
             Argument("prior"), f" hides the word of the task, and a sentence of {items.source} has "
             "none; use a template set, or leave it out",
         )  # fmt: skip
-    notes = missing_notes(items)
-    if len(wanted) > len(able):
-        text = f"{Direction.ATTRIBUTE_TO_TASK} is left out: {why}"
-        notes = (Note(NoteKind.LEFT_OUT, text), *notes)
-    return able, notes
+    text = f"{Direction.ATTRIBUTE_TO_TASK} is left out: {why}"
+    left_out = (Note(NoteKind.LEFT_OUT, text),) if len(directions) > 1 else ()
+    return (*left_out, *missing_notes(items))
 
 
 def _item_tables(

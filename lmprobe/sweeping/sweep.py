@@ -41,7 +41,6 @@ from lmprobe.sweeping.result import Failure, SweepResult
 from lmprobe.sweeping.summary import SubjectProbe, summarise
 from lmprobe.sweeping.worker import probe_path
 from lmprobe.templates import AnySet, load_templates
-from lmprobe.templates.items import ItemTable
 
 OWN = ""
 """The template set of a job whose model has templates of its own."""
@@ -209,11 +208,6 @@ def _own_templates(
     return sets
 
 
-def _is_of_model(templates: AnySet) -> bool:
-    """Tell whether these are the templates of recorded answers, and not a set for all models."""
-    return isinstance(templates, ItemTable) and templates.of_model
-
-
 def _set_of(job: ProbeJob, sets: Mapping[str, AnySet]) -> AnySet:
     return sets[job.templates or job.subject.model]
 
@@ -242,10 +236,12 @@ def _jobs(
     load = {name: value for name, value in loading.to_dict().items() if name != "revision"}
     own = {subject: own_choices(subject.model, load) for subject in models}
     states = {subject: _state(subject.model, own[subject]) for subject in models}
+    # The templates of recorded answers are no set for all models.
+    of_model = {name for name, words in sets.items() if getattr(words, "of_model", False)}
     return [
         ProbeJob(
             subject,
-            OWN if _is_of_model(template_set) else name,
+            OWN if name in of_model else name,
             tuple(bases[name]),
             {**probing.to_dict(), "cache": cache},
             own[subject],
@@ -253,7 +249,7 @@ def _jobs(
         )
         for subject in models
         for name, template_set in sets.items()
-        if not _is_of_model(template_set) or name == subject.model
+        if name not in of_model or name == subject.model
     ]
 
 
