@@ -219,8 +219,7 @@ def deciding_items(row: ProbeRow, scores: Scores) -> tuple[DecidingItem, ...]:
             float(np.nanmean(items.shares[:, group[task], place])),
             float(effects[place]),
         )
-        for place, task in ((place, items.task[place]) for place in most)
-        if effects[place]
+        for place, task in ((place, items.task[place]) for place in most if effects[place])
     )
 
 

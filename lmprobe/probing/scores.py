@@ -181,8 +181,7 @@ class Scores:
         assert self.layout is not None
         rows, columns = self._members(attributes, tasks)
         flat = [place for own in columns for place in own]
-        layout = self.layout
-        names = layout.clusters
+        layout, names = self.layout, self.layout.clusters
         unit = np.unique(names, return_inverse=True)[1] if names else np.arange(len(self.task_of))
         return Items(
             shares=(self._log_value if logs else self._shares)(rows, columns),

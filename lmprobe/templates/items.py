@@ -243,13 +243,12 @@ class ItemTable:
         if turns is None and system is None:
             return self
         said = checked_turns(turns or ())
-        number = len(self.template_names)
         return replace(
             self,
             template_names=tuple(f"{turn} > {own}" for turn in said for own in self.template_names),
             families=self.families * len(said),
             cells=np.concatenate([self.cells] * len(said)),
-            turns=tuple(turn for turn in said for _ in range(number)),
+            turns=tuple(turn for turn in said for _ in self.template_names),
             system=system,
         )
 
