@@ -1,4 +1,4 @@
-"""Readers of template sets, lexicons, word lists, base rates, results and annotation files."""
+"""Readers of template sets, item tables, lexicons, word lists, base rates, results, annotations."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from lmprobe.sources.counting.count import count_words
 from lmprobe.sources.counting.lexicon import read_words
 from lmprobe.sources.csv_file import read_table, write_table
 from lmprobe.sources.validation import validate_files
+from lmprobe.tabular.annotations import convert
 from lmprobe.templates import load_lexicon, words_by_label
 from tests.fuzz.mutations import Mutation, damage_json, damage_lines
 from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored
@@ -28,11 +29,27 @@ from tests.fuzz.reader import SEEDS, Reader, WrongNumber, stored
 _EARLIER = ("../../golden/probe-v1.json", "../../golden/probe-v2-uneven.json")
 
 
+_ITEMS = (
+    "task,template,item,cluster,he,she\n"
+    "nurse,one,a,x,He is a nurse.,She is a nurse.\n"
+    'nurse,two,a,x,"He, my nurse, sleeps.","She, my kind nurse, sleeps."\n'
+    "厨师,one,1,y,他是厨师。,她是厨师。\n"
+    "厨师,two,1,y,He's a cook.,She's a cook.\n"
+).encode()
+_PAIRS = (
+    b",sent_more,sent_less,stereo_antistereo,bias_type,anon_writer\n"
+    b"0,Old cats sleep.,Young cats sleep.,stereo,age,a1\n"
+    b"1,Old cats hunt.,Young cats hunt.,antistereo,age,a2\n"
+)
+
+
 def readers() -> list[Reader]:
     """Return the readers of this file; one of results for every job, and of earlier ones."""
     results = [f"results/{path.name}" for path in sorted((SEEDS / "results").glob("*.json"))]
     return [
         Reader("templates", "set.toml", stored("templates.toml"), damage_lines, read_templates),
+        Reader("items", "items.csv", lambda: (_ITEMS,), damage_lines, read_items, 0.3),
+        Reader("pairs", "pairs.csv", lambda: (_PAIRS,), damage_lines, read_pairs, 0.3),
         Reader("lexicon", "words.toml", stored("lexicon.toml"), damage_lines, read_lexicon),
         Reader("base-csv", "base.csv", stored("base.csv"), damage_lines, read_base_table),
         Reader("base-toml", "base.toml", stored("base.toml"), damage_lines, read_base_description),
@@ -69,6 +86,24 @@ def read_templates(path: Path) -> None:
             template.sentence(
                 result.attribute_words[attribute][0], result.task_words[result.tasks[0]][0]
             )
+
+
+def read_items(path: Path) -> None:
+    """Read an item table, write it, and read it again."""
+    table = load_templates(path).with_words()
+    texts = [sentence.text for sentence in table.sentences()]
+    for item in range(len(table.items)):
+        table.shown(item)
+    written = path.with_name("again.parquet")
+    write_labels(table.item_table(), written)
+    again = load_templates(written).with_words(table.attributes)
+    if [sentence.text for sentence in again.sentences()] != texts:
+        raise WrongNumber("the sentences change when they are written and read again")
+
+
+def read_pairs(path: Path) -> None:
+    convert("crows-pairs", [path], path.with_name("items.csv"))
+    load_templates(path.with_name("items.csv")).with_words()
 
 
 def read_lexicon(path: Path) -> None:
