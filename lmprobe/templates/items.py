@@ -408,8 +408,8 @@ def describe_items(path: Path) -> dict[str, Any]:
         raise problem_in(beside, "without_group must be a share from 0 to less than 1")
     for key in {"base", "lean"} & set(entries):
         # A file beside the table, or else the name of a source.
-        if (beside := path.parent / entries[key]).is_file():
-            entries[key] = str(beside)
+        if (named := path.parent / entries[key]).is_file() or named.suffix == ".csv":
+            entries[key] = str(named)
     return entries
 
 
