@@ -324,9 +324,8 @@ _CHOICES = ("name", "base", "lean", "metric")
 
 def _known_notes(templates: AnySet) -> tuple[Note, ...]:
     """Return what the TOML beside an item table says is wrong with its sentences."""
-    if not isinstance(templates, ItemTable) or not (text := templates.facts.get("notes")):
-        return ()
-    return (Note(NoteKind.DATA, f"known of the items of {templates.name}: {text}"),)
+    text = f"known of the items of {templates.name}: {defaults_of(templates).get('notes')}"
+    return (Note(NoteKind.DATA, text),) if "notes" in defaults_of(templates) else ()
 
 
 # Split words that a note lists.

@@ -67,10 +67,9 @@ def item_metric_estimate(
         changes = values * math.sqrt(len(units) / max(len(units) - 1, 1))
         effective = effective_number(np.bincount(places, weight[weight > 0]).astype(np.float64))
         sampled[f"tasks {number}"] = SampledUnits(effective, len(units), changes)
-    whole = Replicates.of_templates(combined(means, none)[0], row.families, row.turns)
-    whole = replace(whole, framed=row.framed, sampled=sampled)
-    if settings.drawn == "tasks":
-        whole = replace(whole, framed=False, turns=())
+    turns = () if settings.drawn == "tasks" else row.turns
+    whole = Replicates.of_templates(combined(means, none)[0], row.families, turns)
+    whole = replace(whole, framed=row.framed and settings.drawn != "tasks", sampled=sampled)
     # The tasks are among what was sampled.
     settings = replace(settings, resample="templates")
     if metric.is_share:

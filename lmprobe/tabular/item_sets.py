@@ -123,8 +123,7 @@ def crows_pairs(source: TableSource) -> ItemSet:
     about = "is no direction; it must be stereo or antistereo"
     source.refuse("stereo_antistereo", _mismatch("stereo|antistereo", about))
     violates = rows["stereo_antistereo"] == "antistereo"
-    table = pd.DataFrame({"task": rows["bias_type"]})
-    table.loc[violates, "task"] += " (anti)"
+    table = pd.DataFrame({"task": rows["bias_type"] + violates.map({True: " (anti)", False: ""})})
     table["item"] = rows.get(index, rows.index.astype(str))
     if writer in rows:
         table["cluster"] = rows[writer]

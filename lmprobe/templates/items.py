@@ -152,6 +152,11 @@ class ItemTable:
         return {task: tuple(self.items[place] for place in places[task]) for task in self.tasks}
 
     @property
+    def item_names(self) -> tuple[str, ...]:
+        """Return the name of each item with its task."""
+        return tuple(map("{} of {}".format, self.items, self.task_of))
+
+    @property
     def size(self) -> int:
         """The number of cells."""
         return int(self.cells.size)
@@ -211,9 +216,11 @@ class ItemTable:
 
     def on(self, templates: TemplateSet | ItemTable) -> ItemTable:
         """Return the table on the templates of a set, found by their names, in the set's order."""
+        items = templates.item_names if isinstance(templates, ItemTable) else ()
         for role, own, wanted in (
             ("template", self.template_names, templates.template_names),
             ("task", self.tasks, templates.tasks),
+            ("item", {*self.item_names}, items),
         ):
             if lacking := [name for name in wanted if name not in own]:
                 number = plural(len(lacking), role, of=len(wanted))
@@ -231,10 +238,7 @@ class ItemTable:
         )
 
     def with_chat(self, turns: Sequence[str] | None = None, system: str | None = None) -> ItemTable:
-        """Return the table with every sentence after each of the turns.
-
-        Recorded answers take no turns, because what was asked is recorded.
-        """
+        """Return the table with every sentence after each of the turns, unless it was recorded."""
         for name, given in (("chat", turns), ("system", system)):
             if given is not None and not self.finished:
                 raise InputError(
@@ -258,9 +262,8 @@ class ItemTable:
 
     def some_sentences(self, most: int = 16) -> Iterator[FilledSentence]:
         """Yield a few sentences, from all parts of the table."""
-        rows = self.rows
-        count = min(len(rows), max(1, most // len(self.attributes)))
-        yield from self._filled([rows[place * len(rows) // count] for place in range(count)])
+        step = max(1, len(self.rows) * len(self.attributes) // most)
+        yield from self._filled(self.rows[::step])
 
     def _filled(self, rows: Iterable[tuple[int, int]]) -> Iterator[FilledSentence]:
         turns = self.turns or ("",) * len(self.template_names)

@@ -617,6 +617,9 @@ def test_recorded_answers_to_the_items_give_the_value_of_the_model(
     assert json.loads(out)["rows"][0]["value"] == pytest.approx(one.value, abs=1e-9)
     with pytest.raises(InputError, match="has no answers for 1 of 2 templates"):
         lmprobe.probe(answers.query("template == 'said'"), tmp_path / "items.csv", "labor")
+    some = answers[answers["item"] != answers["item"].iloc[0]]
+    with pytest.raises(InputError, match=f"has no answers for 1 of {len(places)} items"):
+        lmprobe.probe(some, tmp_path / "items.csv", "labor")
 
 
 PAIRS: Any = pd.DataFrame(
