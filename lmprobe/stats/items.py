@@ -169,7 +169,7 @@ class Items:
         moved = np.empty((draws, *shares.shape[:2], self.tasks))
         numbers = np.unique(self.unit, return_inverse=True)[1]
         alone: list[int] = []
-        known: list[Floats] = []
+        residuals: list[Floats] = []
         rng = np.random.default_rng([seed, zlib.crc32(self.key.encode())])
         # Of every unit of the whole table, so that the same unit moves alike in every choice.
         normal = rng.standard_normal((int(self.unit.max()) + 1, draws))[np.unique(self.unit)]
@@ -182,13 +182,13 @@ class Items:
             factor = np.sqrt(several / np.maximum(several - 1, 1)) * (several > 1)
             each = away * factor[:, None, None]
             if several.max() > 1:
-                known.append(each)
+                residuals.append(each)
             else:
                 alone.append(task)
             each = each / (1.0 if self.summed else size[:, None, None])
             moved[..., task] = np.moveaxis(each @ normal[units], -1, 0)
-        if alone and known:
-            pool = np.concatenate(known, axis=-1)
+        if alone and residuals:
+            pool = np.concatenate(residuals, axis=-1)
             pool = pool[..., :: math.ceil(pool.shape[-1] / _POOL)]
             for task in alone:
                 drawn = rng.standard_normal((pool.shape[-1], draws))
