@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import torch
 import transformers
+from scipy import stats
 
 import lmprobe
 from lmprobe import ProbeResult
@@ -736,3 +737,53 @@ def test_the_published_scores_of_gest_give_the_published_rate(model: str, tmp_pa
     assert measure.value == pytest.approx(np.mean(rates), rel=1e-9)
     assert measure.value is not None
     assert measure.value > 1
+
+
+def test_the_toml_beside_a_table_names_base_and_lean(tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    made_items().to_csv(path, index=False)
+    (tmp_path / "items.toml").write_text('base = "winobias"\nlean = "own.csv"\n')
+    # A base with a lean of its own keeps it; a name that is given comes first.
+    (row,) = lmprobe.probe(FAITHFUL, path).rows
+    assert (row.base, row.lean_source) == ("winobias", "winobias")
+    tasks = load_templates(path).tasks
+    lean = pd.DataFrame({"task": tasks, "he": 1, "she": 0})
+    lean.loc[::2, ["he", "she"]] = 0, 1
+    lean.to_csv(tmp_path / "own.csv", index=False)
+    (row,) = lmprobe.probe(FAITHFUL, path, "uniform").rows
+    assert row.lean_source == "own"
+    options: dict[str, Any] = {"base": "uniform", "output": tmp_path / "out"}
+    before = lmprobe.sweep([FAITHFUL], [str(path)], **options).to_frame()
+    lean.assign(he=lean.she, she=lean.he).to_csv(tmp_path / "own.csv", index=False)
+    # The probe that was saved is of another lean now.
+    after = lmprobe.sweep([FAITHFUL], [str(path)], **options).to_frame()
+    assert after.value.iloc[0] == pytest.approx(-before.value.iloc[0])
+    assert before.value.iloc[0] == pytest.approx(row.value)
+
+
+def test_differences_of_tasks_have_the_noise_of_their_items() -> None:
+    """Student's test of one task: the differences of its items, which are paired."""
+    rng, number = np.random.default_rng(8), 40
+    tasks = np.repeat(["nurse", "engineer", "lawyer"], number)
+    names = [f"{task} {place}" for place, task in enumerate(tasks)]
+    items = pd.DataFrame({"task": tasks, "item": names})
+    shares = [
+        (0.5 + shift * (tasks == "nurse") + rng.normal(0, 0.1, len(tasks))).clip(0.01, 0.99)
+        for shift in (0.0, 0.15)
+    ]
+    models = [
+        load_model(items.assign(he=share, she=1 - share), values="probability") for share in shares
+    ]
+    sentences = items.assign(
+        he=[f"He is {name}." for name in names], she=[f"She is {name}." for name in names]
+    )
+    lean = pd.DataFrame({"task": list(dict.fromkeys(tasks)), "he": [0, 1, 1], "she": [1, 0, 0]})
+    (row,) = lmprobe.compare(models, sentences, "uniform", lean=lean).rows
+    for task in row.tasks:
+        moved = (shares[1] - shares[0])[tasks == task.task]
+        expected = stats.ttest_1samp(moved, 0.0)
+        assert abs(task.value) == pytest.approx(abs(moved.mean()))
+        # The spread is that of 200 draws.
+        reach = stats.t.isf(task.p_value / 2, number - 1)
+        assert reach == pytest.approx(abs(expected.statistic), rel=0.2)
+        assert task.interval.bounded
