@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from lmprobe.errors import InputError
 from lmprobe.metrics.association import Association, Floats
@@ -94,20 +94,20 @@ TableMetric = Callable[[PredictedTables], Floats]
 
 def row_metric(name: str) -> Metric:
     """Return the metric of labelled rows of that name, or say which metrics there are."""
-    metric = metrics.get(name)
-    if isinstance(metric, type):
-        able = [other for other in metrics.names() if not isinstance(metrics.get(other), type)]
+    metric: Any = metrics.get(name)
+    if item_metric(name) is not None:
+        able = [other for other in metrics.names() if item_metric(other) is None]
         raise InputError(
             f'the metric "{name}" is for item sets (`lmprobe run --templates items.csv`), not for '
             f"labelled rows; those are: {', '.join(able)}"
         )
-    return metric
+    return cast(Metric, metric)
 
 
 def item_metric(name: str) -> ItemMetric | None:
     """Return the metric of item sets of that name; None if it is of another kind."""
-    metric = metrics.get(name)
-    return metric() if isinstance(metric, type) else None
+    metric: Any = metrics.get(name)
+    return cast(ItemMetric, metric()) if hasattr(metric, "of_item") else None
 
 
 def table_form(metric: Callable[..., MetricResult]) -> Callable[[TableMetric], TableMetric]:

@@ -142,6 +142,8 @@ def probe(
     """
     choices = locals() | {"lean": lean if isinstance(lean, str) else None}
     settings: RunSettings = from_mapping(RunSettings, choices)
+    for name in settings.metrics:
+        _ = item_metric(name) or table_metric(name)
     if templates is not None:
         templates = load_templates(templates)
     loaded = as_model(model, tokenizer=tokenizer)
@@ -289,8 +291,7 @@ def _metric(name: str, templates: AnySet) -> TableMetric | ItemMetric:
     """Return a metric of that name for these templates, or say why there is none."""
     measure = item_metric(name)
     if measure is not None and not isinstance(templates, ItemTable):
-        text = f'the metric "{name}" is for item tables, and {templates.name} is a template set'
-        raise InputError(text)
+        raise InputError(f'the metric "{name}" is for item tables, and {templates.name} is none')
     return measure or table_metric(name)
 
 
@@ -324,7 +325,7 @@ _CHOICES = ("name", "base", "lean", "metric")
 
 def _known_notes(templates: AnySet) -> tuple[Note, ...]:
     """Return what the TOML beside an item table says is wrong with its sentences."""
-    text = f"known of the items of {templates.name}: {defaults_of(templates).get('notes')}"
+    text = f"notes on the items of {templates.name}: {defaults_of(templates).get('notes')}"
     return (Note(NoteKind.DATA, text),) if "notes" in defaults_of(templates) else ()
 
 

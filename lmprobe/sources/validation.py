@@ -48,9 +48,8 @@ def _checked(path: Path) -> CheckedFile:
         message = "is a folder; name the files in it" if path.is_dir() else "no such file"
         return CheckedFile(path, "missing", (Problem(path, "", message),))
     if holds_sentences(path):
-        return CheckedFile(
-            path, "item table", _problems(path, lambda: read_item_set(path).with_words())
-        )
+        problems = _problems(path, lambda: read_item_set(path).with_words())
+        return CheckedFile(path, "item table", problems)
     if path.suffix == ".csv":
         return CheckedFile(path, "base rates", _problems(path, lambda: read_table(path)))
     if path.suffix == ".toml":

@@ -759,6 +759,11 @@ def test_the_toml_beside_a_table_names_base_and_lean(tmp_path: Path) -> None:
     after = lmprobe.sweep([FAITHFUL], [str(path)], **options).to_frame()
     assert after.value.iloc[0] == pytest.approx(-before.value.iloc[0])
     assert before.value.iloc[0] == pytest.approx(row.value)
+    # So is a measure that the table did not name.
+    (tmp_path / "items.toml").write_text('lean = "own.csv"\nmetric = "gest"\n')
+    lmprobe.sweep([FAITHFUL], [str(path)], **options)
+    saved = [json.loads(each.read_text()) for each in (tmp_path / "out").rglob("*.json")]
+    assert any(measure["metric"] == "gest" for each in saved for measure in each.get("metrics", []))
 
 
 def test_differences_of_tasks_have_the_noise_of_their_items() -> None:
